@@ -71,7 +71,7 @@ extension Bridge {
     }
 
     mutating func bringBack(_ matter: AskMatter, of id: TurnID, at now: Instant) {
-        let mayReturn = entries[id]?.turn.mayBringBack(matter) == true
+        let mayReturn = entries[id]?.turn.mayBringBack(matter, at: now) == true
         // What cannot be shown costs none of the returns. One that was due by itself is looked at again later.
         let later = mayReturn ? chats.asks.budget.take(at: now) : now + .seconds(3_600)
         switch (matter, later) {
@@ -81,6 +81,12 @@ extension Bridge {
         case (.question(let question), let later?):
             change(id, at: now) { $0.remindLater(of: question, at: later) }
         }
+    }
+
+    /// A card whose ask is over, or has another one, goes to no phone.
+    mutating func withdraw(_ cards: [ApprovalID], of turn: Turn) {
+        let left = turn.approvals.postedCards
+        for card in cards where !left.contains(card) { delivery.withdraw(card, of: turn.opening.id) }
     }
 
     // MARK: Asks in parts
@@ -166,9 +172,9 @@ extension Turn {
         return approvals.hasOwed ? SignOfLife(chat: opening.session, wrote: false, isAskedFor: false) : nil
     }
 
-    func mayBringBack(_ matter: AskMatter) -> Bool {
+    func mayBringBack(_ matter: AskMatter, at now: Instant) -> Bool {
         switch matter {
-        case .ask(let ask): mayAskAgain && approvals.mayComeBack(ask)
+        case .ask(let ask): mayAskAgain && opening.sealing.canSpeak && approvals.mayComeBack(ask, at: now)
         case .question(let question): mayRemind(of: question)
         }
     }
@@ -177,10 +183,9 @@ extension Turn {
 
     /// Unanswered, and without a card.
     func returnable(isAskedFor: Bool, at now: Instant) -> [(matter: AskMatter, askedAt: Instant)] {
-        guard mayAskAgain else { return [] }
+        guard mayAskAgain, opening.sealing.canSpeak else { return [] }
         return approvals.returnable(isAskedFor: isAskedFor, at: now).map { (.ask($0.id), $0.askedAt) }
-            + (opening.sealing.canSpeak ? agent.questions.returnable(isAskedFor: isAskedFor, at: now) : [])
-            .map { (.question($0.id), $0.askedAt) }
+            + agent.questions.returnable(isAskedFor: isAskedFor, at: now).map { (.question($0.id), $0.askedAt) }
     }
 
     var openAsks: [OpenAsk] {
@@ -188,15 +193,20 @@ extension Turn {
         let asks = approvals.order.compactMap { id -> OpenAsk? in
             guard let approval = approvals.approvals[id], approval.state == .open else { return nil }
             let life = approval.cards.life
-            return open(life, cards: life.number - life.first + 1, until: approval.expiresAt)
+            let isShown = if case .shown = life.state { true } else { false }
+            return open(
+                life, cards: life.shownCards, ended: life.shownCards - (isShown ? 1 : 0), until: approval.expiresAt)
         }
         let questions = agent.questions.all.filter { $0.state == .open }
-        return asks + questions.map { open($0.life, cards: 0, until: $0.question.expiresAt) }
+        return asks
+            + questions.map {
+                open($0.life, cards: 0, ended: $0.life.isOnPhone ? 0 : 1, until: $0.question.expiresAt)
+            }
     }
 
-    private func open(_ life: CardLife, cards: Int, until: Instant?) -> OpenAsk {
+    private func open(_ life: CardLife, cards: Int, ended: Int, until: Instant?) -> OpenAsk {
         OpenAsk(
-            chat: opening.session, since: life.askedAt ?? opening.receivedAt, cards: cards, until: until,
+            chat: opening.session, since: life.askedAt ?? opening.receivedAt, cards: cards, ended: ended, until: until,
             isOnPhone: life.isOnPhone)
     }
 }

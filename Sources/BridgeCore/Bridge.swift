@@ -113,10 +113,10 @@ package struct Bridge: ~Copyable {
         case .chatDeleted: change(opening.id, at: now) { $0.chatEnded(isDeleted: true, at: now) }
         case nil: break
         }
-        if opening.message != nil { personIsThere(in: opening.session, wrote: true, at: now) }
         if !obey(opening.id, at: now), !stopsByWord(opening.id, at: now) {
             routeAnswer(opening.id, to: answering, at: now)
         }
+        if opening.message != nil { personIsThere(in: opening.session, wrote: true, at: now) }
         handOverNext(of: opening.agentSession, at: now)
         deliver(at: now)
         keepChanged()
@@ -300,7 +300,9 @@ package struct Bridge: ~Copyable {
         let hadParts = entries.values[index].turn.approvals.hasOpenParts
         let chat = hadParts ? entries.values[index].turn.opening.session : nil
         let (held, hadFiles) = (entries.values[index].turn.heldBytes, entries.values[index].turn.holdsFiles)
+        let cards = entries.values[index].turn.approvals.postedCards
         let turnOrders = body(&entries.values[index].turn)
+        if !cards.isEmpty { withdraw(cards, of: entries.values[index].turn) }
         delivery.heldBeside += entries.values[index].turn.heldBytes - held
         if hadFiles, !entries.values[index].turn.holdsFiles { dropFiles(of: id, entries.values[index].turn) }
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }

@@ -38,13 +38,13 @@ extension ApprovalLedger {
         var cards = AskCards(card: request.card(text, named: name, showing.severity), life: life)
         cards.fingerprint = fingerprint
         cards.canOnlyBeDenied = text.isCut
-        if request.isIncomplete { cards.isUnsaid() }
         cards.parts = text.parts(atMost: showing.messageLimit)
         var asked = Approval(
             cards: cards, subject: request.subject, expiresAt: request.expiresAt, allowed: request.allowed,
             state: .open,
             detached: detachedEarly.remove(request.id) != nil || known?.detached ?? false)
         func enter(_ state: State) {
+            if request.isIncomplete { asked.cards.isUnsaid() }
             asked.state = state
             if known == nil { order.append(request.id) }
             approvals[request.id] = asked

@@ -62,6 +62,8 @@ extension ApprovalLedger {
     /// The newest card expired unanswered. False: that is no open ask, or it was known.
     mutating func closeCard(_ id: ApprovalID, limitedFor refill: Duration? = nil, at now: Instant) -> Bool {
         guard let approval = approvals[id], approval.state == .open, !approval.cards.life.isClosed else { return false }
+        // The relay's word on it may come before its answer to the call.
+        approvals[id]?.cards.life.taken(at: now)
         if let refill {
             approvals[id]?.cards.life.closeForLimit(refill, agentWaitsUntil: approval.expiresAt, at: now)
         } else {
@@ -69,6 +71,30 @@ extension ApprovalLedger {
         }
         reckonExpiry()
         return true
+    }
+
+    /// The relay never had the newest card. False: that is no open ask, or it was known.
+    mutating func loseCard(_ id: ApprovalID, at now: Instant) -> Bool {
+        guard let approval = approvals[id], approval.state == .open, !approval.cards.life.isClosed else { return false }
+        approvals[id]?.cards.life.close(agentWaitsUntil: approval.expiresAt, at: now)
+        reckonExpiry()
+        return true
+    }
+
+    /// Cards on their way to the relay.
+    var postedCards: [ApprovalID] {
+        approvals.values.compactMap {
+            $0.state == .open && $0.cards.life.state == .posted ? $0.cards.card.approval : nil
+        }
+    }
+
+    /// The end of the last ask that is open, by the agent's clock or by the patience of the bridge.
+    var lastEnd: Instant? {
+        open.compactMap { id -> Instant? in
+            guard let approval = approvals[id] else { return nil }
+            let givesUp = patience.flatMap { patience in approval.cards.life.askedAt.map { $0 + patience } }
+            return [approval.expiresAt, givesUp].compactMap(\.self).min()
+        }.max()
     }
 
     /// True the first time.
@@ -97,22 +123,25 @@ extension ApprovalLedger {
 
     /// The next card of the ask; nil: it has one, or is over.
     mutating func comesBack(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> Return? {
-        guard let approval = approvals[id], mayComeBack(id) else { return nil }
-        guard CardLife.isWorthIt(until: approval.expiresAt, at: now) else {
-            approvals[id]?.cards.life.dueAt = nil
-            reckonExpiry()
-            return nil
-        }
+        guard let approval = approvals[id], mayComeBack(id, at: now) else { return nil }
+        // What is sent again counts too: a chat is not filled with one text.
+        let bytes = approval.cards.parts.reduce(0) { $0 + $1.utf8.count }
+        if bytes > 0, partBytes + bytes > Self.partLimit { approvals[id]?.cards.isTooLong() } else { partBytes += bytes }
         approvals[id]?.cards.life.reopen(inParts: approval.cards.isInParts, at: now)
         let number = approvals[id]?.cards.life.number ?? 1
         approvals[id]?.cards.card.approval = CardName.card(id, number)
         approvals[id]?.cards.card.endsAfter = hasEnds ? Self.life(until: approval.expiresAt, at: now) : nil
         approvals[id]?.cards.askedWithoutEnd = false
+        approvals[id]?.cards.askedWithLeast = false
         reckonExpiry()
         return approval.cards.isInParts ? .inParts : approvals[id].map { .card($0.cards.card) }
     }
 
-    func mayComeBack(_ id: ApprovalID) -> Bool { isOpen(id) && approvals[id]?.cards.life.isClosed == true }
+    /// Not for the last moments of the agent's own clock.
+    func mayComeBack(_ id: ApprovalID, at now: Instant) -> Bool {
+        guard let approval = approvals[id], approval.state == .open, approval.cards.life.isClosed else { return false }
+        return CardLife.isWorthIt(until: approval.expiresAt, at: now)
+    }
     /// The newest card is not the first: an earlier one was on the phone.
     func hadCard(_ id: ApprovalID) -> Bool { approvals[id]?.cards.life.cameBack == true }
 

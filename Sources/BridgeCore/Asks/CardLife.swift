@@ -37,13 +37,15 @@ struct CardLife: Hashable, Sendable {
     var number = 1
     /// The number of the ask's first card: an earlier ask under its id, or a name that the relay has something else under, is before it.
     var first = 1
-    /// Cards that came by themselves.
+    /// Cards that came by themselves, and that the relay took.
     var returned = 0
+    /// Cards that the relay took.
+    var shownCards = 0
     /// When the agent asked. Nil: a record of an earlier version does not say.
     var askedAt: Instant?
     /// When the newest card was made.
     var postedAt: Instant?
-    /// When the next one comes by itself.
+    /// When the next one comes by itself; of a card on its way, that it did.
     var dueAt: Instant?
     /// When the relay's bucket has filled after its limit closed one.
     var refilledAt: Instant?
@@ -78,6 +80,10 @@ struct CardLife: Hashable, Sendable {
 
     mutating func taken(at now: Instant) {
         guard state == .posted else { return }
+        shownCards += 1
+        // One that the relay never has spends no return.
+        if dueAt != nil { returned += 1 }
+        dueAt = nil
         state = .shown(until: now + Self.longest + Self.grace)
     }
 
@@ -102,11 +108,10 @@ struct CardLife: Hashable, Sendable {
     }
 
     mutating func reopen(inParts: Bool, at now: Instant) {
-        if let dueAt, dueAt <= now { returned += 1 }
         state = inParts ? .queued : .posted
         number += 1
         postedAt = now
-        dueAt = nil
+        dueAt = dueAt.flatMap { $0 <= now ? $0 : nil }
         refilledAt = nil
     }
 

@@ -95,6 +95,11 @@ package struct Delivery: Sendable {
         change(turn, at: time.latest) { lane, _ in lane.abandon() }
     }
 
+    /// The ask of the card is over.
+    package mutating func withdraw(_ card: ApprovalID, of turn: TurnID) {
+        change(turn, at: time.latest) { lane, _ in lane.withdraw(card) }
+    }
+
     /// The turn is closed. What the lane still has to say is said, then it goes away.
     package mutating func closeLane(_ turn: TurnID) {
         change(turn, at: time.latest) { lane, _ in lane.close() }

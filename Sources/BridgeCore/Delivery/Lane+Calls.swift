@@ -205,7 +205,8 @@ extension Lane {
             return Frozen(
                 call: call, name: stored.name, payload: .stored(stored.key), isStored: true, since: entry.since,
                 firstTried: stored.triedAt, tried: tried)
-        case .post(let post):
+        case .post(let posted):
+            let post = posted.waited(now - entry.since)
             tried.form = entry.form
             let relayCall: RelayCall
             if let key = entry.key, let prepared = ahead, prepared.key == key {

@@ -153,6 +153,14 @@ struct Lane: Sendable {
     /// The turn's key has come, or is gone.
     mutating func use(_ sealing: TurnSealing) { address.sealing = sealing }
 
+    /// The ask of the card is over. One that is at the relay at this moment may be shown still.
+    mutating func withdraw(_ card: ApprovalID) {
+        queue.removeAll { entry in
+            if case .post(let post) = entry.content { post.name == .approval(card) } else { false }
+        }
+        if case .resting(let frozen, _) = state, frozen.name == .approval(card) { state = isAbandoned ? .gone : .idle }
+    }
+
     /// What was never tried and cannot go out without a key.
     mutating func dropUnsealed() { queue.removeAll { $0.needsKey } }
 
@@ -277,6 +285,15 @@ extension Post {
     }
 
     var needsBubble: Bool { kind.needsBubble }
+}
+
+extension Post {
+    /// A card ends with the agent's own clock, however long it waited in its lane. Whole seconds, so that the rule is no noise.
+    func waited(_ time: Duration) -> Post {
+        guard case .approval(var card) = self, let end = card.endsAfter, end < CardLife.longest else { return self }
+        card.endsAfter = max(.seconds(1), end - .seconds(time.nanoseconds / 1_000_000_000))
+        return .approval(card)
+    }
 }
 
 extension PostKind {

@@ -301,6 +301,14 @@ struct QuestionLedger: Sendable, Hashable {
 
     func mayComeBack(_ id: QuestionID) -> Bool { self[id].map { $0.state == .open && $0.life.isClosed } ?? false }
 
+    /// The end of the last question that is open, by the agent's clock or by the patience of the bridge.
+    func lastEnd(patience: Duration?) -> Instant? {
+        all.filter { $0.state == .open }.compactMap { asked in
+            let givesUp = patience.flatMap { patience in asked.life.askedAt.map { $0 + patience } }
+            return [asked.question.expiresAt, givesUp].compactMap(\.self).min()
+        }.max()
+    }
+
     mutating func postpone(_ id: QuestionID, to moment: Instant) {
         if let index = index(id) { all[index].life.postpone(to: moment) }
     }

@@ -174,6 +174,7 @@ struct StoredCardLife: StoredForm {
     var first: Int?
     var returned: Int?
     var refilledAt: Instant?
+    var shown: Int?
 
     enum CodingKeys: String, CodingKey {
         case state = "state"
@@ -187,6 +188,7 @@ struct StoredCardLife: StoredForm {
         case first = "first"
         case returned = "returned"
         case refilledAt = "refilled_at"
+        case shown = "shown"
     }
 }
 
@@ -200,6 +202,7 @@ extension StoredCardLife {
         carry(&life.first, &first, absent: 1)
         carry(&life.returned, &returned, absent: 0)
         carry(&life.refilledAt, &refilledAt)
+        carry(&life.shownCards, &shown, absent: 0)
     }
 
     init(_ life: CardLife) {
@@ -230,6 +233,7 @@ extension StoredCardLife {
         life.number = max(1, min(life.number, 1_000_000))
         life.first = max(1, min(life.first, life.number))
         life.returned = max(0, life.returned)
+        life.shownCards = max(0, min(life.shownCards, 1_000_000))
         return life
     }
 }

@@ -116,7 +116,7 @@ struct ApprovalLedger: Sendable, Hashable {
     /// A person decided while the agent was away.
     var hasOwed: Bool { approvals.values.contains { $0.owed && $0.decidedByPerson } }
 
-    private var open: [ApprovalID] { order.filter { approvals[$0]?.state == .open } }
+    var open: [ApprovalID] { order.filter { approvals[$0]?.state == .open } }
 
     func knows(_ id: ApprovalID) -> Bool { approvals[id] != nil }
     var isEmpty: Bool { approvals.isEmpty }
@@ -322,7 +322,7 @@ struct ApprovalLedger: Sendable, Hashable {
         order.compactMap { id in
             guard let approval = approvals[id], approval.mayBeApproved else { return nil }
             #if PLANTED_FAULTS
-                if PlantedFault.askedAfterStop.isPlanted, mayComeBack(id) { return nil }
+                if PlantedFault.askedAfterStop.isPlanted, mayComeBack(id, at: now) { return nil }
                 let isTold = if case .decided = approval.state { !approval.owed } else { false }
                 if PlantedFault.allowRepeated.isPlanted, isTold { return nil }
             #endif

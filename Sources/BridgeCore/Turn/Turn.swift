@@ -322,14 +322,27 @@ package struct Turn: Sendable {
             orders += phase == .holding ? concludeWithoutFollowUp(at: now) : concludeEmpty(at: now)
         }
         if deadlines.takeAbandon(at: now) {
-            let wasSent = occupiesAgent
-            orders += conclude(
-                wasSent ? .lost : .neverSent,
-                line: wasSent ? Sentences.agentLost : Sentences.agentAway(agentRemedy), at: now)
+            orders += abandon(agentRemedy, at: now)
         }
         if deadlines.takeWindow(at: now) { orders += closeWindow(at: now) }
         return orders
     }
+
+    /// A run that asks a person is not lost before its last ask has ended.
+    private mutating func abandon(_ agentRemedy: String?, at now: Instant) -> [TurnOrder] {
+        let ends = [approvals.lastEnd, agent.questions.lastEnd(patience: settings.asks.heldFor)].compactMap(\.self)
+        if let end = ends.max(), end >= now {
+            deadlines.abandon = end + Self.goesOnWithin
+            return []
+        }
+        let wasSent = occupiesAgent
+        return conclude(
+            wasSent ? .lost : .neverSent,
+            line: wasSent ? Sentences.agentLost : Sentences.agentAway(agentRemedy), at: now)
+    }
+
+    /// What an agent may take, once its last ask has ended.
+    private static let goesOnWithin = Duration.seconds(3600)
 
     private mutating func followUpIsLate(at now: Instant) -> [TurnOrder] {
         guard phase == .holding else { return [] }

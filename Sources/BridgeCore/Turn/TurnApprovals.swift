@@ -155,7 +155,7 @@ extension Turn {
         .filter { _ in !bubble.isOver }.map { .post($0) }
     }
 
-    private var holdsAsks: Bool {
+    var holdsAsks: Bool {
         #if PLANTED_FAULTS
             if PlantedFault.expiryForwarded.isPlanted { return false }
         #endif
@@ -268,7 +268,8 @@ extension Turn {
         }
         // An ask that was on the phone before is not denied for a card that the relay will not have.
         if holdsAsks, opening.sealing.canSpeak, approvals.hadCard(approval) {
-            return [.skip] + (approvals.closeCard(approval, at: now) ? [.note(.askUnanswered)] : [])
+            _ = approvals.loseCard(approval, at: now)
+            return [.skip]
         }
         return [.skip] + approvalNotShown(card, at: now)
     }
@@ -277,7 +278,8 @@ extension Turn {
     mutating func cardIsLost(_ card: ApprovalID, at now: Instant) -> [TurnOrder] {
         guard let approval = approvals.openAsk(ofCard: card) else { return [] }
         guard holdsAsks, opening.sealing.canSpeak else { return approvalNotShown(card, at: now) }
-        return approvals.closeCard(approval, at: now) ? [.note(.askUnanswered)] : []
+        _ = approvals.loseCard(approval, at: now)
+        return []
     }
 
     /// An approval that cannot be shown must not block the run: the chat says what was asked, and only then is it denied.

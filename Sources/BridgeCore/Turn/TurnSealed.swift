@@ -50,7 +50,7 @@ extension Turn {
         let orders: [TurnOrder] = [.useSealing(opening.sealing)]
         switch name {
         case .open: return orders + goOnWithoutBubble(at: now)
-        case .approval(let card): return orders + [.skip] + approvalNotShown(card, at: now)
+        case .approval(let card): return orders + [.skip] + cardLacksKey(card, at: now)
         // Not even the empty text could be sealed: nothing seals here at all.
         case .end where bubble.sentEnd?.text.isEmpty == true: return orders + skip(name)
         case .end:
@@ -69,6 +69,15 @@ extension Turn {
             return orders + [.replace(sentence)]
         case .text, .taskStarted, .taskProgress, .taskEnded: return orders + [.skip]
         }
+    }
+
+    /// The key of the chat is gone: a card that was on the phone before is no card that could not be shown.
+    mutating func cardLacksKey(_ card: ApprovalID, at now: Instant) -> [TurnOrder] {
+        guard holdsAsks, let approval = approvals.openAsk(ofCard: card), approvals.hadCard(approval) else {
+            return approvalNotShown(card, at: now)
+        }
+        _ = approvals.loseCard(approval, at: now)
+        return []
     }
 
     /// The end of a turn that cannot say anything sealed: the sealed empty text, which needs no key, and one fixed sentence.

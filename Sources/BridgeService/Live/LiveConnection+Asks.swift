@@ -52,7 +52,7 @@ package struct UnansweredCards: Sendable {
         var since: Instant
     }
 
-    /// Of each open ask, how many of its cards are over; of a question, which has none, 1 once its time is.
+    /// Of each open ask, how many of its cards are over. Two that began in one moment are one here.
     private var known: [Name: Int] = [:]
 
     package init() {}
@@ -71,9 +71,7 @@ package struct UnansweredCards: Sendable {
     }
 
     private static func ended(_ asks: [OpenAsk]) -> [Name: Int] {
-        let counts = asks.map { ask in
-            (Name(chat: ask.chat, since: ask.since), max(1, ask.cards) - (ask.isOnPhone ? 1 : 0))
-        }
-        return Dictionary(counts, uniquingKeysWith: max)
+        let counts = asks.map { (Name(chat: $0.chat, since: $0.since), $0.ended) }
+        return Dictionary(counts, uniquingKeysWith: +)
     }
 }

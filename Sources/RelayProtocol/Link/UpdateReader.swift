@@ -153,7 +153,9 @@ struct UpdateReader {
         guard let id = name(payload?["approval_id"]),
             let decision = payload?["decision"]?.string.flatMap(ApprovalDecision.init(rawValue:))
         else { return nil }
-        return .approval(ApprovalID(id), decision, .init(reason: word(payload?["reason"]), scope: scope))
+        // A reason without a word is none: with one, the decision would be the relay's.
+        let reason = word(payload?["reason"]).flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
+        return .approval(ApprovalID(id), decision, .init(reason: reason, scope: scope))
     }
 
     /// A scope that is no text counts as one that this version does not know: it must not pass for none.

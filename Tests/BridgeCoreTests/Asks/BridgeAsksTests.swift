@@ -21,13 +21,14 @@ struct BridgeAsksTests: ~Copyable {
     }
 
     /// A turn that asks, whose card the relay took.
-    private mutating func asks(_ number: Int, at now: Instant = .zero, bytes: Int = 2) {
+    private mutating func asks(_ number: Int, at now: Instant = .zero, bytes: Int = 2, until end: Instant? = nil) {
         if bridge.turn(TurnID("int_\(number)")) == nil {
             bridge.turnBegins(opening(number, at: now), at: now)
             bridge.sendAnswered(.accepted(run: RunID("r\(number)")), run: RunID("r\(number)"), at: now)
         }
-        let request = ApprovalRequest(
+        var request = ApprovalRequest(
             id: ApprovalID("a\(number)"), subject: .exec, title: "Run", command: String(repeating: "x", count: bytes))
+        request.expiresAt = end
         bridge.agentSays(RunSignal(run: RunID("r\(number)"), session: nil, event: .approvalRequested(request)), at: now)
         deliver(at: now)
     }
@@ -189,6 +190,40 @@ struct BridgeAsksTests: ~Copyable {
         bridge.decided(ApprovalID("b1"), .deny, reason: nil, at: .at(402))
         #expect(deliver(at: .at(402)) == ["a1-ask-2"])
         #expect(messages == before + 1, "its second part is above the card")
+    }
+
+    @Test("A Stop in words brings no card of the asks that it ends")
+    mutating func stopInWords() {
+        asks(1)
+        expire("a1", at: .at(100))
+        bridge.turnBegins(opening(9, chat: 1, text: "stop", at: .at(500)), at: .at(500))
+        #expect(deliver(at: .at(500)) == [])
+    }
+
+    @Test("A card that waits in its lane while its ask ends goes to no phone")
+    mutating func withdrawn() {
+        asks(1)
+        expire("a1", at: .at(100))
+        let text = RunEvent.text(.append("I wait."))
+        bridge.agentSays(RunSignal(run: RunID("r1"), session: nil, event: text), at: .at(401))
+        // The card is behind the text, which the relay has not answered.
+        bridge.timePassed(at: .at(401))
+        bridge.agentSays(
+            RunSignal(
+                run: RunID("r1"), session: nil,
+                event: .approvalSettled(ApprovalSettlement(id: ApprovalID("a1"), outcome: .cancelled))), at: .at(401))
+        #expect(deliver(at: .at(401)) == [])
+    }
+
+    @Test("An ask that ends too soon to come back costs none of the returns")
+    mutating func tooLate() {
+        asks(1)
+        asks(2, at: .at(30), until: .at(64))
+        expire("a1", at: .at(60))
+        bridge.decided(ApprovalID("a2"), .deny, reason: "limit", at: .at(61))
+        for second in 62...90 { bridge.timePassed(at: .at(Double(second))) }
+        bridge.turnBegins(opening(99, chat: 99, text: "/bridge asks", at: .at(100)), at: .at(100))
+        #expect(deliver(at: .at(100)) == ["a1-ask-2"])
     }
 
     @Test("The relay's words are counted")

@@ -142,10 +142,11 @@ struct TurnAsksTests {
         #expect(ends.first?.contains(Sentences.unansweredForGood) == true)
     }
 
-    @Test("A card that could not be delivered is one that nobody answered")
+    @Test("A card that could not be delivered comes again, and is no answer")
     func lost() {
         var turn = Make.asking(detached: false)
-        #expect(turn.reported(.deadLetter(.approval(id)), at: .at(900)) == [.note(.askUnanswered)])
+        #expect(turn.reported(.deadLetter(.approval(id)), at: .at(900)) == [])
+        #expect(turn.openAsks.map(\.ended) == [0])
         #expect(posted(turn.askAgain(id, at: .at(901))).map(\.approval) == [second])
     }
 
@@ -306,6 +307,39 @@ struct TurnAsksTests {
         }
         #expect(turn.approvals.partBytes <= 262_144)
         #expect(denied == 3)
+    }
+
+    @Test("Parts that are sent again count too, then the ask can only be denied")
+    func partsAgain() {
+        var turn = Make.running()
+        _ = turn.on(.approvalRequested(long(100_000)))
+        var titles: [String] = []
+        for number in 1...8 {
+            var cards: [ApprovalCard] = []
+            for order in turn.tellInParts(at: .at(Double(number) * 1_000)) {
+                if case .post(.approval(let card)) = order { cards.append(card) }
+                guard case .post(.message(let part)) = order else { continue }
+                cards += posted(
+                    turn.reported(.delivered(.message(part.part), message: nil), at: .at(Double(number) * 1_000)))
+            }
+            titles += cards.map(\.title)
+            let name = cards.first?.approval ?? id
+            _ = turn.reported(.delivered(.approval(name), message: nil), at: .at(Double(number) * 1_000 + 1))
+            _ = turn.decided(name, .deny, reason: "expired", at: .at(Double(number) * 1_000 + 2))
+            _ = turn.askAgain(id, at: .at(Double(number) * 1_000 + 900))
+        }
+        #expect(turn.approvals.partBytes <= ApprovalLedger.partLimit)
+        #expect(titles.count == 8 && titles.prefix(3).allSatisfy { $0.hasPrefix("In 2 parts") })
+        #expect(titles.last?.hasPrefix("Can only be denied") == true)
+    }
+
+    @Test("A long ask of which the agent does not say all keeps that in its title")
+    func unsaidInParts() {
+        var turn = Make.running()
+        var request = long(100_000)
+        request.isIncomplete = true
+        _ = turn.on(.approvalRequested(request))
+        #expect(turn.approvals.approvals[id]?.cards.card.title.hasPrefix(CardText.onlyDeniedUnsaid) == true)
     }
 
     @Test("The least card of a refusal keeps the command, or can only be denied")

@@ -201,6 +201,7 @@ enum Full {
         life.wasLimited = true
         life.first = 2
         life.returned = 1
+        life.shownCards = 2
         life.refilledAt = .at(4)
         return life
     }()

@@ -38,6 +38,7 @@ struct AskStatusTests {
     ) -> OpenAsk {
         OpenAsk(
             chat: SessionID(chat), since: clock.now - .seconds(seconds), cards: cards,
+            ended: max(1, cards) - (isOnPhone ? 1 : 0),
             until: left.map { clock.now + $0 }, isOnPhone: isOnPhone)
     }
 

@@ -297,7 +297,7 @@ struct RelayUpdateTests {
                     .init(reason: "r", scope: DecisionScope(name: "domain", value: "x")))
             ),
             (
-                "approval.resolved", #"{"approval_id":"a1","decision":"approve_always","scope":null}"#,
+                "approval.resolved", #"{"approval_id":"a1","decision":"approve_always","reason":" ","scope":null}"#,
                 .approval(ApprovalID("a1"), .approveAlways, .init(scope: .unscoped))
             ),
             (
