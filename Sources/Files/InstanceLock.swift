@@ -24,6 +24,7 @@ package final class InstanceLock: Sendable {
     /// Makes the directory where it is missing. Throws `.inUse` when another process holds the lock.
     package init(directory: String) throws(FileError) {
         try PrivateFile.makeDirectory(directory)
+        if let fault = PrivateFile.fault(ofDirectory: directory) { throw FileError(.foreign, fault) }
         let path = Self.path(in: directory)
         for attempt in 0..<(Self.triesAtOnce + Self.triesWithPause) {
             if attempt >= Self.triesAtOnce { poll(nil, 0, 1) } else if attempt > 0 { sched_yield() }
@@ -79,8 +80,10 @@ package final class InstanceLock: Sendable {
     }
 
     private static func open(_ path: String) throws(FileError) -> Int32 {
-        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)
+        // A link would have its target emptied.
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR)
         if descriptor >= 0 { return descriptor }
+        if errno == ELOOP { throw FileError(.unwritable, "\(path) is a link, which is not followed; remove it") }
         throw .ofSystem(
             .unwritable, "cannot write \(path)", remedy: "let this user write there, or name another directory")
     }

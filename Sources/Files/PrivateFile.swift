@@ -96,6 +96,20 @@ package enum PrivateFile {
         throw .ofSystem(.unwritable, "cannot make the directory \(path)", remedy: "make it, or name another one")
     }
 
+    /// Why nothing in this directory can be believed; nil: nothing is against it, or it is not there. Root takes a directory of anybody, as a
+    /// container does whose directories are those of a user outside.
+    package static func fault(ofDirectory path: String, for user: UInt32 = geteuid()) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        if user != 0, status.st_uid != user, status.st_uid != 0 {
+            return
+                "\(path) belongs to another user (\(status.st_uid)), who may put files of their own into it; name another directory, or "
+                + "run: chown \(user) \(path)"
+        }
+        guard status.st_mode & S_IWOTH != 0 else { return nil }
+        return "every user of this machine may write into \(path); run: chmod o-w \(path)"
+    }
+
     // MARK: Within
 
     static func directory(of path: String) -> String {

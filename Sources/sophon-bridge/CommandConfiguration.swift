@@ -31,7 +31,9 @@ enum CommandConfiguration {
             flags: flags, environment: ProcessInfo.processInfo.environment, currentDirectory: currentDirectory)
         do throws(ConfigurationError) {
             try sources.readFile(named: command.values["config"])
-            return try ConfigurationLoader.load(sources, agents: .all)
+            let loaded = try ConfigurationLoader.load(sources, agents: .all)
+            if let file = sources.file { try tellOfFile(file.name, loaded, output) }
+            return loaded
         } catch {
             for fault in error.faults {
                 output.event(
@@ -47,6 +49,28 @@ enum CommandConfiguration {
                 code: .usage,
                 message: count == 1 ? "the configuration has a fault" : "the configuration has \(count) faults")
         }
+    }
+
+    /// The file says which programs run, and may hold secrets.
+    private static func tellOfFile(
+        _ path: String, _ loaded: LoadedConfiguration, _ output: Output
+    ) throws(ConfigurationError) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+        guard status.st_mode & S_IWOTH == 0 else {
+            throw ConfigurationError(faults: [
+                ConfigurationFault(
+                    path: "", found: "\(path), which every user of this machine may write",
+                    expected: "a file that they may not",
+                    remedy: "run: chmod o-w \(path)")
+            ])
+        }
+        let holdsSecret = loaded.settings.contains { setting in
+            guard setting.shown == .secret, case .file = setting.origin else { return false }
+            return true
+        }
+        guard holdsSecret, status.st_mode & (S_IRGRP | S_IROTH) != 0 else { return }
+        output.say("config: \(path) holds secrets and others may open it; run: chmod 600 \(path)")
     }
 }
 

@@ -82,7 +82,7 @@ enum JournalFile {
     // MARK: Within
 
     private static func makeFile(_ path: String) throws(JournalFailure) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw unwritable("open \(path)") }
         defer { close(descriptor) }
         // It holds conversations: readable by its owner alone, whatever its mode was before. SQLite gives the log the same bits.

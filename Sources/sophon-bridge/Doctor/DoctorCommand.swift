@@ -33,6 +33,10 @@ struct DoctorCommand: Command {
         let loaded = try CommandConfiguration.load(command, output)
         let names = loaded.configuration.connections.map(\.name.text).joined(separator: ", ")
         tell(DoctorFinding(.config, .ok, "the configuration has no fault; connections: \(names)"))
+        let directories = [loaded.configuration.configDirectory, loaded.configuration.stateDirectory].compactMap(\.self)
+        for fault in Set(directories).sorted().compactMap({ PrivateFile.fault(ofDirectory: $0) }) {
+            tell(DoctorFinding(.stateDirectory, .failed, fault, exitCode: .usage))
+        }
         let running = checkState(loaded.configuration.stateDirectory, tell)
         let secrets = output.secrets
         let cover: @Sendable (Secret) -> Void = { secrets.cover($0) }

@@ -39,6 +39,9 @@ struct RunCommand: Command {
         output.event("starting", [("version", .string(HelpText.version))])
         let loaded = try CommandConfiguration.load(command, output)
         var configuration = loaded.configuration
+        if let fault = configuration.configDirectory.flatMap({ PrivateFile.fault(ofDirectory: $0) }) {
+            throw FileError(.foreign, fault)
+        }
         let lock = try InstanceLock(directory: configuration.stateDirectory)
         let wake = try RunBell()
         let output = output
