@@ -41,10 +41,17 @@ package enum AgentState: Hashable, Sendable {
 
 /// For logs and `status`.
 package enum AgentNote: Hashable, Sendable {
+    /// What the far side said, if anything of it is there, stands behind the first colon.
     case words(String)
     /// What a person can do, while the link is there.
     case remedy(String)
     case unknown(UnknownTally)
+
+    /// The words without those of the far side, which may repeat what was said in a sealed chat.
+    package static func own(_ words: String) -> String {
+        let parts = words.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        return parts.count == 1 ? words : "\(parts[0]) (its words are not shown, since chats are sealed)"
+    }
 }
 
 package struct QueryID: Hashable, Sendable {

@@ -96,7 +96,7 @@ package final class LiveKeys: Sendable {
     }
 
     private func noteSecrets() {
-        guard ask({ $0.hasHeldKey }) || encryption == .require else { return }
+        guard hasHeldKey || encryption == .require else { return }
         state.withLock { state in
             defer { state.hasSecrets = nil }
             return state.hasSecrets
@@ -156,10 +156,13 @@ package final class LiveKeys: Sendable {
         }
     }
 
+    /// Some chat of the installation had a key.
+    var hasHeldKey: Bool { ask { $0.hasHeldKey } }
+
     /// Whether the agent's scheduler is asked for the relay.
     func verdict(onRoutine verb: String) -> RoutinePolicy.Verdict {
         let (encryption, routines) = state.withLock { ($0.encryption, $0.routines) }
-        return RoutinePolicy.verdict(verb, routines, encryption, hasHeldKey: ask { $0.hasHeldKey })
+        return RoutinePolicy.verdict(verb, routines, encryption, hasHeldKey: hasHeldKey)
     }
 
     // MARK: Incoming envelopes
