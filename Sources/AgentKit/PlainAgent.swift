@@ -16,7 +16,9 @@ package struct PlainAgent: LiveAgent {
         self.open = open
     }
 
-    package func session(of chat: SessionID) -> AgentSession { AgentSession("\(kind.rawValue):\(ChatName.text(of: chat))") }
+    package func session(of chat: SessionID) -> AgentSession {
+        AgentSession("\(kind.rawValue):\(ChatName.text(of: chat))")
+    }
     package func read(_ settings: AgentSettings) -> AgentReading { examine() }
     package func use(_ settings: AgentSettings) {}
     package func examine() -> AgentReading { AgentReading(open: open) }

@@ -37,7 +37,10 @@ struct ChatNameTests {
     func variants() {
         var names: Set<String> = []
         for number in 0..<4_096 {
-            let text = String("abcdefghijkl".enumerated().map { number >> $0.offset & 1 == 1 ? Character($0.element.uppercased()) : $0.element })
+            let text = String(
+                "abcdefghijkl".enumerated().map {
+                    number >> $0.offset & 1 == 1 ? Character($0.element.uppercased()) : $0.element
+                })
             names.insert(openClaw(SessionID("ses_\(text)")).lowercased())
         }
         #expect(names.count == 4_096)

@@ -126,7 +126,11 @@ extension ApprovalLedger {
         guard let approval = approvals[id], mayComeBack(id, at: now) else { return nil }
         // What is sent again counts too: a chat is not filled with one text.
         let bytes = approval.cards.parts.reduce(0) { $0 + $1.utf8.count }
-        if bytes > 0, partBytes + bytes > Self.partLimit { approvals[id]?.cards.isTooLong() } else { partBytes += bytes }
+        if bytes > 0, partBytes + bytes > Self.partLimit {
+            approvals[id]?.cards.isTooLong()
+        } else {
+            partBytes += bytes
+        }
         approvals[id]?.cards.life.reopen(inParts: approval.cards.isInParts, at: now)
         let number = approvals[id]?.cards.life.number ?? 1
         approvals[id]?.cards.card.approval = CardName.card(id, number)

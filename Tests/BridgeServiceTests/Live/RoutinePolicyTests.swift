@@ -49,7 +49,8 @@ struct RoutinePolicyTests {
 
     @Test("a list that goes out without words is not searched for words either")
     func bare() {
-        let asked = JSONText(unchecked: #"{"query":"zebra","sortBy":"name","includeDisabled":true,"limit":5,"offset":2}"#)
+        let asked = JSONText(
+            unchecked: #"{"query":"zebra","sortBy":"name","includeDisabled":true,"limit":5,"offset":2}"#)
         #expect(RoutineCover.bare(asked, for: "list").text == #"{"includeDisabled":true,"limit":5,"offset":2}"#)
         #expect(RoutineCover.bare(asked, for: "add") == asked)
     }
