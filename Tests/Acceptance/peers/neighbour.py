@@ -1,4 +1,4 @@
-"""Another user's program on a port of this machine: it notes all that it is sent, and may pass it on."""
+"""Another user's program on a port or a Unix socket of this machine: it notes all that it is sent, and may pass it on."""
 
 import asyncio
 import shutil
@@ -28,8 +28,12 @@ async def taken(reader, writer):
         writer.close()
 
 async def main():
-    server = await asyncio.start_server(taken, host, port)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    if host.startswith("/"):
+        server = await asyncio.start_unix_server(taken, host)
+        print(0, flush=True)
+    else:
+        server = await asyncio.start_server(taken, host, port)
+        print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 asyncio.run(main())
@@ -37,7 +41,7 @@ asyncio.run(main())
 
 
 class Neighbour:
-    """Listens as `user`; `target`: the port of this machine that everything is passed on to."""
+    """Listens as `user`, where `host` is a path on that; `target`: the port of this machine that everything is passed on to."""
 
     def __init__(self, user, host="127.0.0.1", port=0, target=0):
         self.user, self.host, self.port, self.target = user, host, port, target
