@@ -95,32 +95,56 @@ class NeighbourTests(Scenarios):
             self.hand_over(stage, owner, as_owner)
             await self.refuses(stage, stranger, as_owner, thief, SECRETS)
 
-    @scenario(150)
-    async def test_set_ups_that_are_meant_go_on(self):
+    def setups(self):
+        """Name: what `agent.listener` says, the user who listens, where, and whether in a network namespace of its own."""
         owner, stranger, as_owner = self.users()
         setups = {
-            "a gateway of this user": ("own", owner, "127.0.0.1"),
-            "on the loopback of IPv6": ("own", owner, "::1"),
-            "a gateway as its own user, by name": (stranger.pw_name, stranger, "127.0.0.1"),
-            "a gateway as its own user, by number": (str(stranger.pw_uid), stranger, "::1"),
-            "the forward of a container": ("any", stranger, "127.0.0.1"),
-            "a gateway of root": ("own", pwd.getpwnam("root"), "127.0.0.1"),
+            "an agent of this user": ("own", owner, "127.0.0.1", False),
+            "on the loopback of IPv6": ("own", owner, "::1", False),
+            "an agent as its own user, by name": (stranger.pw_name, stranger, "127.0.0.1", False),
+            "an agent as its own user, by number": (str(stranger.pw_uid), stranger, "::1", False),
+            "the forward of a container, of another user": ("any", stranger, "127.0.0.1", False),
+            "an agent of root": ("own", pwd.getpwnam("root"), "127.0.0.1", False),
         }
+        if subprocess.run([*as_owner, "unshare", "--user", "--net", "true"], capture_output=True, cwd="/").returncode == 0:
+            setups["the forward of a rootless container"] = ("own", owner, "127.0.0.1", True)
+        return setups
+
+    async def goes_on(self, stage, kind, target, name, scheme, *steps, **agent):
+        owner, _, as_owner = self.users()
+        for setup, (listener, user, host, is_apart) in self.setups().items():
+            with self.subTest(setup):
+                self.listens(stage, listener, kind, **agent)
+                async with Neighbour(user, host, target=target, is_apart=is_apart) as forward:
+                    shown = f"[{host}]" if ":" in host else host
+                    stage.bridge.environment[name] = f"{scheme}://{shown}:{forward.port}"
+                    self.hand_over(stage, owner, as_owner)
+                    await stage.bridge.start()
+                    turn = stage.ask(setup, *steps)
+                    await stage.ended(turn)
+                    self.assertTrue(forward.heard, "the messages went this way")
+                    stage.bridge.terminate()
+                    await stage.bridge.exit()
+
+    @scenario(150)
+    async def test_set_ups_that_are_meant_go_on(self):
         async with Stage(start=False) as stage:
-            for name, (listener, user, host) in setups.items():
-                with self.subTest(name):
-                    self.listens(stage, listener)
-                    async with Neighbour(user, host, target=stage.gateway.port) as forward:
-                        shown = f"[{host}]" if ":" in host else host
-                        stage.bridge.environment["OPENCLAW_URL"] = f"ws://{shown}:{forward.port}"
-                        self.hand_over(stage, owner, as_owner)
-                        await stage.bridge.start()
-                        turn = stage.ask(name, Say(["Yes."]))
-                        await stage.ended(turn)
-                        stage.expect(turn, "Yes.")
-                        self.assertTrue(forward.heard, "the messages went this way")
-                        stage.bridge.terminate()
-                        await stage.bridge.exit()
+            await self.goes_on(stage, "openclaw", stage.gateway.port, "OPENCLAW_URL", "ws", Say(["Yes."]))
+
+    @scenario(150)
+    async def test_set_ups_of_oppi_that_are_meant_go_on(self):
+        async with OppiStage(begins=False) as stage:
+            await self.goes_on(stage, "oppi", int(stage.oppi.url.rsplit(":", 1)[1]), "OPPI_URL", "http", OppiSay(["Yes."]))
+
+    @scenario(150)
+    async def test_set_ups_of_codex_that_are_meant_go_on(self):
+        async with CodexStage(begins=False) as stage:
+            token = stage.directory / "token"
+            token.write_text(SECRETS[1])
+            async with CodexProcess(stage.codex, "--ws-auth", "capability-token", "--ws-token-file", str(token),
+                                    listen="ws://127.0.0.1:0") as server:
+                stage.bridge.environment["CODEX_TOKEN"] = SECRETS[1]
+                await self.goes_on(stage, "codex", int(server.address.rsplit(":", 1)[1]), "CODEX_URL", "ws")
 
     async def changes_hands(self, stage, target, host, name, scheme, *steps):
         """The way to the agent leads through a port whose owner changes while the bridge runs."""
