@@ -68,7 +68,7 @@ package struct WebSocketFailure: Error, Hashable, Sendable, CustomStringConverti
         case nameNotFound, connectionRefused, timedOut
         /// The server's certificate is not believed.
         case tlsFailed
-        /// The listener's user is not trusted or not known; nothing was sent.
+        /// The user of the listener, or of the socket's file, is not trusted or not known; nothing was sent.
         case foreignListener
         /// The server said yes to the upgrade, but not as the protocol asks.
         case badHandshake

@@ -15,7 +15,7 @@ package final class RecordingWriter {
     private let descriptor: Int32
     private let formatter: RecordingFormatter
     private let limit: Int
-    private let cover: (([UInt8]) -> [UInt8])?
+    private let cover: (([UInt8], RecordedEntry.Link) -> [UInt8])?
     private var size = 0
     private var lastMilliseconds: Int64 = 0
     private var failure: RecordingError?
@@ -23,7 +23,7 @@ package final class RecordingWriter {
     /// `date` as in RFC 3339. `cover` replaces the secrets of the moment in each line: more of them become known meanwhile.
     package init(
         file: String, agent: String, date: String, limit: Int = RecordingWriter.fileLimit,
-        cover: (([UInt8]) -> [UInt8])? = nil
+        cover: (([UInt8], RecordedEntry.Link) -> [UInt8])? = nil
     ) throws(RecordingError) {
         self.file = file
         self.limit = limit
@@ -52,7 +52,7 @@ package final class RecordingWriter {
         lastMilliseconds = max(lastMilliseconds, entry.milliseconds)
         entry.milliseconds = lastMilliseconds
         let line = formatter.line(for: entry)
-        try append(cover?(line) ?? line)
+        try append(cover?(line, entry.link) ?? line)
     }
 
     private func checkFile() throws(RecordingError) {

@@ -15,11 +15,9 @@ struct EndedChats: Sendable {
         var last: KeyName?
         var past: [KeyName]
         var isOurs: Bool
-        /// The device whose revocation took the last key; nil: none, or a file of an earlier version does not name it.
+        /// The device whose revocation took the last key; nil: none, or a file of an earlier version names neither the device nor the key.
         var revoked: DeviceID?
         var untold: ChatKeys.UntoldChange?
-        /// A file of an earlier version has the chat without the name of its key: the next one that is granted is taken for it.
-        var isUnnamed = false
 
         var staysOurs: Bool {
             #if PLANTED_FAULTS
@@ -62,11 +60,11 @@ struct EndedChats: Sendable {
     }
 
     /// A chat whose key is in no file. An earlier version did not write which key that was, and may have ended before it wrote the key:
-    /// the chat takes one, but none where this bridge made it.
+    /// the chat takes one as after a revocation, and is told of it, but none where this bridge made it.
     mutating func addLost(_ session: SessionID, _ chat: StoredKeyRing.Devices.Chat) {
         guard let name = chat.name.map({ KeyName($0) }) else {
             if chat.isOurs { return mark(session) }
-            return add(session, Names(past: (chat.past ?? []).map { KeyName($0) }, isOurs: false, isUnnamed: true))
+            return add(session, Names(past: (chat.past ?? []).map { KeyName($0) }, isOurs: false))
         }
         let isReplaced = chat.changeExpected == true
         add(
@@ -84,7 +82,7 @@ struct EndedChats: Sendable {
     /// What becomes of a key that is granted for a chat without one.
     func granted(_ key: KeyName, for session: SessionID) -> GrantedAction {
         guard let known = names[session] else { return contains(session) ? .refused : .first }
-        if known.last == key || known.isUnnamed && !known.past.contains(key) { return .last }
+        if known.last == key { return .last }
         #if PLANTED_FAULTS
             if PlantedFault.keyAfterEnd.isPlanted, !known.past.contains(key) { return .last }
         #endif

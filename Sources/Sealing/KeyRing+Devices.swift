@@ -175,10 +175,10 @@ extension KeyRing {
     }
 }
 
-/// A chat's key that came after the revocation of a device.
+/// A chat's key that came after the revocation of a device, or for one that files of an earlier version lack.
 package struct ChangedKey: Hashable, Sendable {
     package var session: SessionID
     package var key: KeyName
-    /// Nil: a file of an earlier version does not name it.
+    /// Nil: files of an earlier version name neither it nor the key before.
     package var revoked: NumberedDevice?
 }

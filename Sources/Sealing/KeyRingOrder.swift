@@ -64,7 +64,7 @@ package enum KeyRingNews: Hashable, Sendable {
     case deviceRefused(NumberedDevice)
     case deviceUnusable(DeviceID)
     case tooManyDevices
-    /// `after`: the device that was revoked; nil: a file of an earlier version does not name it.
+    /// `after`: the device that was revoked; nil: files of an earlier version name neither it nor the key before.
     case keyChanged(SessionID, after: NumberedDevice?)
     /// Another key was granted for a chat that has or had one, and no device was revoked.
     case keyRefused(SessionID)

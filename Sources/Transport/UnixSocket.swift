@@ -42,8 +42,7 @@ enum UnixSocket {
 
     private static func foreign(_ path: String, _ user: uid_t) -> WebSocketFailure {
         WebSocketFailure(
-            .badURL,
-            "the socket \(path) is of user \(user), not of this one (\(geteuid())): nothing is sent; remove it and start "
-                + "the server again as this user")
+            .foreignListener,
+            "the socket \(path) belongs to user \(user), not to this one (\(geteuid())), so nothing is sent there")
     }
 }

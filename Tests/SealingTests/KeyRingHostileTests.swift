@@ -95,8 +95,9 @@ struct KeyRingHostileTests {
         #expect(talk.ring.isSealed(Self.chat) && talk.ring.keyName(for: Self.chat) == nil)
         #expect(!talk.ring.isSealed(SessionID("ses_other")))
         if isNamed { #expect(try talk.granted("ses_1", 12).first == "tell keyRefused(ses_1)") }
-        #expect(try talk.granted("ses_1", 9).first == "save")
+        #expect(try talk.granted("ses_1", 9).first == (isNamed ? "save" : "tell keyChanged(ses_1) after no device"))
         _ = talk.allKept()
+        #expect(talk.ring.untoldChanges.map(\.session) == (isNamed ? [] : [Self.chat]))
         #expect(try talk.granted("ses_1", 12).first == "tell keyRefused(ses_1)")
         #expect(talk.grants.isEmpty)
     }

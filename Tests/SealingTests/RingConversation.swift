@@ -187,7 +187,7 @@ struct RingConversation {
         case .keyReady(let session, _): return "ready \(session)"
         case .chatGranted(let session): return "chat granted \(session)"
         case .tell(.keyChanged(let session, let device)):
-            return "tell keyChanged(\(session)) after \(device?.id.text ?? "a device")"
+            return "tell keyChanged(\(session)) after \(device?.id.text ?? "no device")"
         case .tell(let news): return "tell \(news)"
         }
     }

@@ -2,7 +2,8 @@ import BridgeModel
 import Glibc
 import Locking
 import Testing
-import Transport
+
+@testable import Transport
 
 @Suite("Who listens on a port of this machine")
 struct PortOwnerTests {
@@ -149,23 +150,115 @@ struct PortOwnerTests {
         client.close()
         withExtendedLifetime(link) {}
     }
+
+    @Test(
+        "a port that changes hands between two connects is asked for again, and its new owner gets no byte",
+        .enabled(if: geteuid() == 0), arguments: ["127.0.0.1", "::1"])
+    func changesHandsBetweenConnects(address: String) async throws {
+        let place = address == "::1" ? "[::1]" : address
+        let owner = try Thief(address, user: 0)
+        var settings = CurlClient.Settings()
+        settings.listener = .own
+        let client = CurlClient(settings: settings)
+        defer { client.close() }
+        let bearer = [HTTPHeader("Authorization", "Bearer plainhexwithoutshape0123")]
+        let request = HTTPRequest(
+            method: "GET", url: "http://\(place):\(owner.port)/", headers: bearer, timeout: .seconds(20))
+        func answer() async -> String {
+            do { return "\(try await client.exchange(request).status)" } catch { return "\(error.code)" }
+        }
+        // One connection, whose owner is asked for once.
+        #expect(await [answer(), answer()] == ["200", "200"])
+        #expect(owner.heard(atLeast: 2) { true }.components("Bearer").count == 3)
+        owner.end()
+        let thief = try Thief(address, user: 65_534, port: owner.port)
+        // The connection of before is dead, and each try makes another.
+        #expect(await [answer(), answer()] == ["foreignListener", "foreignListener"])
+        var upgrade = WebSocketRequest(url: "ws://\(place):\(owner.port)/", headers: bearer)
+        upgrade.listener = .own
+        #expect(try PeerLine(upgrade).failure() == .foreignListener)
+        #expect(thief.heard(atLeast: 0) { true } == "")
+        thief.end()
+        let back = try Thief(address, user: 0, port: owner.port)
+        #expect(await answer() == "200")
+        withExtendedLifetime(back) {}
+    }
+
+    @Test("of two connections with the same ends each is asked for", .enabled(if: geteuid() == 0))
+    func sameEnds() throws {
+        let owner = try Thief("127.0.0.1", user: 0)
+        let checked = CheckedConnections()
+        let (first, ends) = try Self.connected(to: owner.port)
+        #expect(checked.refusal(ends, .own, isNew: true) == nil)
+        // Without a wait for late packets, so that the same port may be used again.
+        var abort = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(first, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))
+        close(first)
+        owner.end()
+        let thief = try Thief("127.0.0.1", user: 65_534, port: owner.port)
+        let (second, again) = try Self.connected(to: owner.port, from: ends.local.port)
+        defer { close(second) }
+        #expect(again == ends)
+        #expect(checked.refusal(again, .own, isNew: true)?.contains("user 65534") == true)
+        #expect(checked.refusal(again, .own, isNew: false)?.contains("user 65534") == true)
+        withExtendedLifetime(thief) {}
+    }
+
+    private static func connected(to port: UInt16, from local: UInt16 = 0) throws -> (Int32, PortOwner.Ends) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
+        func address(_ port: UInt16) -> sockaddr_in {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+            address.sin_port = port.bigEndian
+            return address
+        }
+        func call(_ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+            var address = address(port)
+            return withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
+        let isBound = call(local) { bind(descriptor, $0, $1) } == 0
+        let isOpen = call(port) { Glibc.connect(descriptor, $0, $1) } == 0
+        try #require(isBound && isOpen)
+        var found = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &found) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        }
+        return (
+            descriptor,
+            PortOwner.Ends(
+                remote: .init(address: loopback, port: port),
+                local: .init(address: loopback, port: UInt16(bigEndian: found.sin_port)))
+        )
+    }
 }
 
-/// A listener of another user: its socket is opened by a child that has given up being root.
+/// A listener of another user, which answers each piece as a server of HTTP: its socket is opened by a child that has given up being root.
 private final class Thief {
     let port: UInt16
     private let child: pid_t
     private let output: Int32
+    private var isOver = false
 
-    init(_ address: String, user: uid_t) throws {
+    init(_ address: String, user: uid_t, port wanted: UInt16 = 0) throws {
         let script = """
             import os, socket, sys, threading
             os.setuid(\(user))
             listener = socket.socket(socket.AF_INET6 if ':' in '\(address)' else socket.AF_INET)
-            listener.bind(('\(address)', 0)); listener.listen()
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(('\(address)', \(wanted))); listener.listen()
             os.write(1, b'%d\\n' % listener.getsockname()[1])
             def hear(peer):
-                while data := peer.recv(4096): os.write(1, data)
+                while data := peer.recv(4096):
+                    os.write(1, data)
+                    peer.send(b'HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n')
             while True:
                 peer, _ = listener.accept()
                 threading.Thread(target=hear, args=(peer,), daemon=True).start()
@@ -194,10 +287,16 @@ private final class Thief {
     }
 
     deinit {
+        end()
+        close(output)
+    }
+
+    func end() {
+        guard !isOver else { return }
+        isOver = true
         kill(child, SIGKILL)
         var status: Int32 = 0
         waitpid(child, &status, 0)
-        close(output)
     }
 
     /// All that it was sent, once both exchanges are over and as many requests have come.

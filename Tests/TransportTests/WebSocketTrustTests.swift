@@ -73,6 +73,6 @@ import WireTesting
             Issue.record("opened")
             return
         }
-        #expect(failure.code == .badURL && failure.message.contains("65534"))
+        #expect(failure.code == .foreignListener && failure.message.contains("65534"))
     }
 }

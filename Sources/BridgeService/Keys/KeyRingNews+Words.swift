@@ -15,7 +15,8 @@ extension KeyRingNews {
             "the device \(device) has a key under which nothing would be secret; it is left out"
         case .tooManyDevices: "the relay announces more devices than a person has; no more are taken"
         case .keyChanged(let session, let device):
-            "the chat \(session) has another key, after \(device?.words ?? "a device") was revoked"
+            device.map { "the chat \(session) has another key, after \($0.words) was revoked" }
+                ?? "the chat \(session) has another key, which files of an earlier version name no reason for"
         case .keyRefused(let session):
             "another key was granted for the chat \(session), and no device was revoked; it goes on under its own"
         case .grantUnreadable(let session, let error): "a key for the chat \(session) cannot be read: \(error)"

@@ -132,10 +132,13 @@ extension LiveConnection {
 
     /// In the chat itself, and in another one: the phones that are left may not have the key that the relay passed on.
     private func tell(of change: ChangedKey, _ chats: [SessionID], _ keys: LiveKeys) {
-        let device = change.revoked.map { revoked in revoked.number.map { "device \($0)" } ?? "a device" } ?? "a device"
-        let why =
-            "has a new key, since the relay says that \(device) was revoked. If you revoked no device, begin another chat, and look at: "
-            + "sophon-bridge devices list"
+        let device = change.revoked.map { $0.number.map { "device \($0)" } ?? "a device" } ?? "no device"
+        let reason =
+            change.revoked == nil
+            ? "has a new key: the files of an earlier version of the bridge name neither the one before nor a device that was "
+                + "revoked. If you neither updated the bridge nor revoked a device, "
+            : "has a new key, since the relay says that \(device) was revoked. If you revoked no device, "
+        let why = reason + "begin another chat, and look at: sophon-bridge devices list"
         // Phones that are left make a key each, at about the same time.
         let name = "key-\(change.session)-\(device)-\(clock.wallMilliseconds / 3_600_000)"
         let others = chats.filter { $0 != change.session }

@@ -13,6 +13,9 @@ package final class SecretCover: Sendable {
     /// A shorter secret would cover half of every text.
     private static let shortest = 8
 
+    private static let pieceLength = 8
+    private static let longestInPieces = 4_096
+
     private typealias Forms = [UInt8: Set<[UInt8]>]
 
     private struct Known {
@@ -20,6 +23,8 @@ package final class SecretCover: Sendable {
         var secrets: [String] = []
         /// By their first byte.
         var forms: Forms = [:]
+        /// All runs of eight bytes of all forms but the longest.
+        var pieces: Set<UInt64> = []
     }
 
     private let known = Locked(Known())
@@ -38,19 +43,22 @@ package final class SecretCover: Sendable {
             known.secrets.append(text)
             if known.secrets.count > Self.limit {
                 known.secrets.removeFirst(Self.limit / 4)
-                known.forms = [:]
-                for secret in known.secrets { Self.add(secret, to: &known.forms) }
+                (known.forms, known.pieces) = ([:], [])
+                for secret in known.secrets { Self.add(secret, to: &known) }
             } else if isNew {
-                Self.add(text, to: &known.forms)
+                Self.add(text, to: &known)
             }
         }
     }
 
-    private static func add(_ secret: String, to forms: inout Forms) {
+    private static func add(_ secret: String, to known: inout Known) {
         // A document of JSON within a string of another one escapes twice.
         let escaped = JSONText.string(secret).text.utf8.dropFirst().dropLast()
         for form in [Array(secret.utf8), Array(escaped)] + encoded(secret) where form.count >= shortest {
-            forms[form[0], default: []].insert(form)
+            known.forms[form[0], default: []].insert(form)
+            // Each byte of a form is a piece to remember: a far side could make known ever longer ones.
+            guard form.count <= longestInPieces else { continue }
+            for start in 0...form.count - pieceLength { known.pieces.insert(word(form, at: start)) }
         }
     }
 
@@ -72,6 +80,51 @@ package final class SecretCover: Sendable {
     }
 
     package func covered(_ bytes: [UInt8]) -> [UInt8] { Self.covered(bytes, known.withLock { $0.forms }) ?? bytes }
+
+    /// A frame that may hold a piece of a text which other frames continue: pieces of secrets, of eight bytes and more, are covered
+    /// besides where they begin or end a string.
+    package func covered(pieceOf bytes: [UInt8]) -> [UInt8] {
+        let (forms, pieces) = known.withLock { ($0.forms, $0.pieces) }
+        let bytes = Self.covered(bytes, forms) ?? bytes
+        guard !pieces.isEmpty, bytes.count >= Self.pieceLength else { return bytes }
+        var result: [UInt8] = []
+        var copied = 0
+        func cover(_ range: Range<Int>) {
+            guard !range.isEmpty else { return }
+            result += bytes[copied..<range.lowerBound] + Array("***".utf8)
+            copied = range.upperBound
+        }
+        for quote in bytes.indices where bytes[quote] == UInt8(ascii: "\"") {
+            // The quote of a string within a string has backslashes before it.
+            var end = quote
+            while end > copied, bytes[end - 1] == Self.backslash { end -= 1 }
+            if end >= copied { cover(Self.start(ofPieceBefore: end, in: bytes, from: copied, pieces)..<end) }
+            if quote >= copied { cover(quote + 1..<Self.end(ofPieceAt: quote + 1, in: bytes, pieces)) }
+        }
+        return copied == 0 ? bytes : result + bytes[copied...]
+    }
+
+    /// `end` where no piece ends there.
+    private static func start(
+        ofPieceBefore end: Int, in bytes: [UInt8], from lowest: Int, _ pieces: Set<UInt64>
+    ) -> Int {
+        var start = end - pieceLength
+        guard start >= lowest, pieces.contains(word(bytes, at: start)) else { return end }
+        while start > lowest, pieces.contains(word(bytes, at: start - 1)) { start -= 1 }
+        return start
+    }
+
+    /// `start` where no piece begins there.
+    private static func end(ofPieceAt start: Int, in bytes: [UInt8], _ pieces: Set<UInt64>) -> Int {
+        guard start + pieceLength <= bytes.count, pieces.contains(word(bytes, at: start)) else { return start }
+        var end = start + pieceLength
+        while end < bytes.count, pieces.contains(word(bytes, at: end + 1 - pieceLength)) { end += 1 }
+        return end
+    }
+
+    private static func word(_ bytes: [UInt8], at start: Int) -> UInt64 {
+        bytes[start..<start + pieceLength].reduce(0) { $0 << 8 | UInt64($1) }
+    }
 
     /// Nil if no secret is in it.
     private static func covered(_ bytes: [UInt8], _ forms: Forms) -> [UInt8]? {

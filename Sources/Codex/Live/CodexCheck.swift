@@ -2,16 +2,18 @@ import AgentKit
 import BridgeModel
 import JSONReading
 
-/// `doctor`'s look at Codex: the program is asked for its version, and a server of its own, which ends with the look, for its account and
-/// its configuration; a named server is asked where it is.
+/// `doctor`'s look at Codex: the socket of the bridge's server is opened and closed, to see whose it is; the program is asked for its
+/// version, and a server of its own, which ends with the look, for its account and its configuration. A named server is asked where it is.
 struct CodexCheck {
-    private enum Step { case version, lock, opening, initialize, account, over }
+    private enum Step { case socket, version, lock, opening, initialize, account, over }
 
     private static let limit = Duration.seconds(40)
     /// For a bridge that starts its server.
     private static let lockLimit = Duration.seconds(10)
     private static let lockPause = Duration.milliseconds(250)
     static let channel = ChannelID(1)
+    /// To the socket of the bridge's server.
+    static let probe = ChannelID(2)
     static let work = WorkID(1)
 
     private let settings: CodexSettings
@@ -44,7 +46,43 @@ struct CodexCheck {
     mutating func begin(at now: Instant) -> [AgentOrder] {
         deadline = now + Self.limit
         guard let own = settings.own else { return open(.socket(settings.socketPlan)) }
+        guard own.socket != nil else { return askVersion(of: own) }
+        step = .socket
+        return [.open(Self.probe, .socket(settings.socketPlan))]
+    }
+
+    private mutating func askVersion(of own: CodexSettings.Own) -> [AgentOrder] {
+        step = .version
         return [.work(Self.work, .run(own.versionPlan, input: [], outputLimit: 4_096, deadline: .seconds(20)))]
+    }
+
+    /// Whether a server runs there is no finding: the bridge starts one.
+    private mutating func probed(_ event: ChannelEvent) -> [AgentOrder] {
+        guard step == .socket, let own = settings.own else { return [] }
+        switch event {
+        case .failed(let message, .foreignListener):
+            step = .version
+            return [foreign(message)] + end()
+        case .opened:
+            let closing = close()
+            return closing + askVersion(of: own)
+        case .failed, .refused, .closed: return askVersion(of: own)
+        default: return []
+        }
+    }
+
+    private func foreign(_ message: String) -> AgentOrder {
+        let remedy: String? =
+            if settings.own != nil {
+                CodexTrouble.foreignSocket(message).remedy
+            } else if settings.socketPlan.unixPath != nil {
+                "let Codex's server run as this user, or name its socket by agent.url"
+            } else {
+                nil
+            }
+        return .finding(
+            DoctorFinding(
+                .agentListener, .failed, message, remedy: remedy, connection: connection, exitCode: .agentUnreachable))
     }
 
     private mutating func open(_ channel: Channel) -> [AgentOrder] {
@@ -93,15 +131,14 @@ struct CodexCheck {
     }
 
     mutating func happened(_ event: ChannelEvent, on channel: ChannelID, at now: Instant) -> [AgentOrder] {
+        if channel == Self.probe { return probed(event) }
         switch event {
         case .opened, .spawned:
             guard step == .opening else { return [] }
             step = .initialize
             return [send(1, "initialize", CodexFrames.initialize(version: settings.version))]
         case .failed(let message, .foreignListener):
-            let finding = DoctorFinding(
-                .agentListener, .failed, message, connection: connection, exitCode: .agentUnreachable)
-            return step == .over ? [] : [.finding(finding)] + end()
+            return step == .over ? [] : [foreign(message)] + end()
         case .failed(let message, _): return lost(message)
         case .refused(let status, _): return lost("the server refused the connection with \(status)")
         case .closed(let code, _): return lost("the server closed the connection (\(code))")
@@ -211,6 +248,7 @@ struct CodexCheck {
     private func close() -> [AgentOrder] {
         switch step {
         case .version, .lock, .over: []
+        case .socket: [.close(Self.probe, .socket(code: 1000, reason: "that is all"))]
         case .opening, .initialize, .account:
             [
                 .close(

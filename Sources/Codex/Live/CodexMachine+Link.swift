@@ -60,6 +60,10 @@ extension CodexMachine {
         // The end of a connection is not that of the server, which cuts slow clients without a word (codex.md#known-bugs).
         case .failed(let message, _) where life.isLive || life.hasGreeting: lose(message, .byBackOff, nil, now)
         case .failed(let message, .absent): notOpened(message, now)
+        case .failed(let message, .foreignListener) where settings.own != nil:
+            // A server that was started meanwhile could not listen there.
+            if server.isStarting { server.process = .unknown }
+            troubled(.foreignSocket(message), now)
         // The server may be alive and overloaded: replacing it would end its turns.
         case .failed(let message, _):
             server.tries.doesNotAnswer(at: now.now)

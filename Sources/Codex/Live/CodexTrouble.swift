@@ -5,6 +5,8 @@ enum CodexTrouble: Hashable {
     case notInstalled(String)
     case tooOld(String)
     case noPlaceForSocket
+    /// The socket of its server, or what listens there, belongs to another user.
+    case foreignSocket(String)
     case cannotStart(String)
     case loggedOut
     case configuration(String)
@@ -17,6 +19,7 @@ enum CodexTrouble: Hashable {
         case .notInstalled(let why): "Codex cannot be found: \(why)"
         case .tooOld(let version): "Codex \(version) is too old for the bridge, which needs 0.147 or later"
         case .noPlaceForSocket: "there is no folder with a path short enough for the socket of Codex's server"
+        case .foreignSocket(let why): why
         case .cannotStart(let why): "Codex's server does not start: \(why)"
         case .loggedOut: "Codex is not logged in"
         case .configuration(let details): "Codex cannot read its configuration and would use other settings: \(details)"
@@ -28,6 +31,7 @@ enum CodexTrouble: Hashable {
         case .notInstalled: "install Codex on the computer where the bridge runs, or name the program by CODEX_COMMAND"
         case .tooOld: "update Codex"
         case .noPlaceForSocket: "set SOPHON_STATE_DIR to a folder with a shorter path"
+        case .foreignSocket: "remove that socket, and let no other user write to its folder"
         case .cannotStart: "try `codex app-server` in a terminal"
         case .loggedOut: CodexFailure.loginRemedy
         case .configuration: "mend config.toml in CODEX_HOME (~/.codex)"
@@ -43,6 +47,7 @@ enum CodexTrouble: Hashable {
         switch self {
         case .notInstalled: .agentNotInstalled
         case .loggedOut: .agentTokenMissing
+        case .foreignSocket: .agentUnreachable
         case .tooOld, .noPlaceForSocket, .cannotStart, .configuration: .agentNotInitialised
         }
     }

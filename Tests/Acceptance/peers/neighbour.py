@@ -1,11 +1,13 @@
-"""Another user's program on a port of this machine: it notes all that it is sent, and may pass it on."""
+"""Another user's program on a port or a Unix socket of this machine: it notes all that it is sent, and may pass it on."""
 
 import asyncio
 import shutil
+import tempfile
+from pathlib import Path
 
 PROGRAM = """
-import asyncio, sys
-host, port, target = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+import asyncio, ctypes, socket, sys
+host, port, target = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 
 async def carry(reader, writer, is_noted):
     while piece := await reader.read(65536):
@@ -20,16 +22,27 @@ async def carry(reader, writer, is_noted):
 
 async def taken(reader, writer):
     try:
-        if not target:
+        if target == "0":
             return await carry(reader, None, True)
-        there, back = await asyncio.open_connection("127.0.0.1", target)
+        there, back = await (asyncio.open_unix_connection(target) if target.startswith("/")
+                             else asyncio.open_connection("127.0.0.1", int(target)))
         await asyncio.gather(carry(reader, back, True), carry(there, writer, False))
     except OSError:
         writer.close()
 
 async def main():
-    server = await asyncio.start_server(taken, host, port)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    if host.startswith("/"):
+        server = await asyncio.start_unix_server(taken, host)
+        print(0, flush=True)
+    else:
+        listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen()
+        if target.startswith("/") and ctypes.CDLL(None).unshare(0x10000000 | 0x40000000):
+            sys.exit("no namespaces of its own")
+        server = await asyncio.start_server(taken, sock=listener)
+        print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 asyncio.run(main())
@@ -37,18 +50,36 @@ asyncio.run(main())
 
 
 class Neighbour:
-    """Listens as `user`; `target`: the port of this machine that everything is passed on to."""
+    """Listens as `user`, where `host` is a path on that; `target`: the port of this machine that everything is passed on to."""
 
-    def __init__(self, user, host="127.0.0.1", port=0, target=0):
-        self.user, self.host, self.port, self.target = user, host, port, target
+    def __init__(self, user, host="127.0.0.1", port=0, target=0, is_apart=False):
+        """`is_apart`: it listens here, and lives in a network namespace of its own, as the forward of a rootless container does."""
+        self.user, self.host, self.port, self.target, self.is_apart = user, host, port, target, is_apart
         self.heard = bytearray()
+        self.way = None
+
+    async def _pass_on(self, reader, writer):
+        there, back = await asyncio.open_connection("127.0.0.1", self.target)
+        async def carry(reader, writer):
+            while piece := await reader.read(65536):
+                writer.write(piece)
+            writer.close()
+        await asyncio.gather(carry(reader, back), carry(there, writer), return_exceptions=True)
 
     async def __aenter__(self):
+        target = str(self.target)
+        if self.is_apart:
+            # The way out of that namespace.
+            self.way = Path(tempfile.mkdtemp(prefix="bridge-way-"))
+            self.way.chmod(0o755)
+            target = str(self.way / "way")
+            self._server = await asyncio.start_unix_server(self._pass_on, target)
+            (self.way / "way").chmod(0o666)
         # The tests' own Python may lie where no other user may go.
         python = shutil.which("python3", path="/usr/bin:/bin")
         self.process = await asyncio.create_subprocess_exec(
             "setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups", "--pdeathsig=KILL",
-            python, "-c", PROGRAM, self.host, str(self.port), str(self.target), stdout=asyncio.subprocess.PIPE,
+            python, "-c", PROGRAM, self.host, str(self.port), target, stdout=asyncio.subprocess.PIPE,
             stdin=asyncio.subprocess.DEVNULL, cwd="/", env={"PATH": "/usr/bin:/bin"})
         self.port = int(await self.process.stdout.readline())
         self._reader = asyncio.create_task(self._read())
@@ -63,3 +94,6 @@ class Neighbour:
             self.process.kill()
         await self.process.wait()
         await self._reader
+        if self.way:
+            self._server.close()
+            shutil.rmtree(self.way)

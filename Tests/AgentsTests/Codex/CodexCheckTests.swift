@@ -16,6 +16,14 @@ struct CodexCheckTests {
         return CodexCheck(CodexSettings(own, folder: nil), connection: "default")
     }
 
+    /// No server runs.
+    private static func begun() -> CodexCheck {
+        var check = own()
+        _ = check.begin(at: .zero)
+        _ = check.happened(.failed(message: "there is none", .absent), on: CodexCheck.probe, at: .zero)
+        return check
+    }
+
     private static func said(_ check: inout CodexCheck, _ frame: String) -> [AgentOrder] {
         var bytes = Array(frame.utf8)
         bytes.reserveCapacity(bytes.count + 64)
@@ -30,7 +38,9 @@ struct CodexCheckTests {
             switch order {
             case .work(_, .lock(let path)): "lock \(path)"
             case .work(_, .unlock(let path)): "unlock \(path)"
+            case .work(_, .run): "version"
             case .open: "open"
+            case .close: "close"
             case .finding(let finding): "\(finding.outcome) \(finding.message)"
             case .done: "done"
             default: nil
@@ -40,8 +50,7 @@ struct CodexCheckTests {
 
     @Test("its server waits for those of bridges that start, and lets others start when it has answered")
     func waits() {
-        var check = Self.own()
-        _ = check.begin(at: .zero)
+        var check = Self.begun()
         #expect(Self.words(check.finished(Self.version, at: .zero)) == ["lock /state/start.lock"])
         #expect(Self.words(check.finished(Self.isHeld, at: .zero)).isEmpty)
         let later = check.nextDeadline ?? .zero
@@ -55,11 +64,24 @@ struct CodexCheckTests {
 
     @Test("it does not wait without end, and starts nothing beside another start")
     func isHeld() {
-        var check = Self.own()
-        _ = check.begin(at: .zero)
+        var check = Self.begun()
         _ = check.finished(Self.version, at: .zero)
         let said = Self.words(check.finished(Self.isHeld, at: .zero + .seconds(11)))
         #expect(said.first?.contains("failed") == true && said.last == "done" && !said.contains("open"))
+    }
+
+    @Test("the socket of the bridge's server is opened to see whose it is, and nothing is sent over it")
+    func probes() {
+        var check = Self.own()
+        #expect(Self.words(check.begin(at: .zero)) == ["open"])
+        #expect(Self.words(check.happened(.opened, on: CodexCheck.probe, at: .zero)) == ["close", "version"])
+        #expect(check.happened(.closed(code: 1000, reason: ""), on: CodexCheck.probe, at: .zero).isEmpty)
+        var other = Self.own()
+        _ = other.begin(at: .zero)
+        let said = other.happened(.failed(message: "of user 1001", .foreignListener), on: CodexCheck.probe, at: .zero)
+        #expect(Self.words(said) == ["failed of user 1001", "done"])
+        guard case .finding(let finding) = said[0] else { return }
+        #expect(finding.check == .agentListener && finding.exitCode == .agentUnreachable && finding.remedy != nil)
     }
 
     @Test("a named server of a version that run refuses is not called good")

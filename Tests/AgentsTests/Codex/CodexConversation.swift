@@ -110,6 +110,11 @@ struct CodexConversation: MachineConversation {
     mutating func fails() -> [String] {
         lines(machine.happened(.failed(message: "no such file", .absent), on: Self.main, occasion()))
     }
+    /// The socket is there, and another user's.
+    mutating func meetsAnother() -> [String] {
+        let event = ChannelEvent.failed(message: "it belongs to user 1001", .foreignListener)
+        return lines(machine.happened(event, on: Self.main, occasion()))
+    }
     /// Also where a server listens that does not answer the upgrade.
     mutating func breaks() -> [String] {
         lines(machine.happened(.failed(message: "the peer ended it"), on: Self.main, occasion()))

@@ -41,6 +41,20 @@ struct CodexTroubleTests {
         #expect(codex.finished(.read([], size: 0)).contains { $0.hasPrefix("r1") && $0.contains("failed") })
     }
 
+    @Test("where the socket is another user's a message is told so, no server is started, and once it is gone one is")
+    func foreign() {
+        var codex = CodexConversation()
+        _ = codex.ran("codex-cli 0.163.0")
+        var said = codex.meetsAnother()
+        #expect(said.contains { $0.hasPrefix("remedy") && $0.contains("user 1001") })
+        #expect(!said.contains { $0.hasPrefix("keep server") || $0.hasPrefix("start") })
+        said = codex.sends("r1", "one") + codex.ran("codex-cli 0.163.0") + codex.meetsAnother()
+        #expect(said.contains { $0.contains("r1") && $0.contains("It belongs to user 1001") }, "\(said)")
+        _ = codex.sends("r2", "two")
+        _ = codex.ran("codex-cli 0.163.0")
+        #expect(codex.fails().contains { $0.hasPrefix("keep server") })
+    }
+
     @Test("a server that is being started by an earlier process is waited for, and keeps its name")
     func startedByAnother() {
         var (codex, said) = Self.ending("Error: app-server control socket is already in use: /state/codex.sock")

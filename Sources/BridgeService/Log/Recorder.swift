@@ -1,6 +1,5 @@
-import AgentKit
-import BridgeModel
-import BridgeService
+package import AgentKit
+package import BridgeModel
 import Files
 import Locking
 import Recording
@@ -8,14 +7,14 @@ import Recording
 /// `--record`: every frame of one connection's links, secrets taken out, in a file that can be replayed.
 ///
 /// A recording that can no longer be written ends, which is reported once; the bridge continues.
-final class Recorder: Sendable {
+package final class Recorder: Sendable {
     // The writer is no `Sendable`: it is touched under the lock alone.
     private struct Writer: @unchecked Sendable {
         var writer: RecordingWriter?
         var coversWords = false
     }
 
-    let file: String
+    package let file: String
     private let writer: Locked<Writer>
     private let connection: String
     private let clock: any Clock
@@ -23,7 +22,7 @@ final class Recorder: Sendable {
     private let ended: @Sendable (any Error) -> Void
 
     /// `ended`: it could not be written; not called again.
-    init(
+    package init(
         directory: String, connection: ConnectionName, agent: AgentKind, clock: any Clock, hiding secrets: SecretCover,
         ended: @escaping @Sendable (any Error) -> Void
     ) throws {
@@ -35,15 +34,18 @@ final class Recorder: Sendable {
         self.ended = ended
         origin = clock.now
         writer = Locked(
-            Writer(writer: try RecordingWriter(file: file, agent: agent.rawValue, date: date) { secrets.covered($0) }))
+            Writer(
+                writer: try RecordingWriter(file: file, agent: agent.rawValue, date: date) { line, link in
+                    link == .agent ? secrets.covered(pieceOf: line) : secrets.covered(line)
+                }))
     }
 
     /// The relay's link is stream 2, and has been since there was one agent with one channel; the agent's channels are the others.
-    var relay: @Sendable (Bool, [UInt8]) -> Void {
+    package var relay: @Sendable (Bool, [UInt8]) -> Void {
         { [self] isIncoming, frame in record(frame, .relay, stream: 2, isIncoming: isIncoming) }
     }
 
-    var agent: @Sendable (ChannelID, Bool, [UInt8]) -> Void {
+    package var agent: @Sendable (ChannelID, Bool, [UInt8]) -> Void {
         { [self] channel, isIncoming, frame in
             record(
                 frame, .agent, stream: channel.number > 1 ? channel.number + 1 : 1, isIncoming: isIncoming)
@@ -51,7 +53,7 @@ final class Recorder: Sendable {
     }
 
     /// From now on no word to or from the agent is kept.
-    func coverWords() { writer.withLock { $0.coversWords = true } }
+    package func coverWords() { writer.withLock { $0.coversWords = true } }
 
     private func record(_ frame: [UInt8], _ link: RecordedEntry.Link, stream: Int, isIncoming: Bool) {
         var entry = EntryToRecord(
