@@ -194,7 +194,6 @@ class Approvals(BrowserTest):
         self.page.click("#sheet .once")
         self.page.gone("#sheet")
         until(lambda: self.waiting() == [], "it is decided")
-        self.page.click("#asks button")
         self.page.gone("#asks")
 
     def test_the_words_are_those_of_the_reason(self):

@@ -321,9 +321,14 @@ export function pendingApprovals(state, session) {
   return [...state.approvals.values()].filter((approval) => !approval.decision && (!session || approval.session === session));
 }
 
-/** Those of a chat that the relay has ended by itself; nobody has decided them. */
+/** A later card of the same ask has the ask's name and a number. */
+const askOf = ({ id }) => id.replace(/-ask-\d+$/, "");
+
+/** Those of a chat that the relay has ended by itself, and that have not come again; nobody has decided them. */
 export function endedApprovals(state, session) {
-  return [...state.approvals.values()].filter((approval) => approval.reason && approval.session === session);
+  const all = [...state.approvals.values()].filter((approval) => approval.session === session);
+  const newest = new Map(all.map((approval) => [askOf(approval), approval]));
+  return all.filter((approval) => approval.reason && newest.get(askOf(approval)) === approval);
 }
 
 /** Sealed, and not opened: its key is not there yet, or it was changed on its way. */
