@@ -26,6 +26,10 @@ struct WordCoverTests {
             #"{"data":{"phase":"start","toolCallId":"c1","args":{"[covered]":"[covered]","[covered]":["[covered]","[covered]",{"[covered]":"[covered]"}],"[covered]":true}}}"#
         ),
         (#"{"scopes":["operator.read"],"names":["rosebud"]}"#, #"{"scopes":["operator.read"],"names":["[covered]"]}"#),
+        (
+            #"{"id":4,"method":"x/request","params":{"status":"rosebud is ill","mode":"form","_meta":{"tool_params":{"code":"rosebud","rosebud":4711}},"requestedSchema":{"type":"object","properties":{"rosebud":{}}}}}"#,
+            #"{"id":4,"method":"x/request","params":{"status":"[covered]","mode":"form","_meta":{"[covered]":{"[covered]":"[covered]","[covered]":"[covered]"}},"requestedSchema":{"[covered]":"[covered]","[covered]":{"[covered]":{}}}}}"#
+        ),
         (#"{"the rosebud":"x","type":{"a":"rosebud"}}"#, #"{"[covered]":"[covered]","type":{"a":"[covered]"}}"#),
         (#"{"t\u0079pe":"rosebud","a":"\"rosebud"}"#, #"{"[covered]":"[covered]","a":"[covered]"}"#),
         (

@@ -1,8 +1,8 @@
 /// What a frame says, covered: of a connection with sealed chats a recording keeps what the frames are and in which order they
 /// came, and not a word that was said in them.
 ///
-/// What is kept is named here, so that what a later agent adds is covered until it is known: the members of `kept`, numbers, and
-/// names that are words of a protocol. Of what a tool is given, or gives, nothing is kept, neither names nor numbers.
+/// What is kept is named here, so that what a later agent adds is covered until it is known: the members of `kept` that are one word or id,
+/// numbers, and names that are words of a protocol. Of what a tool or a form is given, or gives, nothing is kept, neither names nor numbers.
 struct WordCover {
     static let marker = Array("\"[covered]\"".utf8)
 
@@ -13,7 +13,8 @@ struct WordCover {
         "toolCallId", "tool_call_id", "turnId", "type", "version",
     ]
     private static let ofTools: Set<String> = [
-        "args", "arguments", "details", "input", "output", "partialResult", "partial_result", "result",
+        "_meta", "answers", "args", "arguments", "details", "env", "input", "output", "partialResult",
+        "partial_result", "questions", "requestedSchema", "result", "tool_params", "tool_params_display",
     ]
 
     private struct Level {
@@ -82,7 +83,8 @@ struct WordCover {
         end = min(end + 1, json.count)
         let text = json[quote..<end]
         guard let last = levels.indices.last, levels[last].expectsName else {
-            covered += levels.last.map { $0.isKept && !$0.isTools } == true ? Array(text) : Self.marker
+            let isShown = levels.last.map { $0.isKept && !$0.isTools } == true && Self.isID(text.dropFirst().dropLast())
+            covered += isShown ? Array(text) : Self.marker
             return end
         }
         let name = String(decoding: text.dropFirst().dropLast(), as: UTF8.self)
@@ -91,6 +93,10 @@ struct WordCover {
         levels[last].nextIsTools = Self.ofTools.contains(name)
         covered += !levels[last].isTools && Self.isWord(name) ? Array(text) : Self.marker
         return end
+    }
+
+    private static func isID(_ text: ArraySlice<UInt8>) -> Bool {
+        text.count <= 256 && text.allSatisfy { Bytes.isAlphanumeric($0) || Array("_.:/|-".utf8).contains($0) }
     }
 
     private static func isWord(_ name: String) -> Bool {
