@@ -146,6 +146,11 @@ struct ChatKeys: Sendable {
         forgetUnused()
     }
 
+    /// A file that is older than the newest key names this one.
+    mutating func replaced(_ name: KeyName) {
+        if !past.contains(name) { past.append(name) }
+    }
+
     mutating func end() { isEnded = true }
 
     /// A chat that had ended begins again; its open turns keep their keys.

@@ -72,7 +72,7 @@ package enum KeyRingNews: Hashable, Sendable {
     /// No room for another chat's key: an old one does not give way, or its chat could be gone on with in the open.
     case tooManyKeys
     case registrationRefused
-    /// Keys were there without the file of the devices: each device is held, and no phone can hear of that.
+    /// Keys were there without the file of the devices, or with an older copy of it: each device is held.
     case bookLost
     /// The relay does not pass this chat's key on to the device.
     case grantRefused(SessionID, NumberedDevice)

@@ -22,7 +22,7 @@ extension KeyRingNews {
         case .tooManyKeys: "there is no room for the keys of more chats"
         case .registrationRefused: "the relay does not take this bridge as a device, so no phone can seal for it"
         case .bookLost:
-            "sealing.json was not there, or is of another bridge, while session-keys.json was: no phone may read, and none can be told of it"
+            "sealing.json was not there, or is of another bridge or an older copy, while session-keys.json was: no phone may read"
         case .grantRefused(let session, let device):
             "the relay does not pass the key of \(session) on to \(device.words)"
         case .registeredAnew: "the relay had another key of this bridge; chats have to grant theirs anew"
