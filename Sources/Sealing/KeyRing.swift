@@ -166,10 +166,10 @@ package struct KeyRing: Sendable {
         let key = newKey(secret)
         guard let chat = chats[session] else { return begin(session, under: key, update, at: now) }
         guard !chat.isEnded else { return refuse(session, update) }
-        switch chats[session]?.granted(key, wall: wall) {
-        case .changed(let device):
-            tellOfChange(session, after: device)
-            chats[session]?.untold = ChatKeys.UntoldChange(after: device)
+        switch chats[session]?.granted(key, wall: wall, phones: book.pinned.count) {
+        case .changed(let device, let isFurther):
+            tellOfChange(session, after: device, isFurther: isFurther)
+            chats[session]?.untold = ChatKeys.UntoldChange(after: device, isFurther: isFurther)
             chats[session]?.granted = Set(book.pinned.map(\.id))
             willBeReady(key, of: session)
             changed(at: now, update)
@@ -202,8 +202,8 @@ package struct KeyRing: Sendable {
         order(.acknowledge(update))
     }
 
-    private mutating func tellOfChange(_ session: SessionID, after device: DeviceID?) {
-        order(.tell(.keyChanged(session, after: device.map { book.numbered($0) })))
+    private mutating func tellOfChange(_ session: SessionID, after device: DeviceID?, isFurther: Bool = false) {
+        order(.tell(.keyChanged(session, after: device.map { book.numbered($0) }, isFurther: isFurther)))
     }
 
     /// A key for a chat that this bridge makes, in which something may be said when `chatGranted` says so. False: no device could

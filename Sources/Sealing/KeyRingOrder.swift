@@ -64,8 +64,9 @@ package enum KeyRingNews: Hashable, Sendable {
     case deviceRefused(NumberedDevice)
     case deviceUnusable(DeviceID)
     case tooManyDevices
-    /// `after`: the device that was revoked; nil: a file of an earlier version does not name it.
-    case keyChanged(SessionID, after: NumberedDevice?)
+    /// `after`: the device that was revoked; nil: a file of an earlier version does not name it. `isFurther`: another phone's key
+    /// had come before it.
+    case keyChanged(SessionID, after: NumberedDevice?, isFurther: Bool)
     /// Another key was granted for a chat that has or had one, and no device was revoked.
     case keyRefused(SessionID)
     case grantUnreadable(SessionID, SealingError)

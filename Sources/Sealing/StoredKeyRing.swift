@@ -45,6 +45,10 @@ package struct StoredKeyRing: Sendable, Equatable {
         package struct Change: Codable, Sendable, Equatable {
             /// The device that was revoked.
             package var device: String?
+            /// Another phone's key had come before it.
+            package var isFurther: Bool?
+            /// The chat itself has had it, and no other one.
+            package var isSaidItself: Bool?
         }
 
         package struct Chat: Codable, Sendable, Equatable {

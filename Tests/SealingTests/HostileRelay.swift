@@ -19,8 +19,9 @@ struct HostileRelay {
         var isMarked = false
         /// A revocation that no key has answered yet.
         var mayChange = false
-        /// Each surviving phone may make one until then.
+        /// Each surviving phone may make one until then; how many are left to come.
         var settlesUntil: Int64?
+        var furtherKeys = 0
         /// Keys of our own that a device has which may not read any more.
         var burnt: Set<KeyName> = []
     }
@@ -156,7 +157,7 @@ struct HostileRelay {
         let (name, before) = (KeyName(of: secret, library: talk.bench.library), chats[session] ?? Chat())
         hear("grant \(session) \(key)", talk.granted(session, wrapped: try talk.wrapped(secret)))
         let isTold = heard.contains { $0.hasPrefix("tell keyChanged(\(session)") }
-        let maySettle = !before.isEnded && (before.settlesUntil ?? .min) >= talk.wall
+        let maySettle = !before.isEnded && before.furtherKeys > 0 && (before.settlesUntil ?? .min) >= talk.wall
         var after = before
         if before.isMarked { return }
         if before.keys.isEmpty {
@@ -165,7 +166,10 @@ struct HostileRelay {
             after.isEnded = false
         } else if before.mayChange || maySettle, !before.isOurs, !before.keys.contains(name), isTold {
             after.keys.append(name)
-            if before.mayChange, !before.isEnded { after.settlesUntil = talk.wall + 10 * 60_000 }
+            after.furtherKeys -= 1
+            if before.mayChange, !before.isEnded {
+                (after.settlesUntil, after.furtherKeys) = (talk.wall + 10 * 60_000, max(1, chosen.count) - 1)
+            }
             (after.mayChange, after.isEnded) = (false, false)
         }
         chats[session] = after

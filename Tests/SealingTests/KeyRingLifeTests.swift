@@ -355,40 +355,4 @@ struct KeyRingLifeTests {
         _ = talk.revoked("phone-1")
         #expect(talk.announced(try talk.phone(99, id: "more")).first == "tell deviceHeld(more)")
     }
-
-    // MARK: What the phone is told
-
-    @Test("each held device is told once, also over a restart, and again under another key")
-    func told() throws {
-        var talk = try conversation()
-        _ = talk.announced(try talk.phone(2))
-        _ = talk.allKept()
-        let device = try #require(talk.ring.untoldDevices.first)
-        #expect(talk.ring.untoldDevices.map(\.id) == [DeviceID("phone-2")])
-        _ = talk.tell { ring, now, _ in ring.told(of: device, at: now) }
-        #expect(talk.ring.untoldDevices.isEmpty)
-        #expect(talk.pass(.seconds(5)) == ["save"])
-        #expect(try talk.restarted().ring.untoldDevices.isEmpty)
-        _ = talk.allKept()
-        _ = talk.announced(try talk.phone(3, id: "phone-2"))
-        #expect(talk.ring.untoldDevices.map(\.id) == [DeviceID("phone-2")])
-    }
-
-    @Test("notices go first to a chat whose key was wrapped here, then to the newest of the others")
-    func chatsForNotices() throws {
-        var talk = try conversation()
-        #expect(talk.ring.chatsForNotices == [])
-        for (number, name) in ["ses_1", "ses_2"].enumerated() {
-            _ = try talk.granted(name, UInt8(9 + number))
-            _ = talk.allKept()
-        }
-        #expect(talk.ring.chatsForNotices == ["ses_2", "ses_1"].map { SessionID($0) })
-        _ = talk.makeKey("ses_0")
-        _ = talk.allKept()
-        #expect(talk.ring.chatsForNotices.count == 2)
-        _ = talk.answered(1, .delivered(GrantReceipt()))
-        #expect(talk.ring.chatsForNotices == ["ses_0", "ses_2", "ses_1"].map { SessionID($0) })
-        _ = talk.refuse("phone-1")
-        #expect(talk.ring.chatsForNotices == [])
-    }
 }

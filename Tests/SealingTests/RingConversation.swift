@@ -193,8 +193,8 @@ struct RingConversation {
         case .letGo(let update): return "let go \(update)"
         case .keyReady(let session, _): return "ready \(session)"
         case .chatGranted(let session): return "chat granted \(session)"
-        case .tell(.keyChanged(let session, let device)):
-            return "tell keyChanged(\(session)) after \(device?.id.text ?? "a device")"
+        case .tell(.keyChanged(let session, let device, let isFurther)):
+            return "tell keyChanged(\(session)) after \(device?.id.text ?? "a device")\(isFurther ? " again" : "")"
         case .tell(let news): return "tell \(news)"
         }
     }
