@@ -201,8 +201,9 @@ package struct DeviceBook: Sendable {
     /// Who announces devices without end does not shut out the person's next one: the oldest that is held gives way.
     private mutating func makeRoom() -> Bool {
         if devices.count < Self.limit { return true }
-        guard let revoked = devices(.revoked).first else { return false }
-        devices[revoked.id] = nil
+        let held = devices(.held).min { $0.number < $1.number }
+        guard let least = devices(.revoked).first ?? held else { return false }
+        devices[least.id] = nil
         return true
     }
 

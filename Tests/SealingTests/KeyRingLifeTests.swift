@@ -344,6 +344,19 @@ struct KeyRingLifeTests {
         #expect(next.restored() == ["tell devicePinned(phone-2)", "save"])
     }
 
+    @Test("a relay that announces devices without end shuts out no phone of the person's: the oldest held gives way")
+    func roomOfHeld() throws {
+        var talk = try conversation()
+        for number in 2...80 {
+            let announced = talk.announced(try talk.phone(UInt8(number), id: "d\(number)"))
+            #expect(announced.first == "tell deviceHeld(d\(number))")
+            _ = talk.allKept()
+        }
+        #expect(talk.ring.book.devices.count == 64)
+        #expect(talk.ring.book.devices[DeviceID("phone-1")]?.standing == .pinned)
+        #expect(talk.ring.book.devices[DeviceID("d17")] == nil && talk.ring.book.devices[DeviceID("d18")] != nil)
+    }
+
     @Test("revoked devices make room for others; those that the person refused do not")
     func room() throws {
         var talk = try conversation()
