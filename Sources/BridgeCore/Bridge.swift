@@ -81,6 +81,7 @@ package struct Bridge: ~Copyable {
     package var hasWaitingText: Bool { delivery.hasWaitingText }
     package func turn(_ id: TurnID) -> Turn? { entries[id]?.turn }
     package func turn(of run: RunID) -> TurnID? { agent.turnOfRun[run] }
+    package func hasTurn(in chat: SessionID) -> Bool { entries.values.contains { $0.turn.opening.session == chat } }
     /// A run that some turn waits for, such as the follow-up of an approval.
     package func expects(_ run: RunID) -> Bool { entries.values.contains { $0.turn.expects(run) } }
 

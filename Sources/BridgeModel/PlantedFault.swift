@@ -107,6 +107,14 @@
         case ownChatForgotten
         /// The key of an open turn goes with the next one.
         case openKeyForgotten
+        /// Each pairing pins what is announced behind it.
+        case pairedAnew
+        /// Another installation's token has chats go on in the open.
+        case movedIntoTheOpen
+        /// An older copy of the file of the devices counts as the newest.
+        case olderBookTaken
+        /// A chat takes any number of keys after a revocation.
+        case keysWithoutEnd
         /// An envelope is taken for a second message.
         case envelopeTakenTwice
 

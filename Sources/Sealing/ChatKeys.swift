@@ -17,8 +17,8 @@ struct ChatKeys: Sendable {
         case none
         /// A device was revoked: one new key will come. Nil: a file of an earlier version does not name it.
         case expected(after: DeviceID?)
-        /// It has come, and another phone may have made one at the same time. Milliseconds since 1970.
-        case settling(until: Int64, after: DeviceID?)
+        /// It has come, and the other phones that are left may have made one each at the same time. Milliseconds since 1970.
+        case settling(until: Int64, after: DeviceID?, others: Int)
 
         var isExpected: Bool { if case .expected = self { true } else { false } }
 
@@ -26,7 +26,7 @@ struct ChatKeys: Sendable {
         var revoked: DeviceID? {
             switch self {
             case .none: nil
-            case .expected(let device), .settling(_, let device): device
+            case .expected(let device), .settling(_, let device, _): device
             }
         }
     }
@@ -35,18 +35,31 @@ struct ChatKeys: Sendable {
     struct UntoldChange: Hashable, Sendable {
         /// The device that was revoked; nil: a file of an earlier version does not name it.
         var device: DeviceID?
+        /// Another phone's key had come before it.
+        var isFurther = false
+        /// The chat itself has it. Who put the key there may be all who reads it: another chat has to have it too.
+        var isSaidItself = false
 
-        init(after device: DeviceID?) { self.device = device }
+        init(after device: DeviceID?, isFurther: Bool = false) {
+            self.device = device
+            self.isFurther = isFurther
+        }
 
-        init(_ stored: StoredKeyRing.Devices.Change) { device = stored.device.map { DeviceID($0) } }
+        init(_ stored: StoredKeyRing.Devices.Change) {
+            device = stored.device.map { DeviceID($0) }
+            (isFurther, isSaidItself) = (stored.isFurther ?? false, stored.isSaidItself ?? false)
+        }
 
-        var stored: StoredKeyRing.Devices.Change { StoredKeyRing.Devices.Change(device: device?.text) }
+        var stored: StoredKeyRing.Devices.Change {
+            StoredKeyRing.Devices.Change(
+                device: device?.text, isFurther: isFurther ? true : nil, isSaidItself: isSaidItself ? true : nil)
+        }
     }
 
     enum GrantedAction: Hashable, Sendable {
         /// It is the newest already.
         case known
-        case changed(after: DeviceID?)
+        case changed(after: DeviceID?, isFurther: Bool)
         case refused
     }
 
@@ -97,43 +110,53 @@ struct ChatKeys: Sendable {
     /// The newest first.
     var all: [Key] { [newest] + older.reversed() }
 
-    mutating func granted(_ key: Key, wall: Int64) -> GrantedAction {
+    /// `phones`: how many may read. Each of them makes one key after a revocation, and a relay could add its own to them.
+    mutating func granted(_ key: Key, wall: Int64, phones: Int) -> GrantedAction {
         guard key.secret != newest.secret else { return .known }
         #if PLANTED_FAULTS
             if PlantedFault.replacedKeyTaken.isPlanted, past.contains(key.name) {
                 replace(by: key)
-                return .changed(after: nil)
+                return .changed(after: nil, isFurther: false)
             }
         #endif
         guard !isOurs else { return .refused }
         if key.name == awaited {
             replace(by: key)
-            return .changed(after: untold?.device)
+            return .changed(after: untold?.device, isFurther: untold?.isFurther ?? false)
         }
         guard !past.contains(key.name), past.count < Self.pastLimit else { return .refused }
+        let isFurther = !change.isExpected
         let revoked: DeviceID?
+        let until: Int64
+        let others: Int
         switch change {
         case .none:
             #if PLANTED_FAULTS
                 if PlantedFault.keyWithoutRevocation.isPlanted {
                     replace(by: key)
-                    return .changed(after: nil)
+                    return .changed(after: nil, isFurther: false)
                 }
             #endif
             return .refused
         case .expected(let device):
+            until = wall.addingReportingOverflow(Self.settlingMilliseconds).partialValue
             revoked = device
-            change = .settling(
-                until: wall.addingReportingOverflow(Self.settlingMilliseconds).partialValue, after: device)
-        case .settling(let until, let device):
-            guard wall <= until else {
+            others = max(1, phones) - 1
+        case .settling(let end, let device, let left):
+            guard wall <= end else {
                 change = .none
                 return .refused
             }
             revoked = device
+            until = end
+            others = left - 1
         }
+        change = others > 0 ? .settling(until: until, after: revoked, others: others) : .none
+        #if PLANTED_FAULTS
+            if PlantedFault.keysWithoutEnd.isPlanted { change = .settling(until: until, after: revoked, others: 2) }
+        #endif
         replace(by: key)
-        return .changed(after: revoked)
+        return .changed(after: revoked, isFurther: isFurther)
     }
 
     mutating func replace(by key: Key) {
@@ -144,6 +167,11 @@ struct ChatKeys: Sendable {
         newest = key
         awaited = nil
         forgetUnused()
+    }
+
+    /// A file that is older than the newest key names this one.
+    mutating func replaced(_ name: KeyName) {
+        if !past.contains(name) { past.append(name) }
     }
 
     mutating func end() { isEnded = true }

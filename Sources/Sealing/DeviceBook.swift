@@ -63,7 +63,7 @@ package struct DeviceBook: Sendable {
         case tooMany
     }
 
-    /// After pairing: the phone that paired has other devices, which are announced by then.
+    /// After the first pairing: the phone that paired has other devices, which are announced by then.
     package static let pairingMilliseconds: Int64 = 10 * 60_000
     static let limit = 64
 
@@ -71,12 +71,12 @@ package struct DeviceBook: Sendable {
     /// One was pinned at some time. From then on none is taken without being asked for, even if all are revoked: else a relay would
     /// revoke them and announce its own.
     private(set) var hasPinned: Bool
-    /// The file of the devices was lost while keys were there: no device of this installation is pinned unless
-    /// the person says so.
+    /// The file of the devices was lost while keys were there, or is an older copy: no device of this installation is pinned unless the
+    /// person says so.
     private(set) var isLost: Bool
     private(set) var nextNumber: Int
-    /// Milliseconds since 1970; nil: not known, and long ago.
-    var pairedAt: Int64?
+    /// The first pairing, in milliseconds since 1970; nil: not known, and long ago.
+    private(set) var pairedAt: Int64?
     /// Every device is pinned: the configuration's `"devices": "trust"`.
     var trustsAll = false
 
@@ -166,10 +166,44 @@ package struct DeviceBook: Sendable {
     /// The installation is gone. Later devices are not pinned automatically.
     mutating func forgetDevices() { devices = [:] }
 
+    /// The book is an older copy: who was revoked or refused since is not in it.
+    mutating func holdAll() {
+        (hasPinned, isLost) = (true, true)
+        for device in devices(.pinned) {
+            devices[device.id]?.standing = .held
+            devices[device.id]?.isTold = false
+        }
+    }
+
+    /// Another installation is used. Only where nothing was pinned or sealed in the one before, its devices are pinned like the first ones.
+    mutating func moves(hasHeldKey: Bool) {
+        forgetDevices()
+        hasPinned = hasPinned || hasHeldKey
+    }
+
+    /// The moment of the newest pairing. The relay can have the person pair again by refusing the token, and announce a device of its own
+    /// then: a pairing counts that was made before the first device and the first key. Any later one pins nobody.
+    mutating func paired(at wall: Int64?, hasHeldKey: Bool) {
+        guard let wall, wall != pairedAt else { return }
+        #if PLANTED_FAULTS
+            if PlantedFault.pairedAnew.isPlanted {
+                pairedAt = wall
+                return
+            }
+        #endif
+        if hasPinned || hasHeldKey || isLost {
+            hasPinned = true
+        } else {
+            pairedAt = wall
+        }
+    }
+
+    /// Who announces devices without end does not shut out the person's next one: the oldest that is held gives way.
     private mutating func makeRoom() -> Bool {
         if devices.count < Self.limit { return true }
-        guard let revoked = devices(.revoked).first else { return false }
-        devices[revoked.id] = nil
+        let held = devices(.held).min { $0.number < $1.number }
+        guard let least = devices(.revoked).first ?? held else { return false }
+        devices[least.id] = nil
         return true
     }
 

@@ -44,11 +44,7 @@ struct EndedChats: Sendable {
     private var marks: Set<String> = []
 
     init(_ stored: [StoredKeyRing.Devices.Ended] = [], marks: String = "") {
-        var rest = marks[...]
-        while !rest.isEmpty, self.marks.count < Self.markLimit {
-            self.marks.insert(String(rest.prefix(Self.markLength)))
-            rest = rest.dropFirst(Self.markLength)
-        }
+        add(marks: marks)
         for chat in stored {
             add(
                 SessionID(chat.session),
@@ -56,6 +52,17 @@ struct EndedChats: Sendable {
                     last: chat.last.map { KeyName($0) }, past: chat.past.map { KeyName($0) },
                     isOurs: chat.isOurs ?? false, revoked: chat.revoked.map { DeviceID($0) },
                     untold: chat.untold.map { ChatKeys.UntoldChange($0) }))
+        }
+    }
+
+    /// Each of the same length. One of a chat that is known by the names of its keys is no news.
+    mutating func add(marks: String) {
+        let known = Set(order.map { Self.mark(of: $0) })
+        var rest = marks[...]
+        while !rest.isEmpty, self.marks.count < Self.markLimit {
+            let mark = String(rest.prefix(Self.markLength))
+            if !known.contains(mark) { self.marks.insert(mark) }
+            rest = rest.dropFirst(Self.markLength)
         }
     }
 
@@ -94,8 +101,9 @@ struct EndedChats: Sendable {
 
     /// Whether the file of the keys is believed about a chat that has ended by the other file.
     func mayComeBack(_ session: SessionID, under key: KeyName) -> Bool {
-        guard let known = names[session], known.last != key else { return true }
-        return !known.isOurs && !known.past.contains(key)
+        // By a mark alone: of another installation, or long ago.
+        guard let known = names[session] else { return !marks.contains(Self.mark(of: session)) }
+        return known.last == key || !known.isOurs && !known.past.contains(key)
     }
 
     mutating func add(_ session: SessionID, _ new: Names) {
@@ -106,8 +114,14 @@ struct EndedChats: Sendable {
         mark(oldest)
     }
 
-    private mutating func mark(_ session: SessionID) {
+    mutating func mark(_ session: SessionID) {
         if marks.count < Self.markLimit { marks.insert(Self.mark(of: session)) }
+    }
+
+    /// No chat is known by the names of its keys any more: none takes a key.
+    mutating func markAll() {
+        for session in order { mark(session) }
+        (names, order) = ([:], [])
     }
 
     /// It has a key again, and is ended no more.

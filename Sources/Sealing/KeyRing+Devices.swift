@@ -73,6 +73,8 @@ extension KeyRing {
         package var held = 0
         /// Chats with a key.
         package var sealedChats = 0
+        /// Chats that have another key, and no other chat has had the notice.
+        package var unheardChanges = 0
 
         package init() {}
     }
@@ -82,6 +84,7 @@ extension KeyRing {
         (figures.isRegistered, figures.deviceID) = (registration.isCertain, deviceID)
         (figures.pinned, figures.held) = (book.pinned.count, book.devices(.held).count)
         figures.sealedChats = chats.count
+        figures.unheardChanges = chats.values.count(where: { $0.untold != nil && !$0.isEnded })
         return figures
     }
 
@@ -110,9 +113,14 @@ extension KeyRing {
         _ device: DeviceID, key: [UInt8]? = nil, _ update: UpdateID? = nil, at now: Instant,
         using random: some SecretRandom
     ) -> DeviceBook.ChosenAction {
-        let wasPinned = book.devices[device]?.standing == .pinned
+        let standing = book.devices[device]?.standing
+        let wasPinned = standing == .pinned
         let action = book.choose(.refused, for: device, key: key)
+        // A device that is held has the id under another key.
+        let isConfirmed = [.done, .nothing].contains(action) && (standing == .revoked || standing == .refused)
+        let wasNews = isConfirmed && confirmRevocation(of: device)
         guard action == .done else {
+            if wasNews { changed(at: now) }
             if let update { settle(update, at: now) }
             return action
         }
@@ -121,6 +129,17 @@ extension KeyRing {
         if wasPinned { renewOwnKeys(using: random) }
         changed(at: now, update)
         return action
+    }
+
+    /// The person knows of it: keys that came after it are no news. Whether some were.
+    private mutating func confirmRevocation(of device: DeviceID) -> Bool {
+        var isNews = false
+        for (session, chat) in chats {
+            guard let untold = chat.untold, untold.device == nil || untold.device == device else { continue }
+            chats[session]?.untold = nil
+            isNews = true
+        }
+        return isNews
     }
 
     package mutating func use(_ trust: DeviceBook.Trust, at now: Instant, using random: some SecretRandom) {
@@ -150,12 +169,23 @@ extension KeyRing {
         changedSlightly(at: now)
     }
 
-    /// Chats whose key was changed, and no phone has had the notice.
+    /// Chats whose key was changed, and no other chat has had the notice.
     package var untoldChanges: [ChangedKey] {
-        chats.compactMap { session, chat in
+        guard chats.values.contains(where: { $0.untold != nil }) else { return [] }
+        let others = chatsForNotices { $0.isOurs || $0.change.isExpected }
+        return chats.compactMap { session, chat in
             guard let untold = chat.untold, let key = keyName(for: session) else { return nil }
-            return ChangedKey(session: session, key: key, revoked: untold.device.map { book.numbered($0) })
+            return ChangedKey(
+                session: session, key: key, revoked: untold.device.map { book.numbered($0) },
+                isFurther: untold.isFurther, isSaidItself: untold.isSaidItself, others: others)
         }.sorted { $0.session < $1.session }
+    }
+
+    /// The chat has the notice, and another one has yet to have it.
+    package mutating func saidItself(_ change: ChangedKey, at now: Instant) {
+        guard chats[change.session]?.newest.name == change.key else { return }
+        chats[change.session]?.untold?.isSaidItself = true
+        changedSlightly(at: now)
     }
 
     package mutating func told(of change: ChangedKey, at now: Instant) {
@@ -164,13 +194,17 @@ extension KeyRing {
         changedSlightly(at: now)
     }
 
-    /// Chats that a pinned device reads, the surest first: one that this bridge made, since its key was wrapped for that device
-    /// here; then the newest of the others, whose keys a relay could have made.
-    package var chatsForNotices: [SessionID] {
-        guard !book.pinned.isEmpty else { return [] }
-        let readable = chats.filter { keyName(for: $0.key) != nil && (!$0.value.isOurs || isGranted($0.key)) }
+    /// Chats that a person reads, the surest first: one that this bridge made, since its key was wrapped here for a pinned device; then the
+    /// oldest of the others, since a relay can begin some when it has something to hide. A device that gets no key any more has that of the
+    /// chats that it began.
+    package var chatsForNotices: [SessionID] { chatsForNotices { _ in true } }
+
+    private func chatsForNotices(_ isMeant: (ChatKeys) -> Bool) -> [SessionID] {
+        let readable = chats.filter { session, chat in
+            keyName(for: session) != nil && chat.untold == nil && isMeant(chat) && (!chat.isOurs || isGranted(session))
+        }
         return readable.sorted {
-            ($0.value.isOurs ? 1 : 0, $0.value.number) > ($1.value.isOurs ? 1 : 0, $1.value.number)
+            ($0.value.isOurs ? 0 : 1, $0.value.number) < ($1.value.isOurs ? 0 : 1, $1.value.number)
         }.map(\.key)
     }
 }
@@ -181,4 +215,9 @@ package struct ChangedKey: Hashable, Sendable {
     package var key: KeyName
     /// Nil: files of an earlier version name neither it nor the key before.
     package var revoked: NumberedDevice?
+    /// Another phone's key had come before it.
+    package var isFurther: Bool
+    package var isSaidItself: Bool
+    /// Chats that have the key which they had before that revocation.
+    package var others: [SessionID]
 }

@@ -20,18 +20,19 @@ package struct KeyRing: Sendable {
     package internal(set) var book: DeviceBook
     var chats: [SessionID: ChatKeys]
     var ended: EndedChats
-    /// Some chat had a key at some time: what the bridge makes by itself is sealed from then on.
+    /// Some chat had a key at some time, of whichever installation: what the bridge makes by itself is sealed from then on.
     package internal(set) var hasHeldKey: Bool
     /// Whose devices and chats these are; nil: the token does not say.
     private(set) var installation: String?
     var grants = GrantQueue()
     private(set) var saves = SaveLedger()
     private var nextNumber: Int
+    private var saveNumber: Int
     private var ready: [(revision: Int, session: SessionID, key: KeyName)] = []
     private var orders: [KeyRingOrder] = []
 
-    /// `pairedAt`: in milliseconds since 1970; nil: not known. What is stored of another installation than this one is not
-    /// taken up, and goes from the files with the first save.
+    /// `pairedAt`: in milliseconds since 1970; nil: not known. Keys and devices that are stored of another installation than this one
+    /// are not taken up, and go from the files with the first save; its chats stay sealed.
     package init(
         device secret: SecretKey, stored: StoredKeyRing = StoredKeyRing(), pairedAt: Int64? = nil,
         installation: String? = nil, trustsAllDevices: Bool = false, library: any SealingLibrary
@@ -42,17 +43,18 @@ package struct KeyRing: Sendable {
         var storedEnded = stored.endedChats
         let (storedBook, storedChats) = (try stored.book(), try stored.chats(&storedEnded, library))
         let isOurs = stored.isOf(installation)
-        book = isOurs ? storedBook : DeviceBook(nextNumber: storedBook.nextNumber)
+        (book, chats, ended) = (storedBook, storedChats, storedEnded)
         book.trustsAll = trustsAllDevices
-        book.pairedAt = pairedAt ?? book.pairedAt
-        chats = isOurs ? storedChats : [:]
-        ended = isOurs ? storedEnded : EndedChats()
         registration = Registration(deviceID: isOurs ? stored.devices?.deviceID.map { DeviceID($0) } : nil)
-        hasHeldKey = isOurs && stored.hasHeldKey
+        hasHeldKey = stored.hasHeldKey
         self.installation = installation ?? stored.devices?.installation
+        saveNumber = stored.saveNumber
         nextNumber = (storedChats.values.map(\.number).max() ?? -1) &+ 1
         // Also where the process ended between the two files, or an earlier version wrote them: each file alone keeps all chats sealed.
-        if !isOurs || ended.allMarks != stored.keys.endedMarks ?? "" { saves.changed() }
+        let areMarksOfBoth = ended.allMarks == stored.keys.endedMarks ?? ""
+        if !isOurs || stored.isBookOlder || !areMarksOfBoth { saves.changed() }
+        book.paired(at: pairedAt, hasHeldKey: hasHeldKey)
+        if !isOurs { leaveInstallation() }
     }
 
     /// 64 hexadecimal digits.
@@ -164,10 +166,10 @@ package struct KeyRing: Sendable {
         let key = newKey(secret)
         guard let chat = chats[session] else { return begin(session, under: key, update, at: now) }
         guard !chat.isEnded else { return refuse(session, update) }
-        switch chats[session]?.granted(key, wall: wall) {
-        case .changed(let device):
-            tellOfChange(session, after: device)
-            chats[session]?.untold = ChatKeys.UntoldChange(after: device)
+        switch chats[session]?.granted(key, wall: wall, phones: book.pinned.count) {
+        case .changed(let device, let isFurther):
+            tellOfChange(session, after: device, isFurther: isFurther)
+            chats[session]?.untold = ChatKeys.UntoldChange(after: device, isFurther: isFurther)
             chats[session]?.granted = Set(book.pinned.map(\.id))
             willBeReady(key, of: session)
             changed(at: now, update)
@@ -200,8 +202,8 @@ package struct KeyRing: Sendable {
         order(.acknowledge(update))
     }
 
-    private mutating func tellOfChange(_ session: SessionID, after device: DeviceID?) {
-        order(.tell(.keyChanged(session, after: device.map { book.numbered($0) })))
+    private mutating func tellOfChange(_ session: SessionID, after device: DeviceID?, isFurther: Bool = false) {
+        order(.tell(.keyChanged(session, after: device.map { book.numbered($0) }, isFurther: isFurther)))
     }
 
     /// A key for a chat that this bridge makes, in which something may be said when `chatGranted` says so. False: no device could
@@ -235,21 +237,36 @@ package struct KeyRing: Sendable {
         changed(at: now, update)
     }
 
-    /// Another token: what was known of another installation's devices and chats is forgotten, and the relay has to say again what
-    /// this bridge is called.
+    /// Another token: another installation's devices and keys are forgotten, and the relay has to say again what this bridge is called.
     package mutating func moved(to installation: String?, pairedAt: Int64?, at now: Instant) {
-        book.pairedAt = pairedAt ?? book.pairedAt
-        guard let installation, installation != self.installation else { return }
+        let before = (book.hasPinned, book.pairedAt)
+        book.paired(at: pairedAt, hasHeldKey: hasHeldKey)
+        let isPaired = before != (book.hasPinned, book.pairedAt)
+        guard let installation, installation != self.installation else {
+            if isPaired { changed(at: now) }
+            return
+        }
         let isOther = self.installation != nil
         self.installation = installation
         if isOther {
-            book = DeviceBook(nextNumber: book.nextNumber, pairedAt: pairedAt, trustsAll: book.trustsAll)
-            (chats, ended, ready) = ([:], EndedChats(), [])
-            hasHeldKey = false
+            leaveInstallation()
+            ready = []
             registration.forget()
             grants.forget()
         }
         changed(at: now)
+    }
+
+    /// The relay says whose a token is, and an agent has its conversations by the ids of chats alone. So each chat that had a key stays
+    /// sealed, and takes none any more.
+    private mutating func leaveInstallation() {
+        book.moves(hasHeldKey: hasHeldKey)
+        #if PLANTED_FAULTS
+            if PlantedFault.movedIntoTheOpen.isPlanted { (chats, ended) = ([:], EndedChats()) }
+        #endif
+        for session in chats.keys { ended.mark(session) }
+        ended.markAll()
+        chats = [:]
     }
 
     /// Pairing has made another one.
@@ -311,7 +328,8 @@ package struct KeyRing: Sendable {
 
     private var stored: StoredKeyRing {
         StoredKeyRing(
-            book, chats, ended, deviceID: deviceID, hasHeldKey: hasHeldKey, installation: installation)
+            book, chats, ended, deviceID: deviceID, hasHeldKey: hasHeldKey, installation: installation,
+            saveNumber: saveNumber)
     }
 
     mutating func changed(at now: Instant, _ update: UpdateID? = nil) {
@@ -335,6 +353,7 @@ package struct KeyRing: Sendable {
 
     private mutating func saveIfIdle(at now: Instant) {
         guard let revision = saves.next(at: now) else { return }
+        saveNumber &+= 1
         order(.save(stored, revision: revision))
     }
 

@@ -64,15 +64,16 @@ package enum KeyRingNews: Hashable, Sendable {
     case deviceRefused(NumberedDevice)
     case deviceUnusable(DeviceID)
     case tooManyDevices
-    /// `after`: the device that was revoked; nil: files of an earlier version name neither it nor the key before.
-    case keyChanged(SessionID, after: NumberedDevice?)
+    /// `after`: the device that was revoked; nil: files of an earlier version name neither it nor the key before. `isFurther`: another
+    /// phone's key had come before it.
+    case keyChanged(SessionID, after: NumberedDevice?, isFurther: Bool)
     /// Another key was granted for a chat that has or had one, and no device was revoked.
     case keyRefused(SessionID)
     case grantUnreadable(SessionID, SealingError)
     /// No room for another chat's key: an old one does not give way, or its chat could be gone on with in the open.
     case tooManyKeys
     case registrationRefused
-    /// Keys were there without the file of the devices: each device is held, and no phone can hear of that.
+    /// Keys were there without the file of the devices, or with an older copy of it: each device is held.
     case bookLost
     /// The relay does not pass this chat's key on to the device.
     case grantRefused(SessionID, NumberedDevice)

@@ -7,11 +7,20 @@ package struct StoredKeyRing: Sendable, Equatable {
         package var keys: [String: String]
         /// Marks of chats that have ended, beside the reference bridge's members: the chats stay sealed where the other file is lost.
         package var endedMarks: String?
+        /// The number that the next device gets: also where the other file is lost none is given twice.
+        package var nextNumber: Int?
+        /// Counts the saves, in both files.
+        package var saveNumber: Int?
         package var savedAt: String?
 
-        package init(keys: [String: String] = [:], endedMarks: String? = nil, savedAt: String? = nil) {
+        package init(
+            keys: [String: String] = [:], endedMarks: String? = nil, nextNumber: Int? = nil, saveNumber: Int? = nil,
+            savedAt: String? = nil
+        ) {
             self.keys = keys
             self.endedMarks = endedMarks
+            self.nextNumber = nextNumber
+            self.saveNumber = saveNumber
             self.savedAt = savedAt
         }
 
@@ -36,6 +45,10 @@ package struct StoredKeyRing: Sendable, Equatable {
         package struct Change: Codable, Sendable, Equatable {
             /// The device that was revoked.
             package var device: String?
+            /// Another phone's key had come before it.
+            package var isFurther: Bool?
+            /// The chat itself has had it, and no other one.
+            package var isSaidItself: Bool?
         }
 
         package struct Chat: Codable, Sendable, Equatable {
@@ -84,6 +97,7 @@ package struct StoredKeyRing: Sendable, Equatable {
         package var ended: [Ended]?
         /// Older ends, by marks of equal length.
         package var endedMarks: String?
+        package var saveNumber: Int?
         package var savedAt: String?
     }
 
@@ -118,7 +132,9 @@ extension StoredKeyRing {
 
     func book() throws(StoredKeyRingFault) -> DeviceBook {
         // Keys were granted, or devices pinned: the first device announced now is not the one they were for.
-        guard let devices else { return DeviceBook(hasPinned: isBookLost, isLost: isBookLost) }
+        guard let devices else {
+            return DeviceBook(hasPinned: isBookLost, isLost: isBookLost, nextNumber: keys.nextNumber ?? 1)
+        }
         guard devices.version == 1 else { throw .laterVersion }
         var known: [DeviceBook.Device] = []
         for device in devices.devices.prefix(DeviceBook.limit) {
@@ -129,10 +145,24 @@ extension StoredKeyRing {
             read.number = device.number ?? 0
             known.append(read)
         }
-        return DeviceBook(
-            known, hasPinned: devices.hasPinned, isLost: devices.isLost ?? false, nextNumber: devices.nextNumber ?? 1,
-            pairedAt: devices.pairedAt)
+        var book = DeviceBook(
+            known, hasPinned: devices.hasPinned, isLost: devices.isLost ?? false,
+            nextNumber: max(devices.nextNumber ?? 1, keys.nextNumber ?? 1), pairedAt: devices.pairedAt)
+        if isBookOlder { book.holdAll() }
+        return book
     }
+
+    /// Somebody has put an older copy in the place of the file of the devices: each save writes it before the keys. What it says of devices
+    /// and of ended chats is not so any more.
+    var isBookOlder: Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.olderBookTaken.isPlanted { return false }
+        #endif
+        return devices != nil && (keys.saveNumber ?? 0) > (devices?.saveNumber ?? 0)
+    }
+
+    /// Of the newest save.
+    var saveNumber: Int { max(keys.saveNumber ?? 0, devices?.saveNumber ?? 0) }
 
     private var isBookLost: Bool {
         #if PLANTED_FAULTS
@@ -142,7 +172,7 @@ extension StoredKeyRing {
     }
 
     /// Some chat had a key at some time.
-    var hasHeldKey: Bool { devices?.hasHeldKey ?? (!keys.keys.isEmpty || keys.endedMarks != nil) }
+    var hasHeldKey: Bool { devices?.hasHeldKey == true || !keys.keys.isEmpty || keys.endedMarks != nil }
 
     /// With the chats whose keys are lost: they stay sealed, and take the key that they had, as those do that come back from the archive.
     var endedChats: EndedChats {
@@ -155,6 +185,12 @@ extension StoredKeyRing {
         for (session, chat) in lost.sorted(by: { $0.value.number < $1.value.number }) {
             ended.addLost(SessionID(session), chat)
         }
+        // Whatever had a key in either file stays sealed; which key it had last an older copy does not know.
+        if isBookOlder { ended.markAll() }
+        #if PLANTED_FAULTS
+            if PlantedFault.olderBookTaken.isPlanted { return ended }
+        #endif
+        ended.add(marks: keys.endedMarks ?? "")
         return ended
     }
 
@@ -170,15 +206,16 @@ extension StoredKeyRing {
             return ChatKeys.Key(secret: secret, name: KeyName(of: secret, library: library), revision: 0)
         }
         var chats: [SessionID: ChatKeys] = [:]
+        let isOlder = isBookOlder
         // Those of the reference bridge came before all others; by their names, so that each start finds the same order.
         for (place, name) in keys.keys.keys.sorted().enumerated() {
             guard let hex = keys.keys[name] else { continue }
             let chat = devices?.chats[name]
             let newest = try key(hex)
             // Another bridge took it up again, or the process ended between the two files.
-            if chat == nil, !ended.mayComeBack(SessionID(name), under: newest.name) { continue }
+            if chat == nil, !isOlder, !ended.mayComeBack(SessionID(name), under: newest.name) { continue }
             // The process ended between the two files: a relay had granted this key before the bridge made the chat.
-            if let chat, chat.isOurs, !chat.knows(newest.name) {
+            if let chat, chat.isOurs, !isOlder, !chat.knows(newest.name) {
                 ended.addLost(SessionID(name), chat)
                 continue
             }
@@ -189,11 +226,16 @@ extension StoredKeyRing {
                 newest, older: older, past: chat?.past?.map { KeyName($0) } ?? earlier?.past(before: newest.name) ?? [],
                 number: chat?.number ?? place - keys.keys.count,
                 isOurs: chat?.isOurs ?? earlier?.isOurs ?? false, isEnded: chat?.isEnded ?? false,
-                granted: Set((chat?.granted ?? []).map { DeviceID(numbers[$0] ?? $0) }))
+                granted: isOlder ? [] : Set((chat?.granted ?? []).map { DeviceID(numbers[$0] ?? $0) }))
             made.untold = chat?.untold.map { ChatKeys.UntoldChange($0) } ?? earlier?.untold
-            if chat?.changeExpected == true { made.change = .expected(after: chat?.revoked.map { DeviceID($0) }) }
+            // The key came after the copy was made.
+            if isOlder, let old = chat?.name, old != newest.name.text {
+                made.replaced(KeyName(old))
+            } else if chat?.changeExpected == true {
+                made.change = .expected(after: chat?.revoked.map { DeviceID($0) })
+            }
             // The process ended between the two files, after this key was replaced: the relay has no acknowledgement, and grants again.
-            if let name = chat?.name, made.past.contains(newest.name) { made.awaited = KeyName(name) }
+            if !isOlder, let name = chat?.name, made.past.contains(newest.name) { made.awaited = KeyName(name) }
             chats[SessionID(name)] = made
         }
         return chats
@@ -201,7 +243,7 @@ extension StoredKeyRing {
 
     init(
         _ book: DeviceBook, _ chats: [SessionID: ChatKeys], _ ended: EndedChats, deviceID: DeviceID?,
-        hasHeldKey: Bool, installation: String?
+        hasHeldKey: Bool, installation: String?, saveNumber: Int
     ) {
         var keys: [String: String] = [:]
         var stored: [String: Devices.Chat] = [:]
@@ -217,7 +259,9 @@ extension StoredKeyRing {
         }
         let (marks, allMarks) = (ended.storedMarks, ended.allMarks)
         self.init(
-            keys: Keys(keys: keys, endedMarks: allMarks.isEmpty ? nil : allMarks),
+            keys: Keys(
+                keys: keys, endedMarks: allMarks.isEmpty ? nil : allMarks, nextNumber: book.nextNumber,
+                saveNumber: saveNumber),
             devices: Devices(
                 installation: installation, deviceID: deviceID?.text, pairedAt: book.pairedAt,
                 hasPinned: book.hasPinned, isLost: book.isLost ? true : nil, nextNumber: book.nextNumber,
@@ -227,6 +271,6 @@ extension StoredKeyRing {
                         id: $0.id.text, publicKey: Hexadecimal.text($0.publicKey), label: $0.label,
                         platform: $0.platform, standing: $0.standing, isTold: $0.isTold ? true : nil, number: $0.number)
                 }, chats: stored, ended: ended.stored.isEmpty ? nil : ended.stored,
-                endedMarks: marks.isEmpty ? nil : marks))
+                endedMarks: marks.isEmpty ? nil : marks, saveNumber: saveNumber))
     }
 }

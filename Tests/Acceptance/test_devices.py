@@ -67,7 +67,7 @@ class DevicesTests(Scenarios):
             self.assertEqual(answer["text"], "Quite well, thank you.")
             kept = sealed.keys()
             self.assertEqual(kept["keys"], {session: sealed.phone.keys[session][0].hex()})
-            self.assertEqual(set(kept), {"keys", "savedAt"})
+            self.assertEqual(set(kept), {"keys", "savedAt", "nextNumber", "saveNumber"})
             for name in ("session-keys.json", "sealing.json", "relay-device.json"):
                 self.assertEqual(stat.S_IMODE((sealed.config / name).stat().st_mode), 0o600, name)
             await sealed.stage.bridge.restart_after_kill()

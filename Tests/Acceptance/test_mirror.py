@@ -1,10 +1,12 @@
 """Runs that no message of the phone began: the agent's scheduler, another client."""
 
 import asyncio
+import json
 import unittest
 
 from harness import Stage, until
 from peers.scheduler import scheduler_runs
+from peers.sealed_hand import SealedHand
 from peers.steps import Approval, Hold, Say
 from scheduling import Scenarios, scenario
 from stories import ERAS, INLINE_ERAS
@@ -194,6 +196,34 @@ class NoChatTests(Scenarios):
             await until(lambda: len(finals(stage)) == 2 and all(finals(stage)), 40, "both answers")
             self.assertEqual(sorted(finals(stage)), ["Done again.", "Done."])
             self.assertEqual(asked(stage), 2)
+
+    @scenario(60)
+    async def test_an_answer_that_names_a_chat_with_a_key_or_a_turn_makes_no_chat(self):
+        async with Stage("E4") as stage:
+            hand = SealedHand(stage.relay)
+            await stage.bridge.restart_after_kill()
+            await until(lambda: hand.bridge, 20, "the bridge as a device")
+            stage.gateway.plan("Seal it.", Say(["Sealed."]))
+            sealed = hand.ask("Seal it.")
+            await stage.ended(sealed)
+            busy = stage.ask("Wait.", Say(["Half "]), Hold("wait"), Say(["and whole."]))
+            await stage.run_of("Wait.")
+            make, named = stage.relay.rules._createSession, [sealed.session, busy.session]
+            stage.relay.rules._createSession = lambda body: {"session_id": named.pop(0)} if named else make(body)
+            keys = stage.directory / "config" / "session-keys.json"
+            before = json.loads(keys.read_text())["keys"]
+            stage.relay.push("device_added", {"device_id": "dev_ada", "pubkey": "09" + 31 * "00", "label": "Phone"})
+            for number in (1, 2):
+                runs(stage, f"Back up {number}.", f"job-{number}", "Done.")
+                await until(lambda: asked(stage) == number, 30, "the answer of another chat")
+                await until(lambda: sum("was there before" in line for line in stage.bridge.stderr) == number, 20, "the line")
+            self.assertEqual(json.loads(keys.read_text())["keys"], before)
+            stage.gateway.release("wait")
+            await stage.ended(busy)
+            stage.gateway.plan("Again.", Say(["Under the same key."]))
+            turn = hand.ask("Again.", sealed.session)
+            await stage.ended(turn)
+            self.assertEqual(stage.phone.final(turn.interaction), "Under the same key.")
 
     @scenario(60)
     async def test_an_intent_outlives_the_process(self):

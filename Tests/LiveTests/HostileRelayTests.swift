@@ -180,6 +180,60 @@ struct HostileRelayTests {
         #expect(lost.read(last, in: chat) == nil)
     }
 
+    @Test("a key that comes after a revocation is told in chats with older keys, and is in the status until one has it")
+    func toldInOthers() throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone("Mine")
+        let lost = world.addsPhone("Lost")
+        world.start()
+        world.writesSealed("Hello?", after: .seconds(1))
+        world.writesSealed("Hello?", chat: 1, after: .seconds(2))
+        world.run(seconds: 5, atLeast: .seconds(5))
+        let (chat, other) = (try #require(world.chats[0]), try #require(world.chats[1]))
+        let theirs = try #require(SecretKey([UInt8](repeating: 9, count: 32)))
+        world.revokes(lost, after: .zero)
+        // A chat of the relay's own, which is the newest and has no older key.
+        world.relayGrants(theirs, session: world.relay.userStartsSession(at: world.moment), after: .seconds(1))
+        world.relay.plan(Fault(.status(500, retryAfterMilliseconds: nil), method: "sendMessage", count: 2))
+        world.relayGrants(theirs, session: chat, after: .seconds(2))
+        world.run(seconds: 20, atLeast: .seconds(20))
+        #expect(world.ask { $0.sealing?.keysChanged } == 1)
+        world.run(seconds: 200, atLeast: .seconds(190))
+        let told = world.reads(phone, chat: other).compactMap { $0 }.filter {
+            $0.hasPrefix("Another chat has a new key, since the relay says that device 2 was revoked")
+        }
+        #expect(told.count == 1)
+        #expect(world.ask { $0.sealing?.keysChanged } == 0)
+        #expect(world.relay.sessions.map { $0.messages.filter { $0.role == .agent }.count } == [2, 2, 0])
+    }
+
+    @Test("where no chat has an older key the status says so until the person has: in the chat itself it is said once")
+    func toldInStatus() throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone("Mine")
+        world.start()
+        world.writesSealed("Hello?", after: .seconds(1))
+        world.run(seconds: 5, atLeast: .seconds(5))
+        let chat = try #require(world.chats[0])
+        world.revokes(phone, after: .zero)
+        world.relayGrants(
+            try #require(SecretKey([UInt8](repeating: 9, count: 32))), session: chat, after: .seconds(2))
+        world.run(seconds: 200, atLeast: .seconds(190))
+        world.restarts(down: .seconds(1))
+        world.run(seconds: 400, atLeast: .seconds(390))
+        #expect(world.ask { $0.sealing?.keysChanged } == 1)
+        #expect(world.relay.sessions.map { $0.messages.filter { $0.role == .agent }.count } == [2])
+        let device = DeviceBook.Device(
+            id: DeviceID(phone.id), publicKey: try #require(Hexadecimal.bytes(phone.publicKey)))
+        world.sides[0].ask { connection in
+            connection.carryOut(DeviceOrders.Order(.revoke, device, of: connection.name)) { action, isKept in
+                #expect(action == .done && isKept)
+            }
+        }
+        world.run(seconds: 410, atLeast: .seconds(405))
+        #expect(world.ask { $0.sealing?.keysChanged } == 0)
+    }
+
     @Test(
         "the notice of a changed key is said again until a chat has taken it, by the next process too",
         arguments: [false, true])

@@ -6,11 +6,11 @@ import Testing
 /// A relay that sends what it likes about four chats and four devices, and a book of what persons chose beside it.
 ///
 /// A key belongs to a chat if it was the first there, if this bridge made it, or if it came after the revocation of a device that may read,
-/// and the chat hears of it: one for an ended chat, and within 10 minutes more for a live one. A device is chosen by the pairing, by being
-/// the first of a new installation, or by the person's word. A process may end at any moment, also between the two files, and either of
+/// and the chat hears of it: one for an ended chat, and one for each phone that is left, within 10 minutes, for a live one. A device is chosen by the pairing, by being
+/// the first of all, or by the person's word; a pairing counts that was made before any device and any key. A process may end at any moment, also between the two files, and either of
 /// them may be lost.
 struct HostileRelay {
-    private struct Chat {
+    struct Chat {
         /// Every key it had, the newest last.
         var keys: [KeyName] = []
         var isOurs = false
@@ -19,19 +19,20 @@ struct HostileRelay {
         var isMarked = false
         /// A revocation that no key has answered yet.
         var mayChange = false
-        /// Each surviving phone may make one until then.
+        /// Each surviving phone may make one until then; how many are left to come.
         var settlesUntil: Int64?
+        var furtherKeys = 0
         /// Keys of our own that a device has which may not read any more.
         var burnt: Set<KeyName> = []
     }
 
-    private struct Pair: Hashable {
+    struct Pair: Hashable {
         var device: DeviceID
         var publicKey: [UInt8]
     }
 
     /// What the relay can say, and say again.
-    private enum Update {
+    enum Update {
         case grant(String, UInt8)
         /// By a phone that has it, a key that this bridge made.
         case grantOurs(Int)
@@ -41,30 +42,37 @@ struct HostileRelay {
         case message(Int, String)
     }
 
-    private static let foreign = UInt8(20)..<26
-    private static let own = "own"
+    static let foreign = UInt8(20)..<26
+    static let own = "own"
 
-    private var talk: RingConversation
-    private var random: SeededGenerator
-    private var foreignNames: Set<KeyName> = []
-    private var ourKeys: [SecretKey] = []
-    private var chats: [String: Chat] = [:]
-    private var chosen: Set<Pair> = []
-    private var refused: Set<DeviceID> = []
-    private var revokedDevices: Set<DeviceID> = []
-    private var standing: [DeviceID: [UInt8]] = [:]
-    private var isNew = true
-    private var isBookLost = false
-    private var heard: [String] = []
-    private var turns: [(session: String, key: KeyName)] = []
+    var talk: RingConversation
+    var random: SeededGenerator
+    var foreignNames: Set<KeyName> = []
+    var ourKeys: [SecretKey] = []
+    var chats: [String: Chat] = [:]
+    var chosen: Set<Pair> = []
+    var refused: Set<DeviceID> = []
+    var revokedDevices: Set<DeviceID> = []
+    var standing: [DeviceID: [UInt8]] = [:]
+    var isNew = true
+    var isBookLost = false
+    /// The pairing that pins devices.
+    var pairedAt = RingConversation.pairedAt
+    /// The newest pairing, as the credentials have it.
+    var credentials = RingConversation.pairedAt
+    var installation = "inst_a"
+    var heard: [String] = []
+    var turns: [(session: String, key: KeyName)] = []
     /// What the disk had for certain when the newest event came.
-    private var kept: StoredKeyRing?
-    private var sent: [Update] = []
-    private var envelopes: [(text: String, isOurs: Bool)] = []
-    private var replays = ReplayGuard()
-    private var marks: [String: [UInt8]] = [:]
-    private var taken: [String] = []
-    private var log: [String] = []
+    var kept: StoredKeyRing?
+    /// A copy that somebody made of the file of the devices.
+    var copy: StoredKeyRing.Devices?
+    var sent: [Update] = []
+    var envelopes: [(text: String, isOurs: Bool)] = []
+    var replays = ReplayGuard()
+    var marks: [String: [UInt8]] = [:]
+    var taken: [String] = []
+    var log: [String] = []
 
     static func firstViolation(seed: UInt64) throws -> String? {
         var relay = try HostileRelay(seed: seed)
@@ -76,7 +84,7 @@ struct HostileRelay {
 
     private init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
-        talk = try RingConversation(minutesAfterPairing: seed % 3 == 0 ? 1 : 600)
+        talk = try RingConversation(minutesAfterPairing: seed % 3 == 0 ? 1 : 600, installation: installation)
         for key in Self.foreign { foreignNames.insert(try talk.name(key)) }
         _ = talk.linkUp()
         _ = talk.registered()
@@ -84,13 +92,13 @@ struct HostileRelay {
         kept = talk.saved
     }
 
-    private mutating func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+    mutating func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
 
     private mutating func step() throws -> String? {
         heard = []
         let session = ["ses_0", "ses_1", "ses_2", Self.own][pick(4)]
         let device = DeviceID("phone-\(pick(4) + 1)")
-        switch pick(24) {
+        switch pick(26) {
         case 0...3: try say(.grant(session, UInt8(20 + pick(6))))
         case 4: if !ourKeys.isEmpty { try say(.grantOurs(pick(ourKeys.count))) }
         case 5, 6: try say(.end(session))
@@ -102,15 +110,17 @@ struct HostileRelay {
         case 13, 14: make()
         case 15, 16: begin(session)
         case 17: end(turn: pick(4))
-        case 18: try restart(isTorn: false)
+        case 18: try restart(lostFiles())
         case 19: write(in: session)
         case 20: if !envelopes.isEmpty { try say(.message(pick(envelopes.count), session)) }
         case 21:
             talk.wall += 11 * 60_000
             hear("11 minutes", talk.pass(.seconds(660)))
+        case 22: try pair(with: pick(3) == 0 ? "inst_b" : "inst_a", isRestarted: pick(2) == 0)
+        case 23: copy = kept?.devices
         default: hear("time", talk.pass(.seconds(120)))
         }
-        if heard.contains("save"), pick(8) == 0 { try restart(isTorn: true) }
+        if heard.contains("save"), pick(8) == 0 { try restart(.torn) }
         if pick(3) > 0 { hear("kept", talk.allKept()) } else { hear("not kept", talk.notKept()) }
         hear("time", talk.pass(.seconds(10)))
         hear("kept", talk.allKept())
@@ -119,7 +129,7 @@ struct HostileRelay {
         return try judgeKeys() ?? judgeTurns() ?? judgeEnvelopes() ?? judgeGrants()
     }
 
-    private mutating func hear(_ event: String, _ lines: [String]) {
+    mutating func hear(_ event: String, _ lines: [String]) {
         log.append(event)
         heard += lines
     }
@@ -147,7 +157,7 @@ struct HostileRelay {
         let (name, before) = (KeyName(of: secret, library: talk.bench.library), chats[session] ?? Chat())
         hear("grant \(session) \(key)", talk.granted(session, wrapped: try talk.wrapped(secret)))
         let isTold = heard.contains { $0.hasPrefix("tell keyChanged(\(session)") }
-        let maySettle = !before.isEnded && (before.settlesUntil ?? .min) >= talk.wall
+        let maySettle = !before.isEnded && before.furtherKeys > 0 && (before.settlesUntil ?? .min) >= talk.wall
         var after = before
         if before.isMarked { return }
         if before.keys.isEmpty {
@@ -156,7 +166,10 @@ struct HostileRelay {
             after.isEnded = false
         } else if before.mayChange || maySettle, !before.isOurs, !before.keys.contains(name), isTold {
             after.keys.append(name)
-            if before.mayChange, !before.isEnded { after.settlesUntil = talk.wall + 10 * 60_000 }
+            after.furtherKeys -= 1
+            if before.mayChange, !before.isEnded {
+                (after.settlesUntil, after.furtherKeys) = (talk.wall + 10 * 60_000, max(1, chosen.count) - 1)
+            }
             (after.mayChange, after.isEnded) = (false, false)
         }
         chats[session] = after
@@ -189,62 +202,6 @@ struct HostileRelay {
         let name = KeyName(of: key, library: talk.bench.library)
         if !ourKeys.contains(key), !foreignNames.contains(name) { ourKeys.append(key) }
         if chats[Self.own]?.keys.last != name { chats[Self.own]?.keys.append(name) }
-    }
-
-    // MARK: Devices
-
-    private mutating func announce(_ device: DeviceID, _ key: UInt8) throws {
-        let phone = try talk.phone(key, id: device.text)
-        hear("announce \(device) \(key)", talk.announced(phone))
-        let pair = Pair(device: device, publicKey: phone.publicKey)
-        let isPairing = talk.wall < RingConversation.pairedAt + DeviceBook.pairingMilliseconds && !isBookLost
-        let isKnown = standing[device] == phone.publicKey
-        if standing[device] == nil, isNew || isPairing { chosen.insert(pair) }
-        if let known = standing[device], known != phone.publicKey { chosen = chosen.filter { $0.device != device } }
-        if isKnown, !chosen.contains(pair), !refused.contains(device), isPairing, revokedDevices.contains(device) {
-            chosen.insert(pair)
-        }
-        revokedDevices.remove(device)
-        standing[device] = phone.publicKey
-        if !chosen.isEmpty { isNew = false }
-    }
-
-    private mutating func revoke(_ device: DeviceID) {
-        let isChosen = chosen.contains { $0.device == device }
-        hear("revoke \(device)", talk.revoked(device.text))
-        chosen = chosen.filter { $0.device != device }
-        if standing[device] != nil { revokedDevices.insert(device) }
-        guard isChosen else { return }
-        for name in chats.keys where chats[name]?.keys.isEmpty == false {
-            let isOurs = chats[name]?.isOurs == true
-            chats[name]?.mayChange = !isOurs
-        }
-        burn()
-    }
-
-    /// The device knows the key that chats of our own have now.
-    private mutating func burn() {
-        for (name, chat) in chats where chat.isOurs {
-            if let key = chat.keys.last { chats[name]?.burnt.insert(key) }
-        }
-    }
-
-    private mutating func allow(_ device: DeviceID) {
-        hear("allow \(device)", talk.allow(device.text))
-        guard let key = standing[device] else { return }
-        chosen.insert(Pair(device: device, publicKey: key))
-        refused.remove(device)
-        revokedDevices.remove(device)
-        isNew = false
-    }
-
-    private mutating func refuse(_ device: DeviceID) {
-        let isChosen = chosen.contains { $0.device == device }
-        hear("refuse \(device)", talk.refuse(device.text))
-        chosen = chosen.filter { $0.device != device }
-        if standing[device] != nil { refused.insert(device) }
-        // The archive's keys stay what they were: only a relay's word ends them.
-        if isChosen, chats[Self.own]?.isEnded == false { burn() }
     }
 
     // MARK: Turns and messages
@@ -288,65 +245,6 @@ struct HostileRelay {
             marks[mark.name] = mark.value
         }
         taken.append(text)
-    }
-
-    // MARK: Restarts
-
-    /// `isTorn`: between the two files of the save that is under way.
-    private mutating func restart(isTorn: Bool) throws {
-        guard var stored = talk.saved else { return }
-        let lost = isTorn ? 2 : pick(8)
-        let (isBookGone, areKeysGone) = (lost == 0 && !stored.keys.keys.isEmpty, lost == 1)
-        if isBookGone { stored.devices = nil }
-        if areKeysGone { stored.keys = StoredKeyRing.Keys() }
-        if isTorn { stored.keys = kept?.keys ?? StoredKeyRing.Keys() }
-        log.append(
-            "restart\(isTorn ? " between the files" : isBookGone ? " without the book" : areKeysGone ? " without keys" : "")"
-        )
-        var next = try RingConversation(stored: stored, minutesAfterPairing: 600)
-        (next.wall, next.now, next.saved) = (talk.wall, talk.now, stored)
-        talk = next
-        replays = ReplayGuard()
-        envelopes.removeAll { $0.isOurs }
-        sent.removeAll { if case .message = $0 { true } else { false } }
-        for turn in turns { talk.ring.turnBegan(in: SessionID(turn.session), under: turn.key) }
-        hear("restored", talk.restored())
-        hear("kept", talk.allKept())
-        hear("link up", talk.linkUp())
-        _ = talk.registered()
-        if isBookGone || areKeysGone || isTorn {
-            turns.removeAll { turn in !talk.ring.has(turn.key, of: SessionID(turn.session)) }
-        }
-        if isBookGone { forgetBook(stored.keys) }
-        if areKeysGone || isTorn { lookAtChats() }
-        for name in chats.keys { chats[name]?.settlesUntil = nil }
-    }
-
-    /// Which keys were there, and which chats had ended, is all that is known.
-    private mutating func forgetBook(_ keys: StoredKeyRing.Keys) {
-        (chosen, standing, refused, revokedDevices) = ([], [:], [], [])
-        (isNew, isBookLost) = (false, true)
-        for (name, chat) in chats where !chat.keys.isEmpty {
-            var left = Chat()
-            if keys.keys[name] == nil {
-                (left.keys, left.isEnded, left.isMarked) = (chat.keys, true, true)
-            } else {
-                left.keys = chat.keys.suffix(1)
-            }
-            chats[name] = left
-        }
-    }
-
-    /// An event whose save was torn may have been in vain: the relay says it again. Which key a chat has is judged all the same.
-    private mutating func lookAtChats() {
-        for (name, chat) in chats where !chat.keys.isEmpty && !chat.isMarked {
-            let key = talk.ring.keyName(for: SessionID(name))
-            chats[name]?.isEnded = key == nil
-            if !chat.isOurs, let key, key != chat.keys.last, key == chat.keys.dropLast().last {
-                chats[name]?.keys.removeLast()
-                chats[name]?.mayChange = true
-            }
-        }
     }
 
     // MARK: Judgement

@@ -48,6 +48,39 @@ struct KeyRingHostileTests {
         #expect(try talk.granted("ses_1", 12).first == "save")
     }
 
+    @Test(
+        "after a revocation a chat takes as many keys as phones are left, and each is told as another one",
+        arguments: 1...3)
+    func keysAfterRevocation(phones: UInt8) throws {
+        var talk = try conversation()
+        for number in 0..<phones {
+            _ = talk.announced(try talk.phone(number + 2))
+            _ = talk.allow("phone-\(number + 2)")
+            _ = talk.allKept()
+        }
+        _ = talk.revoked("phone-1")
+        _ = talk.allKept()
+        for number in 0..<phones {
+            let again = number == 0 ? "" : " again"
+            #expect(
+                try talk.granted("ses_1", 30 + number).first == "tell keyChanged(ses_1) after phone-1\(again)")
+            _ = talk.allKept()
+            #expect(talk.ring.untoldChanges.first?.isFurther == (number > 0))
+        }
+        #expect(try talk.granted("ses_1", 40).first == "tell keyRefused(ses_1)")
+    }
+
+    @Test("after the only phone was revoked a chat takes one key", arguments: [false, true])
+    func keyAfterLastPhone(isRestarted: Bool) throws {
+        var talk = try conversation()
+        _ = talk.revoked("phone-1")
+        _ = talk.allKept()
+        if isRestarted { talk = try talk.restarted() }
+        #expect(try talk.granted("ses_1", 30).first == "tell keyChanged(ses_1) after phone-1")
+        _ = talk.allKept()
+        #expect(try talk.granted("ses_1", 31).first == "tell keyRefused(ses_1)")
+    }
+
     @Test("a chat that this bridge made takes no key from outside, also when it has ended and a device was revoked")
     func ownEnded() throws {
         var talk = try conversation()

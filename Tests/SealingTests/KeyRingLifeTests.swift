@@ -121,7 +121,9 @@ struct KeyRingLifeTests {
 
     // MARK: Another installation
 
-    @Test("with another installation's token all is forgotten, and what was asked for the old one is not heard")
+    @Test(
+        "with another installation's token keys and devices go, its chats stay sealed, and what was asked for the old one is not heard"
+    )
     func moved() throws {
         var talk = try conversation()
         _ = talk.tell { ring, now, _ in ring.moved(to: "inst_a", pairedAt: nil, at: now) }
@@ -134,21 +136,20 @@ struct KeyRingLifeTests {
         let wall = talk.wall
         #expect(talk.tell { ring, now, _ in ring.moved(to: "inst_b", pairedAt: wall, at: now) } == ["save"])
         #expect(talk.saved?.keys.keys == [:] && talk.saved?.devices?.devices == [])
-        #expect(!talk.ring.isSealed(SessionID("ses_1")) && !talk.ring.hasHeldKey && talk.ring.deviceID == nil)
+        // The agent has its conversation under the chat's id alone: whoever names it would have it go on in the open.
+        #expect(talk.ring.isSealed(SessionID("ses_1")) && talk.ring.hasHeldKey && talk.ring.deviceID == nil)
         let answer = KeyCallAnswer.delivered(RegistrationReceipt(device: DeviceID("old"), keyChanged: false))
         #expect(talk.tell { ring, now, _ in ring.registrationAnswered(asked, answer, at: now) } == [])
         #expect(talk.ring.deviceID == nil)
         _ = talk.allKept()
-        // Its own pairing begins.
-        #expect(talk.announced(try talk.phone(2)).first == "tell devicePinned(phone-2)")
-        _ = talk.allKept()
-        #expect(talk.announced(try talk.phone(3)).first == "tell devicePinned(phone-3)")
+        // A relay that refuses the token has the person pair again, and says under which installation.
+        #expect(talk.announced(try talk.phone(2)).first == "tell deviceHeld(phone-2)")
         // The same one again is no news.
         _ = talk.allKept()
         #expect(talk.tell { ring, now, _ in ring.moved(to: "inst_b", pairedAt: wall, at: now) } == [])
     }
 
-    @Test("what is stored of another installation is not taken up, and goes from the files with the start")
+    @Test("of what is stored of another installation no key is taken up, and its chats stay sealed")
     func storedOfAnother() throws {
         var talk = try conversation()
         _ = talk.tell { ring, now, _ in ring.moved(to: "inst_a", pairedAt: nil, at: now) }
@@ -162,7 +163,8 @@ struct KeyRingLifeTests {
         }
         var (next, orders) = try restart("inst_b")
         #expect(orders == ["save"] && next.saved?.keys.keys == [:] && next.saved?.devices?.installation == "inst_b")
-        #expect(!next.ring.isSealed(SessionID("ses_1")))
+        #expect(next.ring.isSealed(SessionID("ses_1")) && next.ring.keyName(for: SessionID("ses_1")) == nil)
+        #expect(next.ring.hasHeldKey)
         for installation in ["inst_a", nil] {
             (next, orders) = try restart(installation)
             #expect(orders == [] && next.ring.isSealed(SessionID("ses_1")))
@@ -342,6 +344,19 @@ struct KeyRingLifeTests {
         #expect(next.restored() == ["tell devicePinned(phone-2)", "save"])
     }
 
+    @Test("a relay that announces devices without end shuts out no phone of the person's: the oldest held gives way")
+    func roomOfHeld() throws {
+        var talk = try conversation()
+        for number in 2...80 {
+            let announced = talk.announced(try talk.phone(UInt8(number), id: "d\(number)"))
+            #expect(announced.first == "tell deviceHeld(d\(number))")
+            _ = talk.allKept()
+        }
+        #expect(talk.ring.book.devices.count == 64)
+        #expect(talk.ring.book.devices[DeviceID("phone-1")]?.standing == .pinned)
+        #expect(talk.ring.book.devices[DeviceID("d17")] == nil && talk.ring.book.devices[DeviceID("d18")] != nil)
+    }
+
     @Test("revoked devices make room for others; those that the person refused do not")
     func room() throws {
         var talk = try conversation()
@@ -352,41 +367,5 @@ struct KeyRingLifeTests {
         #expect(talk.announced(try talk.phone(99, id: "more")).contains("tell tooManyDevices"))
         _ = talk.revoked("phone-1")
         #expect(talk.announced(try talk.phone(99, id: "more")).first == "tell deviceHeld(more)")
-    }
-
-    // MARK: What the phone is told
-
-    @Test("each held device is told once, also over a restart, and again under another key")
-    func told() throws {
-        var talk = try conversation()
-        _ = talk.announced(try talk.phone(2))
-        _ = talk.allKept()
-        let device = try #require(talk.ring.untoldDevices.first)
-        #expect(talk.ring.untoldDevices.map(\.id) == [DeviceID("phone-2")])
-        _ = talk.tell { ring, now, _ in ring.told(of: device, at: now) }
-        #expect(talk.ring.untoldDevices.isEmpty)
-        #expect(talk.pass(.seconds(5)) == ["save"])
-        #expect(try talk.restarted().ring.untoldDevices.isEmpty)
-        _ = talk.allKept()
-        _ = talk.announced(try talk.phone(3, id: "phone-2"))
-        #expect(talk.ring.untoldDevices.map(\.id) == [DeviceID("phone-2")])
-    }
-
-    @Test("notices go first to a chat whose key was wrapped here, then to the newest of the others")
-    func chatsForNotices() throws {
-        var talk = try conversation()
-        #expect(talk.ring.chatsForNotices == [])
-        for (number, name) in ["ses_1", "ses_2"].enumerated() {
-            _ = try talk.granted(name, UInt8(9 + number))
-            _ = talk.allKept()
-        }
-        #expect(talk.ring.chatsForNotices == ["ses_2", "ses_1"].map { SessionID($0) })
-        _ = talk.makeKey("ses_0")
-        _ = talk.allKept()
-        #expect(talk.ring.chatsForNotices.count == 2)
-        _ = talk.answered(1, .delivered(GrantReceipt()))
-        #expect(talk.ring.chatsForNotices == ["ses_0", "ses_2", "ses_1"].map { SessionID($0) })
-        _ = talk.refuse("phone-1")
-        #expect(talk.ring.chatsForNotices == [])
     }
 }

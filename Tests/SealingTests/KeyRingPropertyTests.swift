@@ -19,7 +19,9 @@ struct KeyRingPropertyTests {
         "a ring with a fault is caught",
         arguments: [
             PlantedFault.unpinnedGranted, .keyAfterEnd, .bookForgotten, .lostKeysForgotten, .keyWithoutRevocation,
-            .replacedKeyTaken, .ownChatForgotten, .openKeyForgotten, .envelopeTakenTwice,
+            .replacedKeyTaken, .ownChatForgotten, .openKeyForgotten, .envelopeTakenTwice, .pairedAnew,
+            .movedIntoTheOpen,
+            .olderBookTaken, .keysWithoutEnd,
         ])
     func planted(fault: PlantedFault) throws {
         try PlantedFault.$planted.withValue(fault) {

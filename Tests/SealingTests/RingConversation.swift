@@ -24,12 +24,12 @@ struct RingConversation {
     /// Paired a minute ago.
     init(
         stored: StoredKeyRing = StoredKeyRing(), trusts: Bool = false, minutesAfterPairing: Int64 = 1,
-        installation: String? = nil
+        installation: String? = nil, pairedAt: Int64? = Self.pairedAt
     ) throws {
         bench = try Bench()
         wall = Self.pairedAt + minutesAfterPairing * 60_000
         ring = try KeyRing(
-            device: try bench.key(Self.ours), stored: stored, pairedAt: Self.pairedAt, installation: installation,
+            device: try bench.key(Self.ours), stored: stored, pairedAt: pairedAt, installation: installation,
             trustsAllDevices: trusts, library: bench.library)
     }
 
@@ -94,6 +94,12 @@ struct RingConversation {
 
     mutating func refuse(_ id: String) -> [String] {
         tell { ring, now, random in _ = ring.refuse(DeviceID(id), at: now, using: random) }
+    }
+
+    /// A token of that installation, which a pairing at this moment has left.
+    mutating func paired(with installation: String) -> [String] {
+        let wall = wall
+        return tell { ring, now, _ in ring.moved(to: installation, pairedAt: wall, at: now) }
     }
 
     mutating func restored() -> [String] { tell { $0.restored(at: $1, using: $2) } }
@@ -161,8 +167,9 @@ struct RingConversation {
     }
 
     /// With what was saved, as another process would.
-    func restarted() throws -> RingConversation {
-        var next = try RingConversation(stored: try #require(saved))
+    func restarted(installation: String? = nil, pairedAt: Int64? = Self.pairedAt) throws -> RingConversation {
+        var next = try RingConversation(
+            stored: try #require(saved), installation: installation, pairedAt: pairedAt)
         next.wall = wall
         return next
     }
@@ -186,8 +193,8 @@ struct RingConversation {
         case .letGo(let update): return "let go \(update)"
         case .keyReady(let session, _): return "ready \(session)"
         case .chatGranted(let session): return "chat granted \(session)"
-        case .tell(.keyChanged(let session, let device)):
-            return "tell keyChanged(\(session)) after \(device?.id.text ?? "no device")"
+        case .tell(.keyChanged(let session, let device, let isFurther)):
+            return "tell keyChanged(\(session)) after \(device?.id.text ?? "no device")\(isFurther ? " again" : "")"
         case .tell(let news): return "tell \(news)"
         }
     }

@@ -118,54 +118,78 @@ extension LiveConnection {
     /// A changed key and a held device are reported once. The ring keeps what was not said, over a restart too.
     func tellOfKeys() {
         guard let keys, keys.encryption != .off, state.relayIsUp else { return }
-        let (change, device, chats) = keys.ask { ($0.untoldChanges.first, $0.untoldDevices.first, $0.chatsForNotices) }
-        guard change != nil || device != nil && !chats.isEmpty, keys.beginTelling(at: clock.now) else { return }
-        if let change { return tell(of: change, chats, keys) }
-        guard let device else { return }
-        say(Self.sentence(about: device), once: "device-\(device.id)-\(Hexadecimal.text(device.publicKey))", in: chats)
-        {
-            [weak self] wasSaid in
-            if wasSaid { keys.tell { ring, now, _ in ring.told(of: device, at: now) } }
-            self?.endTelling(wasSaid, keys)
+        let (changes, devices, chats) = keys.ask {
+            ($0.untoldChanges.filter(\.isToBeSaid), $0.untoldDevices, $0.chatsForNotices)
         }
-    }
-
-    /// In the chat itself, and in another one: the phones that are left may not have the key that the relay passed on.
-    private func tell(of change: ChangedKey, _ chats: [SessionID], _ keys: LiveKeys) {
-        let device = change.revoked.map { $0.number.map { "device \($0)" } ?? "a device" } ?? "no device"
-        let reason =
-            change.revoked == nil
-            ? "has a new key: the files of an earlier version of the bridge name neither the one before nor a device that was "
-                + "revoked. If you neither updated the bridge nor revoked a device, "
-            : "has a new key, since the relay says that \(device) was revoked. If you revoked no device, "
-        let why = reason + "begin another chat, and look at: sophon-bridge devices list"
-        // Phones that are left make a key each, at about the same time.
-        let name = "key-\(change.session)-\(device)-\(clock.wallMilliseconds / 3_600_000)"
-        let others = chats.filter { $0 != change.session }
-        loose.say("This chat \(why)", in: change.session, once: name) { [weak self] said in
-            guard let self, said != .unknown else { return self?.endTelling(false, keys) ?? () }
-            say("Another chat \(why)", once: name, in: others) { [weak self] wasSaid in
-                let isTold = wasSaid || said == .said && others.isEmpty
-                if isTold { keys.tell { ring, now, _ in ring.told(of: change, at: now) } }
-                self?.endTelling(isTold, keys)
+        guard !changes.isEmpty || !devices.isEmpty && !chats.isEmpty, let turn = keys.beginTelling(at: clock.now)
+        else { return }
+        // One that no chat takes holds up no other.
+        let change = changes.isEmpty ? nil : changes[turn % changes.count]
+        let device = devices.isEmpty || chats.isEmpty ? nil : devices[turn % devices.count]
+        tell(of: change, keys) { [weak self] isChangeSaid in
+            self?.tell(of: device, in: chats, keys) { [weak self] isDeviceSaid in
+                guard let self else { return }
+                keys.endTelling(isChangeSaid && isDeviceSaid, at: clock.now)
+                if isChangeSaid, isDeviceSaid { tellOfKeys() }
             }
         }
     }
 
-    private func endTelling(_ wasSaid: Bool, _ keys: LiveKeys) {
-        keys.endTelling(wasSaid, at: clock.now)
-        if wasSaid { tellOfKeys() }
+    /// In the chat itself, and in others: the phones that are left may not have the key that the relay passed on. Only another chat
+    /// counts.
+    private func tell(of change: ChangedKey?, _ keys: LiveKeys, _ done: @escaping @Sendable (Bool) -> Void) {
+        guard let change else { return done(true) }
+        let why =
+            "has \(change.isFurther ? "yet another" : "a") new key\(Self.reason(of: change)), begin another chat, and look at: "
+            + "sophon-bridge devices list"
+        let name = "key-\(change.session)-\(change.key)"
+        let tellOthers: @Sendable (LooseCalls.Said?) -> Void = { [weak self] itself in
+            if itself == .said || itself == .refused {
+                keys.tell { ring, now, _ in ring.saidItself(change, at: now) }
+            }
+            self?.say("Another chat \(why)", once: name, in: change.others.prefix(Self.noticeChats)) { wasSaid in
+                let isSaidItself = itself != .unknown
+                if isSaidItself, wasSaid { keys.tell { ring, now, _ in ring.told(of: change, at: now) } }
+                done(isSaidItself && (wasSaid || change.others.isEmpty))
+            }
+        }
+        if change.isSaidItself { return tellOthers(nil) }
+        loose.say("This chat \(why)", in: change.session, once: name, done: tellOthers)
     }
 
-    /// In the first of three chats that takes it.
-    private func say(
-        _ text: String, once name: String, in chats: [SessionID], tries: Int = 3,
+    private static func reason(of change: ChangedKey) -> String {
+        guard let revoked = change.revoked else {
+            return
+                ": the files of an earlier version of the bridge name neither the one before nor a device that was revoked. If you "
+                + "neither updated the bridge nor revoked a device"
+        }
+        let device = revoked.number.map { "device \($0)" } ?? "a device"
+        return ", since the relay says that \(device) was revoked. If you revoked no device"
+    }
+
+    private func tell(
+        of device: DeviceBook.Device?, in chats: [SessionID], _ keys: LiveKeys,
         _ done: @escaping @Sendable (Bool) -> Void
     ) {
-        guard let chat = chats.first, tries > 0 else { return done(false) }
+        guard let device else { return done(true) }
+        let name = "device-\(device.id)-\(Hexadecimal.text(device.publicKey))"
+        say(Self.sentence(about: device), once: name, in: chats.prefix(Self.noticeChats)) { wasSaid in
+            if wasSaid { keys.tell { ring, now, _ in ring.told(of: device, at: now) } }
+            done(wasSaid)
+        }
+    }
+
+    /// A relay may have made the keys of some.
+    private static let noticeChats = 3
+
+    /// In each of these chats. `done`: whether one has taken it.
+    private func say(
+        _ text: String, once name: String, in chats: ArraySlice<SessionID>, wasSaid: Bool = false,
+        _ done: @escaping @Sendable (Bool) -> Void
+    ) {
+        guard let chat = chats.first else { return done(wasSaid) }
         loose.say(text, in: chat, once: name) { [weak self] said in
-            guard let self, said != .said else { return done(said == .said) }
-            say(text, once: name, in: Array(chats.dropFirst()), tries: tries - 1, done)
+            self?.say(text, once: name, in: chats.dropFirst(), wasSaid: wasSaid || said == .said, done)
         }
     }
 
@@ -173,4 +197,9 @@ extension LiveConnection {
         "A new device, number \(device.number), asks for the keys of your encrypted chats. It gets none, and reads nothing, until you "
             + "allow it on the bridge's machine: sophon-bridge devices allow \(device.number)"
     }
+}
+
+extension ChangedKey {
+    /// Where another chat is to have it too, and there is none, it is in `status` alone.
+    fileprivate var isToBeSaid: Bool { !isSaidItself || !others.isEmpty }
 }

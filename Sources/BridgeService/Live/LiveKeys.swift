@@ -44,13 +44,19 @@ package final class LiveKeys: Sendable {
         /// Turns that are about to begin, by how often their key is held for them.
         var holds: [TurnID: Int] = [:]
         var sealers: [SealerName: SessionSealer] = [:]
-        /// As they were sealed: a retry has the same bytes.
-        var notices: [IdempotencyKey: SealedContent] = [:]
-        var isTelling = false
-        /// A notice was not said: the next try.
-        var tellAgainAt: Instant?
+        /// As they were sealed: a retry has the same bytes, as long as the chat has that key.
+        var notices: [IdempotencyKey: (key: KeyName, content: SealedContent)] = [:]
+        var telling = Telling()
         var hasSecrets: (@Sendable () -> Void)?
         var pairing: (secret: SecretKey?, at: Int64?)?
+    }
+
+    /// Of notices about devices and keys.
+    private struct Telling {
+        var isUnderWay = false
+        var count = 0
+        /// One was not said: the next try.
+        var againAt: Instant?
     }
 
     private struct SealerName: Hashable {
@@ -208,11 +214,13 @@ package final class LiveKeys: Sendable {
     func notice(_ call: RelayCall, in session: SessionID) -> Notice {
         let (isSealed, key) = runner.ask { ($0.isSealed(session), $0.keyName(for: session)) }
         guard encryption != .off, isSealed else { return .open }
-        if let name = call.key, let kept = state.withLock({ $0.notices[name] }) { return .sealed(kept) }
+        if let name = call.key, let kept = state.withLock({ $0.notices[name] }), kept.key == key ?? kept.key {
+            return .sealed(kept.content)
+        }
         guard let key, let content = sealer(session, key)?.content(of: call, random: secrets) else { return .unsaid }
         state.withLock { state in
             if state.notices.count >= Self.noticeLimit { state.notices = [:] }
-            if let name = call.key { state.notices[name] = content }
+            if let name = call.key { state.notices[name] = (key, content) }
             if let text = content[.text] { state.replays.said(text) }
         }
         return .sealed(content)
@@ -232,17 +240,18 @@ package final class LiveKeys: Sendable {
         sealer.seal(bytes, .agentFile(index), random: secrets)
     }
 
-    /// False: a notice about a device or a key is in flight already, or was not taken a moment ago.
-    func beginTelling(at now: Instant) -> Bool {
+    /// How many there were before it. Nil: a notice about a device or a key is in flight already, or was not taken a moment ago.
+    func beginTelling(at now: Instant) -> Int? {
         state.withLock { state in
-            guard !state.isTelling, state.tellAgainAt.map({ $0 <= now }) ?? true else { return false }
-            state.isTelling = true
-            return true
+            guard !state.telling.isUnderWay, state.telling.againAt.map({ $0 <= now }) ?? true else { return nil }
+            state.telling.isUnderWay = true
+            defer { state.telling.count += 1 }
+            return state.telling.count
         }
     }
 
     func endTelling(_ wasSaid: Bool, at now: Instant) {
-        state.withLock { ($0.isTelling, $0.tellAgainAt) = (false, wasSaid ? nil : now + Self.noticePause) }
+        state.withLock { ($0.telling.isUnderWay, $0.telling.againAt) = (false, wasSaid ? nil : now + Self.noticePause) }
     }
 
     enum Notice {

@@ -147,11 +147,14 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var runsWaiting = 0
         /// Chats whose messages wait for their key.
         package var messagesWaiting = 0
+        /// Chats that have another key after a revocation that no other chat was told of. Nil: written by a version that did not say.
+        package var keysChanged: Int?
         /// Why the keys cannot be written; nil: they can.
         package var filesFault: String?
 
         enum CodingKeys: String, CodingKey {
-            case encryption, publicKey, devicesPinned, devicesHeld, sealedChats, runsWaiting, messagesWaiting
+            case encryption, publicKey, devicesPinned, devicesHeld, sealedChats, runsWaiting, messagesWaiting,
+                keysChanged
             case isRegistered = "registered"
             case deviceID = "deviceId"
             case filesFault
@@ -164,6 +167,7 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
             devicesPinned = figures.pinned
             devicesHeld = figures.held
             sealedChats = figures.sealedChats
+            keysChanged = figures.unheardChanges
         }
     }
 

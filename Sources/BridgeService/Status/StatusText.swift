@@ -71,6 +71,13 @@ package enum StatusText {
                 "          no phone may read; what to do: open its app, then sophon-bridge devices list, and devices allow NUMBER"
             )
         }
+        if let changed = sealing.keysChanged, changed > 0 {
+            let verb = changed == 1 ? "has" : "have"
+            lines.append(
+                "          \(count(changed, "chat")) \(verb) another key, since the relay says that a device was revoked; what to do: "
+                    + "sophon-bridge devices list; if you revoked it yourself, devices revoke NUMBER; if not, begin another chat"
+            )
+        }
         if sealing.runsWaiting > 0 {
             lines.append(
                 "          \(count(sealing.runsWaiting, "run")) waiting for a phone that may read; what to do: open its app, then "

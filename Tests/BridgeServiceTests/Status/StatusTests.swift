@@ -57,6 +57,9 @@ struct StatusTests {
         #expect(said(figures).contains("sealed  3 chats, 1 device may read, 2 held; encryption is auto\n"))
         #expect(said(figures).contains("what to do: sophon-bridge devices list"))
         #expect(said(figures, runs: 4).contains("4 runs waiting for a phone that may read"))
+        #expect(!said(figures).contains("another key"))
+        figures.unheardChanges = 1
+        #expect(said(figures).contains("1 chat has another key, since the relay says that a device was revoked; what"))
         board.tell(.keyFiles(name, .failed("cannot write x; make room")))
         #expect(said(figures).contains("the keys cannot be written: cannot write x"))
         board.tell(.keyFiles(name, .works))

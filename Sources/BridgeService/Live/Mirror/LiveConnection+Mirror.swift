@@ -109,9 +109,19 @@ extension LiveConnection {
                 guard belonging(to: installation) == .stays else { return noChat(.otherInstallation, for: session) }
                 let (verdict, reason) = RunChat.Answer.judge(answer.outcome)
                 guard case .made(let chat) = verdict else { return noChat(verdict, reason, for: session) }
+                guard isNew(chat) else {
+                    return noChat(.refused, "its answer named the chat \(chat), which was there before", for: session)
+                }
                 made(chat, in: installation, for: session)
             }
         }
+    }
+
+    /// A relay that names a person's chat would have it answered by a run of the agent's own, under another key.
+    private func isNew(_ chat: SessionID) -> Bool {
+        let isKeyed = keys?.ask { $0.isSealed(chat) } ?? false
+        let isShown = mirroring.withLock { $0.agentSession(of: chat) != nil }
+        return !isKeyed && !isShown && ask { $0.hasTurn(in: chat) } != true
     }
 
     private func made(_ chat: SessionID, in installation: Substring?, for session: AgentSession) {
