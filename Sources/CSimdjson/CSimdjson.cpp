@@ -1,5 +1,8 @@
 #include "CSimdjson.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -35,6 +38,171 @@ static sb_node node(simdjson::dom::element element) {
     return node;
 }
 
+// JSON.stringify writes three things that simdjson refuses: half of a surrogate pair, an integer of more than 64 bits, and values that nest
+// without limit. The model chooses them, so a frame that holds one is read from a copy without them.
+namespace {
+
+// simdjson goes 1,024 deep, counted from the outermost value of the frame.
+constexpr size_t folded_depth = 512;
+
+struct Mending {
+    const char *const start;
+    const size_t count;
+    const bool folds;
+    std::string text;
+    size_t at = 0;
+
+    Mending(const char *start, size_t count, bool folds) : start(start), count(count), folds(folds) {}
+
+    // The code unit of an escape; -1: there is none.
+    int unit(size_t place) const {
+        if (place + 6 > count || start[place] != '\\' || start[place + 1] != 'u') return -1;
+        int value = 0;
+        for (size_t index = place + 2; index < place + 6; ++index) {
+            const char digit = start[index];
+            if (digit >= '0' && digit <= '9') value = value * 16 + (digit - '0');
+            else if (digit >= 'a' && digit <= 'f') value = value * 16 + (digit - 'a' + 10);
+            else if (digit >= 'A' && digit <= 'F') value = value * 16 + (digit - 'A' + 10);
+            else return -1;
+        }
+        return value;
+    }
+
+    void keep(size_t length) {
+        const size_t end = std::min(at + length, count);
+        text.append(start + at, end - at);
+        at = end;
+    }
+
+    // A half that stands alone becomes U+FFFD, as it does in every text that a program writes.
+    void escape() {
+        const int high = unit(at);
+        if (high < 0xD800 || high > 0xDFFF) return keep(high < 0 ? 2 : 6);
+        const int low = unit(at + 6);
+        if (high < 0xDC00 && low >= 0xDC00 && low <= 0xDFFF) return keep(12);
+        text += "\\uFFFD";
+        at += 6;
+    }
+
+    void string() {
+        keep(1);
+        while (at < count) {
+            if (start[at] == '\\') {
+                escape();
+                continue;
+            }
+            const bool isEnd = start[at] == '"';
+            keep(1);
+            if (isEnd) return;
+        }
+    }
+
+    static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
+    static bool is_too_long(const std::string &number) {
+        const bool is_negative = number[0] == '-';
+        const std::string digits = number.substr(is_negative ? 1 : 0);
+        const std::string most = is_negative ? "9223372036854775808" : "18446744073709551615";
+        return digits.size() != most.size() ? digits.size() > most.size() : digits > most;
+    }
+
+    // A long integer is a double for every program that reads JSON as JavaScript does; what is beyond a double is shown as a text.
+    void number() {
+        size_t end = at + 1;
+        bool is_integer = true;
+        while (end < count && (is_digit(start[end]) || std::strchr("+-.eE", start[end]) != nullptr) && start[end] != 0) {
+            is_integer = is_integer && is_digit(start[end]);
+            ++end;
+        }
+        const std::string number(start + at, end - at);
+        at = end;
+        if (std::isinf(std::strtod(number.c_str(), nullptr))) {
+            text += '"' + number + '"';
+        } else {
+            text += number;
+            if (is_integer && is_too_long(number)) text += "e0";
+        }
+    }
+
+    // The value as a string that holds its JSON.
+    void fold() {
+        size_t depth = 0;
+        bool is_in_string = false;
+        text += '"';
+        while (at < count) {
+            const char byte = start[at++];
+            if (byte == '"' || byte == '\\') {
+                text += '\\';
+                text += byte;
+            } else if (static_cast<unsigned char>(byte) < 0x20) {
+                text += ' ';
+            } else {
+                text += byte;
+            }
+            if (is_in_string) {
+                if (byte == '\\' && at < count) {
+                    const char next = start[at++];
+                    if (next == '"' || next == '\\') text += '\\';
+                    text += next;
+                } else if (byte == '"') {
+                    is_in_string = false;
+                }
+            } else if (byte == '"') {
+                is_in_string = true;
+            } else if (byte == '[' || byte == '{') {
+                ++depth;
+            } else if ((byte == ']' || byte == '}') && --depth == 0) {
+                break;
+            }
+        }
+        text += '"';
+    }
+
+    void run() {
+        text.reserve(count + count / 8);
+        size_t depth = 0;
+        while (at < count) {
+            const char byte = start[at];
+            if (byte == '"') {
+                string();
+            } else if (byte == '-' || is_digit(byte)) {
+                number();
+            } else if (byte == '[' || byte == '{') {
+                if (folds && depth >= folded_depth) {
+                    fold();
+                } else {
+                    ++depth;
+                    keep(1);
+                }
+            } else {
+                if ((byte == ']' || byte == '}') && depth > 0) --depth;
+                keep(1);
+            }
+        }
+    }
+};
+
+bool parse(sb_json *json, const char *start, size_t count, bool is_padded, sb_node *root) {
+    simdjson::dom::element document;
+    const auto error =
+        json->parser.parse(reinterpret_cast<const uint8_t *>(start), count, !is_padded).get(document);
+    json->was_too_deep = error == simdjson::DEPTH_ERROR;
+    if (error) {
+        json->fault = simdjson::error_message(error);
+        return false;
+    }
+    *root = node(document);
+    return true;
+}
+
+bool parse_mended(sb_json *json, const char *start, size_t count, bool folds, sb_node *root) {
+    Mending mending{start, count, folds};
+    mending.run();
+    return parse(json, mending.text.data(), mending.text.size(), false, root);
+}
+
+}  // namespace
+
 extern "C" {
 
 size_t sb_json_padding(void) { return simdjson::SIMDJSON_PADDING; }
@@ -49,17 +217,13 @@ bool sb_json_parse(sb_json *json, const char *start, size_t count, size_t capaci
         json->parser = simdjson::dom::parser{256u << 20};
         std::string().swap(json->compact);
     }
-    const bool padded = capacity >= count + simdjson::SIMDJSON_PADDING;
-    simdjson::dom::element document;
-    const auto error =
-        json->parser.parse(reinterpret_cast<const uint8_t *>(start), count, !padded).get(document);
-    if (error) {
-        json->fault = simdjson::error_message(error);
-        json->was_too_deep = error == simdjson::DEPTH_ERROR;
-        return false;
-    }
-    *root = node(document);
-    return true;
+    const bool is_padded = capacity >= count + simdjson::SIMDJSON_PADDING;
+    if (parse(json, start, count, is_padded, root)) return true;
+    return !json->was_too_deep && count > 0 && parse_mended(json, start, count, false, root);
+}
+
+bool sb_json_parse_folded(sb_json *json, const char *start, size_t count, sb_node *root) {
+    return parse_mended(json, start, count, true, root);
 }
 
 const char *sb_json_fault(const sb_json *json) { return json->fault; }

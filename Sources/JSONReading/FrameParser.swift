@@ -13,12 +13,16 @@ package final class FrameParser {
 
     deinit { sb_json_free(json) }
 
-    /// Nil when it is no JSON.
+    /// Nil when it is no JSON. A frame may nest without limit: an agent that asks for a permission passes on what its model wrote, and a frame
+    /// that is not read is an ask that nobody sees.
     @inlinable package func parse(_ frame: UnsafeRawBufferPointer, capacity: Int) -> FrameNode? {
         guard let start = frame.baseAddress else { return nil }
         var root = sb_node()
         let text = start.assumingMemoryBound(to: CChar.self)
-        guard sb_json_parse(json, text, frame.count, capacity, &root) else { return nil }
+        guard
+            sb_json_parse(json, text, frame.count, capacity, &root)
+                || sb_json_was_too_deep(json) && sb_json_parse_folded(json, text, frame.count, &root)
+        else { return nil }
         return FrameNode(node: root, json: json)
     }
 }

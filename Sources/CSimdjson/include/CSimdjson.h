@@ -31,9 +31,12 @@ sb_json *sb_json_make(void);
 void sb_json_free(sb_json *json);
 
 /// Reads one document. `capacity` tells how many bytes behind `start` may be read, whatever they are; where that is too
-/// little, the document is copied. False: no JSON, and `sb_json_fault` says why.
+/// little, the document is copied. Half of a surrogate pair is read as U+FFFD, and an integer of more than 64 bits as a double.
+/// False: no JSON, and `sb_json_fault` says why.
 bool sb_json_parse(sb_json *json, const char *start, size_t count, size_t capacity, sb_node *root);
 const char *sb_json_fault(const sb_json *json);
+/// The same of a document that was too deep: a value behind 512 others is read as a string that holds its JSON.
+bool sb_json_parse_folded(sb_json *json, const char *start, size_t count, sb_node *root);
 /// Whether it nests deeper than the parser goes (1,024).
 bool sb_json_was_too_deep(const sb_json *json);
 

@@ -113,11 +113,16 @@ package struct OpenClawSession: ~Copyable {
     ) {
         guard life.heard(at: now) else { return }
         guard let root = parser.parse(frame, capacity: capacity), let type = root["type"] else {
-            return decoder.countMalformed()
+            decoder.countMalformed()
+            return reportUnknown(at: now)
         }
         read(root, type, at: now)
-        if let news = unknownReport.news(decoder.unknown, at: now) { orders.append(.note(.unknown(news))) }
+        reportUnknown(at: now)
         settle(at: now, using: &random)
+    }
+
+    private mutating func reportUnknown(at now: Instant) {
+        if let news = unknownReport.news(decoder.unknown, at: now) { orders.append(.note(.unknown(news))) }
     }
 
     /// The far side or the network closed the socket.

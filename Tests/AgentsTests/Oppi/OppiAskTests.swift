@@ -64,6 +64,21 @@ struct OppiAskTests {
         #expect(card?.facts.paths == (tool == "write" ? ["/home/ada/.bashrc"] : []))
     }
 
+    @Test(
+        "what a strict parser refuses is on the card, of a frame and of the list",
+        arguments: [
+            (#"{"command":"ls","timeout":100000000000000000000}"#, "Run"), (#"{"command":"ls"}"#, #"Run \ud83d"#),
+        ])
+    func strict(_ input: String, _ summary: String) {
+        let body = Self.permission(input, summary: summary)
+        #expect(Self.card(body)?.command == "ls")
+        var oppi = OppiConversation.running()
+        _ = oppi.happens(.closed(code: 1006, reason: ""))
+        _ = oppi.waits(1_500)
+        _ = oppi.greets(pending: "[\(body)]")
+        #expect(oppi.cards.last?.command == "ls")
+    }
+
     @Test("the list of pending ones and the frame give the same card, byte for byte")
     func listed() throws {
         let input = #"{"command":"make","cwd":"/srv","timeout":9}"#

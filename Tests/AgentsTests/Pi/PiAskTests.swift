@@ -41,6 +41,17 @@ struct PiAskTests {
         #expect(pi.decides("d1", .approve).first?.hasSuffix(#""value":"\#(yes)"}"#) == true)
     }
 
+    @Test(
+        "what a strict parser refuses is a card all the same",
+        arguments: [#""echo \ud83d""#, "100000000000000000000"])
+    func strict(_ value: String) {
+        var pi = running()
+        let asked = pi.says(
+            #"{"type":"extension_ui_request","id":"d1","method":"confirm","title":"Run?","message":"m","more":\#(value)}"#
+        )
+        #expect(asked.first?.contains("approval requested d1") == true, "\(asked)")
+    }
+
     @Test("the labels stand on the card beside a message, which is whole")
     func labels() {
         var pi = running()
