@@ -37,15 +37,30 @@ package enum VisibleText {
     }
 
     /// A value in a line of the card: as a command, and without a break.
-    package static func value(_ text: String) -> String {
-        command(text).split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "⟨U+000A⟩")
+    package static func value(_ text: String) -> String { named(breaksOf: command(text)) }
+
+    private static func named(breaksOf text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "⟨U+000A⟩")
             .split(separator: "\t", omittingEmptySubsequences: false).joined(separator: "⟨U+0009⟩")
     }
 
-    /// One line: white space of any kind is one space.
+    /// One line: spaces, tabs and line ends in a row are one space. Other white space is told apart from a space by a shell, and a mark
+    /// behind a space is no white space: each is a scalar of its own here.
     package static func line(_ text: String) -> String {
-        words(text.split(whereSeparator: { $0.isWhitespace || $0.isNewline }).joined(separator: " "))
+        let pieces = text.unicodeScalars.split(whereSeparator: isBlank)
+        return words(pieces.map { String($0) }.joined(separator: " "))
     }
+
+    /// One line of words, with nothing left out.
+    package static func unbroken(_ text: String) -> String { named(breaksOf: words(text)) }
+
+    /// Without the spaces, tabs and line ends at both ends.
+    package static func trimmed(_ text: String) -> String {
+        let head = text.unicodeScalars.drop(while: isBlank)
+        return String(String.UnicodeScalarView(head.reversed().drop(while: isBlank).reversed()))
+    }
+
+    package static func isBlank(_ scalar: Unicode.Scalar) -> Bool { " \t\n\r".unicodeScalars.contains(scalar) }
 
     /// ASCII without controls is the rule, and needs no properties.
     private static func isASCII(_ text: String) -> Bool {
@@ -87,7 +102,8 @@ package enum VisibleText {
         guard let before else { return false }
         switch scalar.value {
         case 0xA0, 0x202F, 0x3000: return !before.properties.isWhitespace
-        case 0xFE0F: return before.properties.isEmoji
+        // Digits, `#` and `*` are emoji too, and their selector shows only in a keycap.
+        case 0xFE0F: return before.value > 0x7F ? before.properties.isEmoji : after?.value == 0x20E3
         case 0x20E3: return before.value == 0xFE0F
         case 0x200D where before.value == 0xFE0F || before.properties.isEmojiPresentation:
             return after?.properties.isEmoji == true

@@ -25,12 +25,29 @@ struct VisibleTextTests {
             ("⚠\u{FE0F} Dangerous", "⚠\u{FE0F} Dangerous"), ("a\u{FE0F}", "a⟨U+FE0F⟩"),
             ("👩\u{200D}💻", "👩\u{200D}💻"), ("a\u{200D}b", "a⟨U+200D⟩b"), ("می\u{200C}شود", "می\u{200C}شود"),
             ("a\u{A0}\u{A0}b", "a\u{A0}⟨U+00A0⟩b"), ("x\u{301}\u{302}\u{303}", "x\u{301}\u{302}⟨U+0303⟩"),
+            ("1\u{FE0F}", "1⟨U+FE0F⟩"), ("/data/1\u{FE0F}", "/data/1⟨U+FE0F⟩"),
+            ("#\u{FE0F}\u{20E3}", "#\u{FE0F}\u{20E3}"),
             ("x\u{489}", "x⟨U+0489⟩"), ("\u{FFFC}\u{1D159}", "⟨U+FFFC⟩⟨U+1D159⟩"),
         ])
     func scripts(raw: String, shown: String) { #expect(VisibleText.words(raw) == shown) }
 
     @Test("A value is one line")
     func value() { #expect(VisibleText.value("a\nFolder: /x\tb") == "a⟨U+000A⟩Folder: /x⟨U+0009⟩b") }
+
+    @Test(
+        "A line joins spaces, tabs and line ends alone, and loses no scalar",
+        arguments: [
+            ("a \u{301}\u{E0041}b", "a \u{301}⟨U+E0041⟩b"), ("a \u{FE0F}\u{200D}b", "a ⟨U+FE0F⟩⟨U+200D⟩b"),
+            ("rm\u{A0}\u{A0}x", "rm\u{A0}⟨U+00A0⟩x"), ("\u{3000}x", "⟨U+3000⟩x"), (" a\t b\r\n\nc ", "a b c"),
+            ("a\u{2028}b\u{B}c", "a⟨U+2028⟩b⟨U+000B⟩c"),
+        ])
+    func lines(raw: String, shown: String) { #expect(VisibleText.line(raw) == shown) }
+
+    @Test("What is one line by itself names its breaks")
+    func unbroken() {
+        #expect(VisibleText.unbroken("a  b\n\tc\u{200B}") == "a  b⟨U+000A⟩⟨U+0009⟩c⟨U+200B⟩")
+        #expect(VisibleText.trimmed(" \n\u{301}a\u{A0} ") == "\u{301}a\u{A0}")
+    }
 
     @Test("Words keep the spaces of their language, a line has no breaks")
     func words() {

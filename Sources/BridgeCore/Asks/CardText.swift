@@ -36,15 +36,30 @@ struct CardText: Hashable, Sendable {
         command = request.command.map { VisibleText.command($0) }
         let wholeHost = request.host.map { VisibleText.line($0) }
         host = wholeHost.map { TextCut.marked($0, atMost: Self.titleLimit) }
-        let own = request.message.allSatisfy(\.isWhitespace) ? nil : VisibleText.words(request.message)
+        let own = Self.own(request)
         var lines = Self.lines(request.facts)
         if let wholeHost, wholeHost != host { lines.append("Host: \(wholeHost)") }
-        if wholeTitle.utf8.count > Self.titleLimit { lines.append("Title: \(wholeTitle)") }
+        // A line joins what stands apart in the title that the agent wrote.
+        let unbroken = VisibleText.unbroken(VisibleText.trimmed(request.title))
+        if said != unbroken {
+            lines.append("Title: \(unbroken)")
+        } else if wholeTitle.utf8.count > Self.titleLimit {
+            lines.append("Title: \(wholeTitle)")
+        }
         // Never empty: the relay refused such a request, and the run hung (relay.md#requestapproval).
         // The agent's own words come last: none of them can pass for a line of the bridge's in front of it.
         let texts = own.map { lines + [$0] } ?? command.map { [Self.question($0)] + lines } ?? lines + [title]
         message = (texts + (until.map { ["The agent waits until \($0)."] } ?? [])).joined(separator: "\n")
         fit(isSealed: isSealed, beside: [title, host])
+    }
+
+    /// The agent's own words; nil: none. Where there is no command, the words of a permission are a patch or JSON, in which each scalar
+    /// counts as in a command.
+    private static func own(_ request: ApprovalRequest) -> String? {
+        let text = request.message
+        guard !text.unicodeScalars.allSatisfy(VisibleText.isBlank) else { return nil }
+        let isExact = request.subject == .permission && request.command == nil
+        return isExact ? VisibleText.command(text) : VisibleText.words(text)
     }
 
     private static func question(_ command: String) -> String {

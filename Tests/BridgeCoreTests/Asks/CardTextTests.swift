@@ -39,8 +39,44 @@ struct CardTextTests {
         let text = CardText(asked, isSealed: false, until: nil)
         #expect(!text.title.contains("\n"))
         #expect(text.title.utf8.count <= 200)
-        #expect(text.message.contains("Run why why"))
+        #expect(text.message.contains("Title: Run⟨U+000A⟩why why"))
         #expect(text.message.contains(long.dropLast()))
+    }
+
+    @Test("A title whose spaces or lines a line joins stands whole in the message, and any other is not said twice")
+    func joinedTitle() {
+        let dialog = request {
+            $0.subject = .dialog
+            $0.command = nil
+            $0.title = "rm -rf 'my  files' \u{301}\u{E0041}b"
+        }
+        let text = CardText(dialog, isSealed: false, until: nil)
+        #expect(text.title == "rm -rf 'my files' \u{301}⟨U+E0041⟩b")
+        #expect(text.message == "Title: rm -rf 'my  files' \u{301}⟨U+E0041⟩b\n\(text.title)")
+        let plain = CardText(request { $0.title = " Run it? " }, isSealed: false, until: nil)
+        #expect(plain.title == "Run it?" && !plain.message.contains("Title"))
+    }
+
+    @Test(
+        "A patch and permissions show each scalar as a command does",
+        arguments: ["/data/1\u{FE0F}", "/srv/my\u{A0}dir", "\u{4E2D}\u{200D}\u{4E2D}", "⚠\u{FE0F}"])
+    func patch(path: String) {
+        let asked = request {
+            $0.subject = .permission
+            $0.command = nil
+            $0.message = #"{"write":["\#(path)"]}"#
+        }
+        let shown = CardText(asked, isSealed: false, until: nil).message
+        #expect(shown == #"{"write":["\#(VisibleText.command(path))"]}"# && shown.contains("⟨U+"))
+    }
+
+    @Test("A node's command of 40 KB, which is said once, fits on a sealed card")
+    func nodeCommand() {
+        let asked = request {
+            $0.command = String(repeating: "make all\n", count: 4_400)
+            $0.facts.lines = [.init("arguments", "/bin/sh -lc (the command above)")]
+        }
+        #expect(!CardText(asked, isSealed: true, until: nil).isCut)
     }
 
     @Test(
