@@ -88,9 +88,13 @@ struct CodexAsk {
             AskFingerprint(
                 of: ApprovalRequest(
                     id: ApprovalID(""), subject: .dialog, title: params["message"]?.string ?? "",
-                    message: (params["questions"] ?? params["requestedSchema"])?.compact.text ?? ""))
+                    message: (params["questions"] ?? params["requestedSchema"])?.compact.text ?? "",
+                    facts: CodexFacts.facts(of: params, read: shown)))
         }
     }
+
+    /// Of a request with questions, what its fingerprint has elsewhere.
+    private static let shown: Set = ["message", "questions", "requestedSchema", "isBlocking", "mode", "serverName"]
 
     private static func name(_ params: FrameNode, _ number: JSONText) -> String {
         #if PLANTED_FAULTS

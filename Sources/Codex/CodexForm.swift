@@ -32,6 +32,7 @@ enum CodexForm: Hashable {
             return .refused(result: refusal, why: "Codex asked for a secret, which belongs into no chat")
         }
         var questions: [CodexQuestion] = []
+        let head = words(CodexFacts.facts(of: params, read: ["questions", "isBlocking"]))
         for node in asked {
             guard let member = node["id"]?.string else {
                 return .refused(result: refusal, why: "a question of Codex has no name")
@@ -39,11 +40,16 @@ enum CodexForm: Hashable {
             let options = (node["options"]?.elements ?? []).compactMap { option -> Question.Option? in
                 option["label"]?.string.map { Question.Option($0, details: option["description"]?.string) }
             }
+            let more = words(CodexFacts.lines(of: node, besides: readOfQuestion))
+            let texts = [questions.isEmpty ? head : "", more, node["question"]?.string ?? ""]
             let question = Question(
                 id: QuestionID("\(name):\(member)"), title: node["header"]?.string ?? "Codex asks",
-                message: node["question"]?.string ?? "", options: options,
+                message: joined(texts), options: options,
                 allowsOwnWords: options.isEmpty || node["isOther"]?.flag == true)
             questions.append(CodexQuestion(member: member, form: .text, question: question))
+        }
+        guard areNamedApart(questions) else {
+            return .refused(result: refusal, why: "two questions of Codex have one name")
         }
         return .questions(questions, .userInput)
     }
@@ -59,26 +65,74 @@ enum CodexForm: Hashable {
         guard params["mode"]?.holds("url") != true else {
             return .refused(result: cancelled, why: "\(server) asked to open an address, which the chat cannot show")
         }
-        let members = params["requestedSchema"]?["properties"]
+        let schema = params["requestedSchema"]
+        let members = schema?["properties"]
         let names = members?.names(atMost: questionLimit + 1) ?? []
+        var facts = CodexFacts.facts(of: params, read: read)
+        if let schema { facts.lines += lines(of: schema, hasMembers: !names.isEmpty) }
         guard !names.isEmpty else {
             let whole = CodexFacts.fitsTitle(message) ? "" : message
-            let facts = CodexFacts.facts(of: params, read: read)
             return .approval(
                 ApprovalRequest(id: id, subject: .dialog, title: title, message: whole, facts: facts), .form)
         }
+        // What the form is about stands above its first question.
+        let head = [words(facts), message]
         let questions = names.compactMap { member -> CodexQuestion? in
             guard let node = members?.member(member) else { return nil }
-            return question(member, node, QuestionID("\(name):\(member)"), "\(prefix)\(server): \(message)")
+            let texts = member == names.first ? head : []
+            return question(member, node, QuestionID("\(name):\(member)"), "\(prefix)\(server) asks", texts)
         }
         guard questions.count == names.count, questions.count <= questionLimit else {
             return .refused(result: cancelled, why: "a form of \(server) has members that the chat cannot ask for")
         }
+        guard areNamedApart(questions) else {
+            return .refused(result: cancelled, why: "two members of a form of \(server) have one name")
+        }
         return .questions(questions, .elicitation)
     }
 
-    /// Of an elicitation.
+    /// Of an elicitation, what is shown elsewhere.
     private static let read: Set = ["mode", "message", "requestedSchema"]
+    /// Of a question in a request for input.
+    private static let readOfQuestion: Set = ["id", "header", "question", "options", "isOther", "isSecret"]
+    /// Of a member of a form.
+    private static let readOfMember: Set = ["type", "title", "description", "enum", "enumNames"]
+
+    /// Of a form with members, what is beside them; of one without, the whole schema, unless it says nothing.
+    private static func lines(of schema: FrameNode, hasMembers: Bool) -> [AskFacts.Line] {
+        let others = CodexFacts.lines(of: schema, besides: ["type", "properties"])
+        let isPlain = schema["type"].map { $0.holds("object") } ?? true
+        if hasMembers, isPlain {
+            return others.filter { $0.label != "required" }.map {
+                AskFacts.Line("requestedSchema.\($0.label)", $0.value)
+            }
+        }
+        let hasNone = schema["properties"].map { $0.isObject && $0.names(atMost: 1).isEmpty } ?? true
+        if schema.isNull || schema.isObject && isPlain && hasNone && others.isEmpty { return [] }
+        return [AskFacts.Line("requestedSchema", schema.compact.text)]
+    }
+
+    /// Lines above a question: no value looks like two of them.
+    private static func words(_ facts: AskFacts) -> String {
+        words((facts.folder.map { [AskFacts.Line("Folder", $0)] } ?? []) + facts.lines)
+    }
+
+    private static func words(_ lines: [AskFacts.Line]) -> String {
+        lines.map { "\(oneLine($0.label)): \(oneLine($0.value))" }.joined(separator: "\n")
+    }
+
+    private static func oneLine(_ text: String) -> String {
+        text.unicodeScalars.contains { $0.properties.isWhitespace && $0 != " " } ? JSONText.string(text).text : text
+    }
+
+    private static func joined(_ texts: [String]) -> String {
+        texts.filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+
+    /// The answer has one place for each name.
+    private static func areNamedApart(_ questions: [CodexQuestion]) -> Bool {
+        Set(questions.map(\.member)).count == questions.count
+    }
 
     /// What Codex would display of the parameters need not be all of them, nor what the tool gets.
     private static func tool(
@@ -89,16 +143,20 @@ enum CodexForm: Hashable {
         }
         var facts = CodexFacts.facts(of: params, read: read.union(["_meta"]))
         facts.lines += CodexFacts.meta(meta, read: ["tool_params", "tool_params_display"])
+        if let schema = params["requestedSchema"] { facts.lines += lines(of: schema, hasMembers: false) }
         return ApprovalRequest(
             id: id, subject: .plugin, title: title, message: CodexFacts.fitsTitle(message) ? "" : message,
             command: input?.compact.text, facts: facts)
     }
 
+    /// `texts`: what stands above its own.
     private static func question(
-        _ member: String, _ node: FrameNode, _ id: QuestionID, _ title: String
+        _ member: String, _ node: FrameNode, _ id: QuestionID, _ title: String, _ texts: [String]
     ) -> CodexQuestion? {
-        var question = Question(
-            id: id, title: title, message: node["title"]?.string ?? node["description"]?.string ?? member)
+        let own = [node["title"]?.string, node["description"]?.string].compactMap(\.self).filter { !$0.isEmpty }
+        let more = words(CodexFacts.lines(of: node, besides: readOfMember))
+        let message = joined(texts + [more] + (own.isEmpty ? [member] : own))
+        var question = Question(id: id, title: title, message: message)
         switch node["type"]?.string {
         case "string":
             let values = (node["enum"]?.elements ?? []).compactMap(\.string)

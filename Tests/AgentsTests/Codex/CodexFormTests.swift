@@ -46,4 +46,63 @@ struct CodexFormTests {
             #"{"id":7,"method":"item/tool/requestUserInput","params":{"threadId":"T","turnId":"U","itemId":"i","questions":[\#(question)]}}"#
         #expect(codex.says(request) == [#"send {"id":7,"result":{"answers":{}}}"#])
     }
+
+    // MARK: What decides beside the questions
+
+    @Test("what a form is about stands whole above its first question, with each field that nobody knows")
+    func head() {
+        var codex = CodexConversation.going()
+        let message = String(repeating: "word ", count: 60) + "end"
+        let asked = codex.says(
+            ask(
+                #""message":"\#(message)","grants":{"all":"/"},"requestedSchema":{"type":"object","description":"For ever","properties":{"a":{"type":"string","title":"Name","description":"It is public","format":"email"},"b":{"type":"boolean"}}}"#
+            ))
+        let first = asked.first { $0.contains(" asked ") } ?? ""
+        #expect(first.contains(#""garden asks""#))
+        for text in [
+            message, #"grants: {\"all\":\"/\"}"#, "requestedSchema.description: For ever", "format: email",
+            #"Name\n\nIt is public"#,
+        ] { #expect(first.contains(text), "\(text) in \(first)") }
+        #expect(asked.last?.contains("grants") == false)
+    }
+
+    @Test("a form without members shows what it asks for, unless that is nothing")
+    func withoutMembers() {
+        for (schema, shows) in [
+            (#"{"type":"object","properties":{}}"#, false),
+            (#"{"type":"object","properties":{},"description":"All your files"}"#, true),
+            (#"{"type":"string","title":"All your files"}"#, true), (#"[{"All your files":1}]"#, true), ("null", false),
+        ] {
+            var codex = CodexConversation.going()
+            let card = codex.says(ask(#""message":"Sure?","requestedSchema":\#(schema)"#)).joined()
+            #expect(card.contains("approval requested"))
+            #expect(card.contains("requestedSchema: ") == shows && card.contains("All your files") == shows, "\(card)")
+        }
+    }
+
+    private static func input(_ questions: String, _ members: String = "") -> String {
+        #"{"id":7,"method":"item/tool/requestUserInput","params":{"threadId":"T","turnId":"U","itemId":"i","questions":[\#(questions)]\#(members)}}"#
+    }
+
+    @Test("a request for input shows the fields that nobody knows, and no value of them makes a line of its own")
+    func unknownFields() {
+        var codex = CodexConversation.going()
+        let one = #"{"id":"a","header":"A","question":"Which?","options":[],"sendsTo":"evil.example"}"#
+        let asked = codex.says(
+            Self.input(one, #","isBlocking":true,"autoResolutionMs":9,"note":"a\nsafe: yes""#)
+        ).joined()
+        #expect(asked.contains("autoResolutionMs: 9") && asked.contains("sendsTo: evil.example"), "\(asked)")
+        #expect(asked.contains(#"note: \"a\\nsafe: yes\""#) && !asked.contains("isBlocking"), "\(asked)")
+    }
+
+    @Test("two questions of one name are refused: one answer would be that of both")
+    func repeated() {
+        let one = #"{"id":"a","header":"A","question":"Which?","options":[]}"#
+        var codex = CodexConversation.going()
+        #expect(codex.says(Self.input("\(one),\(one)")) == [#"send {"id":7,"result":{"answers":{}}}"#])
+        let twice = #"{"type":"object","properties":{"a":{"type":"string"},"a":{"type":"boolean"}}}"#
+        #expect(
+            codex.says(ask(#""message":"m","requestedSchema":\#(twice)"#))
+                == [#"send {"id":7,"result":{"action":"cancel"}}"#])
+    }
 }
