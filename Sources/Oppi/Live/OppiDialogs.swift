@@ -87,7 +87,9 @@ struct OppiDialogs {
             open[id] = dialog
             return .asked(events + [.approvalRequested(request)])
         }
-        guard !questions.isEmpty, questions.count <= Self.questionLimit else { return .cancel(id) }
+        // The answer has one place for each name: of two questions with one name, the first answer would be that of both.
+        let areNamedApart = parts.map { Set($0).count == $0.count } ?? true
+        guard !questions.isEmpty, questions.count <= Self.questionLimit, areNamedApart else { return .cancel(id) }
         open[id] = dialog
         return .asked(events + questions.map { .asked($0) })
     }
@@ -219,7 +221,7 @@ struct OppiDialogs {
             else { continue }
             answers[parts[index]] = answer
             open[id]?.kind = .ask(parts, answers: answers)
-            if answers.count == Set(parts).count { open[id]?.answer = Self.answer(parts, answers) }
+            if answers.count == parts.count { open[id]?.answer = Self.answer(parts, answers) }
             return true
         }
         return false

@@ -49,6 +49,20 @@ struct OppiDialogsTests {
                 == #"2 > extension_ui_response s1 d1 {"q1":["a","b"],"q2":"so"}"#)
     }
 
+    @Test("an ask with two questions of one name is cancelled, also where the name is a place")
+    func repeated() {
+        for names in [(#""id":"q","#, #""id":"q","#), ("", #""id":"0","#)] {
+            var oppi = OppiConversation.running()
+            let lines = oppi.says(
+                "extension_ui_request",
+                #""id":"d1","method":"ask","questions":[{\#(names.0)"question":"Delete?","options":[{"value":"e"}]},{\#(names.1)"question":"Really?","options":[{"value":"e"}]}]"#
+            )
+            #expect(
+                lines == ["2 > extension_ui_response s1 d1 cancelled", "note a dialog (ask) cannot be shown"],
+                "\(lines)")
+        }
+    }
+
     private static func confirm(_ message: String) -> String {
         #""id":"d1","method":"confirm","title":"Sure?","message":"\#(message)""#
     }
