@@ -31,8 +31,9 @@ enum CodexFacts {
         return facts
     }
 
+    /// The server chooses the names, which must not read as lines of the bridge's own.
     static func meta(_ meta: FrameNode, read: Set<String>) -> [AskFacts.Line] {
-        lines(of: meta, besides: harmlessMeta.union(read))
+        lines(of: meta, besides: harmlessMeta.union(read)).map { AskFacts.Line("_meta.\($0.label)", $0.value) }
     }
 
     /// The members that were not read, as they came.

@@ -27,14 +27,15 @@ enum CodexWords {
             ? "\(verb) \(names.joined(separator: ", "))" : "\(verb) \(first) and \(names.count - 1) more"
     }
 
-    /// What becomes of each file, whole, for a card.
+    /// What becomes of each file, whole, for a card. A member of another type than expected is shown as JSON: Codex may read it as a later
+    /// version of its protocol.
     static func diff(_ item: FrameNode) -> String {
         (item["changes"]?.elements ?? []).map { change in
             let others =
                 CodexFacts.lines(of: change, besides: ["path", "kind", "diff"])
                 + (change["kind"].map { CodexFacts.lines(of: $0, besides: ["type", "move_path"]) } ?? [])
             let heads = [head(change)] + others.map { "\($0.label): \($0.value)" }
-            return "\(heads.joined(separator: "\n"))\n\(change["diff"]?.string ?? "")"
+            return "\(heads.joined(separator: "\n"))\n\(text(change["diff"]) ?? "")"
         }.joined(separator: "\n")
     }
 
@@ -42,23 +43,36 @@ enum CodexWords {
     static func heads(_ item: FrameNode) -> [String] { (item["changes"]?.elements ?? []).map(head) }
 
     private static func head(_ change: FrameNode) -> String {
-        let target = movesTo(change)
-        let verb =
-            switch change["kind"]?["type"]?.string {
-            case "add": "Add"
-            case "delete": "Delete"
-            case "update", nil: target == nil ? "Edit" : "Move"
-            case let other?: other
-            }
-        return "\(verb) \(change["path"]?.string ?? "?")" + (target.map { " to \($0)" } ?? "")
+        guard change.isObject else { return "Edit \(change.compact.text)" }
+        let target = text(change["kind"]?["move_path"])
+        return "\(verb(change["kind"], isMove: target != nil)) \(text(change["path"]) ?? "?")"
+            + (target.map { " to \($0)" } ?? "")
+    }
+
+    private static func verb(_ kind: FrameNode?, isMove: Bool) -> String {
+        let isSaid = text(kind) != nil
+        switch kind?["type"]?.string {
+        case "add": return "Add"
+        case "delete": return "Delete"
+        case "update": return isMove ? "Move" : "Edit"
+        case let other?: return other
+        case nil where isSaid && (kind?.isObject == false || text(kind?["type"]) != nil):
+            return kind?.compact.text ?? "Edit"
+        case nil: return isMove ? "Move" : "Edit"
+        }
+    }
+
+    /// Nil: it is missing, or null.
+    private static func text(_ node: FrameNode?) -> String? {
+        node.flatMap { $0.isNull ? nil : CodexFacts.text(of: $0) }
     }
 
     /// All that a patch touches.
     static func paths(_ item: FrameNode) -> [String] {
-        (item["changes"]?.elements ?? []).flatMap { [$0["path"]?.string, movesTo($0)].compactMap(\.self) }
+        (item["changes"]?.elements ?? []).flatMap { change in
+            [change["path"]?.string, change["kind"]?["move_path"]?.string].compactMap(\.self)
+        }
     }
-
-    private static func movesTo(_ change: FrameNode) -> String? { change["kind"]?["move_path"]?.string }
 
     static func fileName(_ path: String) -> String { String(path.split(separator: "/").last ?? "") }
 

@@ -129,7 +129,26 @@ struct CodexCardTests {
         #expect(card.contains("kind: teleport") && !card.contains("startedAtMs") && !card.contains("empty"))
     }
 
+    @Test("a name that a server of tools chooses is no line of the bridge's own")
+    func forgedName() {
+        let card = Self.tool(#""tool_params":{},"Folder":"/srv/safe","A yes":"is harmless""#)
+        #expect(card.contains(#"line="_meta.Folder: /srv/safe""#) && card.contains("_meta.A yes: is harmless"))
+        #expect(!card.contains(#"line="Folder"#))
+    }
+
     // MARK: Files
+
+    @Test("a member of a change that is of another type than expected is shown as it came")
+    func oddChange() {
+        let changes = [
+            #"{"path":"/w/a","kind":"erase","diff":{"removes":"/w"}}"#,
+            #"{"path":["/w/b"],"kind":{"type":{"x":"chmod"},"move_path":{"to":"/etc/b"}},"diff":"d"}"#, #""/w/c""#,
+        ]
+        let card = Self.change(changes.joined(separator: ","), #""reason":null"#).replacing(#"\""#, with: "\"")
+        for text in [
+            #"{"removes":"/w"}"#, "erase", #"["/w/b"]"#, #"{"x":"chmod"}"#, #"{"to":"/etc/b"}"#, #""/w/c""#,
+        ] { #expect(card.contains(text), "\(text) in \(card)") }
+    }
 
     private static func change(_ changes: String, _ members: String) -> String {
         var codex = CodexConversation.going()
