@@ -38,8 +38,11 @@ struct CodexAsk {
     private(set) var content: Content
     let fingerprint: AskFingerprint
 
-    /// Nil for a request of another kind. `change`: of the item of a file change, whose request has no diff.
-    init?(_ method: String, _ params: FrameNode, as number: JSONText, agent: String?, change: CodexChange?) {
+    /// Nil for a request of another kind. `change`: of the item of a file change, whose request has no diff. `call`: what the item is shown as.
+    init?(
+        _ method: String, _ params: FrameNode, as number: JSONText, agent: String?, change: CodexChange?,
+        call: ToolCallID? = nil
+    ) {
         guard Self.methods.contains(method), let thread = params["threadId"]?.string else { return nil }
         self.thread = thread
         turn = params["turnId"]?.string
@@ -59,6 +62,10 @@ struct CodexAsk {
         default: content = CodexForm.elicitation(params, id: id, name: name, prefix: prefix)
         }
         fingerprint = Self.fingerprint(content, params)
+        if let call, case .approval(var request, let kind) = content {
+            request.call = call
+            content = .approval(request, kind)
+        }
     }
 
     /// It is the `count`th of its name.
@@ -105,9 +112,10 @@ struct CodexAsk {
         return "\(params["turnId"]?.string ?? params["threadId"]?.string ?? ""):\(item)\(more)"
     }
 
-    /// The call that an ask of this name is about.
-    static func item(inName name: String) -> String? {
-        name.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).dropFirst().first.map { String($0) }
+    /// Whether an ask of this name is about that item. An item's id alone may be that of another item, in another turn.
+    static func isNamed(_ name: String, of item: String, in turn: String) -> Bool {
+        let parts = name.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        return parts.count > 1 && parts[0] == turn && parts[1] == item
     }
 
     // MARK: Cards

@@ -17,12 +17,23 @@ struct CodexChange {
     }
 }
 
+/// Where an item is: its id alone may be that of another item, in another turn or in a sub-agent's thread.
+struct CodexPlaceOfItem: Hashable {
+    /// Of a sub-agent; nil: the chat's own.
+    var child: String?
+    var turn: String
+    var item: String
+}
+
 /// The tool calls of one turn: items that begin, go on and end (codex.md#items), with those of its sub-agents.
 ///
 /// - Not every call has a beginning of its own: one that is first seen at its end has begun then.
 /// - Not every call has an end: what is open at the turn's end is finished by it.
 struct CodexCalls {
+    typealias Place = CodexPlaceOfItem
+
     private struct Call {
+        var id: ToolCallID
         var name: String
         var title: String
         /// Of a file change: its approval has none.
@@ -32,59 +43,65 @@ struct CodexCalls {
     /// As many as a turn may have cards for.
     private static let limit = 2_000
 
-    private var open: [ToolCallID: Call] = [:]
-    private var order: [ToolCallID] = []
-    private var seen: Set<ToolCallID> = []
+    private var open: [Place: Call] = [:]
+    private var order: [Place] = []
+    private var seen: [Place: ToolCallID] = [:]
+    private var names: Set<ToolCallID> = []
 
-    /// Open calls, in the order in which they began.
-    var openCalls: [ToolCallID] { order }
-    func change(of item: String) -> CodexChange? { open[ToolCallID(item)]?.change }
+    /// Items of the open calls, in the order in which they began.
+    var openItems: [String] { order.map(\.item) }
+    func change(of place: Place) -> CodexChange? { open[place]?.change }
+    /// Nil: it was not seen.
+    func call(at place: Place) -> ToolCallID? { seen[place] }
+
+    mutating func change(_ body: (inout Self) -> [ToolEvent]) -> [ToolEvent] { body(&self) }
 
     /// A patch that the model still writes has begun already.
-    mutating func patched(_ params: FrameNode) {
-        guard let id = params["itemId"]?.string.map({ ToolCallID($0) }), let change = CodexChange(params) else {
-            return
-        }
-        if open[id] != nil { open[id]?.change = change }
+    mutating func patched(_ params: FrameNode, at place: Place) {
+        guard let change = CodexChange(params) else { return }
+        if open[place] != nil { open[place]?.change = change }
     }
 
     /// `agent`: the sub-agent that calls.
-    mutating func began(_ item: FrameNode, of agent: String?) -> [ToolEvent] {
-        guard let (id, call, arguments) = Self.call(item, of: agent) else { return [] }
+    mutating func began(_ item: FrameNode, at place: Place, of agent: String?) -> [ToolEvent] {
+        guard let (call, arguments) = call(item, at: place, of: agent) else { return [] }
         // What is asked about it is asked about the newest.
-        if call.change != nil { open[id]?.change = call.change }
-        return begin(id, call, arguments)
+        if call.change != nil { open[place]?.change = call.change }
+        return begin(place, call, arguments)
     }
 
-    private mutating func begin(_ id: ToolCallID, _ call: Call, _ arguments: JSONText?) -> [ToolEvent] {
-        guard seen.count < Self.limit, seen.insert(id).inserted else { return [] }
-        open[id] = call
-        order.append(id)
-        return [.started(ToolStart(call: id, name: call.name, title: call.title, arguments: arguments))]
+    private mutating func begin(_ place: Place, _ call: Call, _ arguments: JSONText?) -> [ToolEvent] {
+        guard seen.count < Self.limit, seen[place] == nil else { return [] }
+        seen[place] = call.id
+        names.insert(call.id)
+        open[place] = call
+        order.append(place)
+        return [.started(ToolStart(call: call.id, name: call.name, title: call.title, arguments: arguments))]
     }
 
-    mutating func ended(_ item: FrameNode, of agent: String?) -> [ToolEvent] {
-        guard let (id, call, arguments) = Self.call(item, of: agent) else { return [] }
-        let began = begin(id, call, arguments)
-        guard open[id] != nil else { return began }
-        close(id)
-        return began + [.finished(Self.result(of: id, call, item))]
+    mutating func ended(_ item: FrameNode, at place: Place, of agent: String?) -> [ToolEvent] {
+        guard let (call, arguments) = call(item, at: place, of: agent) else { return [] }
+        let began = begin(place, call, arguments)
+        guard open[place] != nil else { return began }
+        close(place)
+        return began + [.finished(Self.result(of: call, item))]
     }
 
-    func progressed(_ id: String?, _ output: String) -> [ToolEvent] {
-        guard let call = id.map({ ToolCallID($0) }), open[call] != nil, !output.isEmpty else { return [] }
-        return [.progress(ToolProgress(call: call, output: output, append: true))]
+    func progressed(_ place: Place?, _ output: String) -> [ToolEvent] {
+        guard let call = place.flatMap({ open[$0] }), !output.isEmpty else { return [] }
+        return [.progress(ToolProgress(call: call.id, output: output, append: true))]
     }
 
     /// A sub-agent is one call, from its start to its end, which are items with ids of their own (codex.md#sub-agents).
     mutating func agent(_ thread: String, _ item: FrameNode) -> [ToolEvent] {
         let id = ToolCallID("agent-\(thread)")
+        let place = Place(child: thread, turn: "", item: id.text)
         switch item["kind"]?.string {
         case "started":
-            return begin(id, Call(name: "agent", title: "Agent \(CodexWords.agent(item))"), nil)
+            return begin(place, Call(id: id, name: "agent", title: "Agent \(CodexWords.agent(item))"), nil)
         case "completed", "interrupted":
-            guard open[id] != nil else { return [] }
-            close(id)
+            guard open[place] != nil else { return [] }
+            close(place)
             let isDone = item["kind"]?.holds("completed") == true
             return [.finished(ToolResult(call: id, name: "agent", status: isDone ? .completed : .cancelled))]
         default: return []
@@ -94,45 +111,53 @@ struct CodexCalls {
     /// The turn is over.
     mutating func finishAll(isInterrupted: Bool) -> [ToolEvent] {
         defer { (open, order) = ([:], []) }
-        return order.compactMap { id in
-            guard let call = open[id] else { return nil }
+        return order.compactMap { place in
+            guard let call = open[place] else { return nil }
             let title = isInterrupted ? nil : "\(call.title) (continues in the background)"
             return .finished(
                 ToolResult(
-                    call: id, name: call.name, status: isInterrupted ? .cancelled : .completed, title: title))
+                    call: call.id, name: call.name, status: isInterrupted ? .cancelled : .completed, title: title))
         }
     }
 
-    private mutating func close(_ id: ToolCallID) {
-        open[id] = nil
-        order.removeAll { $0 == id }
+    private mutating func close(_ place: Place) {
+        open[place] = nil
+        order.removeAll { $0 == place }
     }
 
     // MARK: Items
 
-    private static func call(_ item: FrameNode, of agent: String?) -> (ToolCallID, Call, JSONText?)? {
-        guard let id = item["id"]?.string, var call = name(item) else { return nil }
+    private func call(_ item: FrameNode, at place: Place, of agent: String?) -> (Call, JSONText?)? {
+        guard var call = Self.call(item, seen[place] ?? name(for: place)) else { return nil }
         if let agent { call.title = "agent \(agent): \(call.title)" }
-        return (ToolCallID(id), call, arguments(item))
+        return (call, Self.arguments(item))
     }
 
-    private static func name(_ item: FrameNode) -> Call? {
+    /// The item's id where that is free: the first one has it.
+    private func name(for place: Place) -> ToolCallID {
+        let name = ToolCallID(place.item)
+        return names.contains(name) ? ToolCallID("\(place.item)@\(place.child ?? place.turn)") : name
+    }
+
+    private static func call(_ item: FrameNode, _ id: ToolCallID) -> Call? {
         switch item["type"]?.string {
         case "commandExecution":
             let title = CodexShell.title(of: CodexWords.command(item) ?? "")
-            return Call(name: "shell", title: CodexWords.short(title))
+            return Call(id: id, name: "shell", title: CodexWords.short(title))
         case "fileChange":
-            return Call(name: "apply_patch", title: CodexWords.changes(item), change: CodexChange(item))
+            return Call(id: id, name: "apply_patch", title: CodexWords.changes(item), change: CodexChange(item))
         case "mcpToolCall", "dynamicToolCall":
             let place = item["server"]?.string ?? item["namespace"]?.string
             let tool = item["tool"]?.string ?? "tool"
             let name = place.map { "\($0).\(tool)" } ?? tool
-            return Call(name: name, title: ToolLabel.make(name: name, arguments: item["arguments"]))
+            return Call(id: id, name: name, title: ToolLabel.make(name: name, arguments: item["arguments"]))
         case "webSearch":
-            return Call(name: "web_search", title: "Search: \(CodexWords.short(item["query"]?.string ?? "the web"))")
+            return Call(
+                id: id, name: "web_search", title: "Search: \(CodexWords.short(item["query"]?.string ?? "the web"))")
         case "imageView":
-            return Call(name: "view_image", title: "View \(CodexWords.fileName(item["path"]?.string ?? "an image"))")
-        case "imageGeneration": return Call(name: "image_generation", title: "Make an image")
+            return Call(
+                id: id, name: "view_image", title: "View \(CodexWords.fileName(item["path"]?.string ?? "an image"))")
+        case "imageGeneration": return Call(id: id, name: "image_generation", title: "Make an image")
         default: return nil
         }
     }
@@ -159,8 +184,8 @@ struct CodexCalls {
         }
     }
 
-    private static func result(of id: ToolCallID, _ call: Call, _ item: FrameNode) -> ToolResult {
-        var result = ToolResult(call: id, name: call.name, status: .completed)
+    private static func result(of call: Call, _ item: FrameNode) -> ToolResult {
+        var result = ToolResult(call: call.id, name: call.name, status: .completed)
         switch item["status"]?.string {
         case "failed": result.status = .failed
         case "declined": result.status = .cancelled

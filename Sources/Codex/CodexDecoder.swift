@@ -111,7 +111,8 @@ package struct CodexDecoder: AgentDecoder {
         let owner = parents[thread] ?? thread
         let agent = threads[owner]?.children[thread]?.name
         let change = threads[owner]?.change(of: params)
-        guard let asked = CodexAsk(method, params, as: id, agent: agent, change: change) else {
+        let call = threads[owner]?.call(of: params)
+        guard let asked = CodexAsk(method, params, as: id, agent: agent, change: change, call: call) else {
             unknown.count("request", method)
             return []
         }

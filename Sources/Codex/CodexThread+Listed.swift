@@ -1,3 +1,4 @@
+import BridgeModel
 import JSONReading
 
 // What the list of a thread's turns, or the answer to its resume, says of one of them.
@@ -19,8 +20,36 @@ extension CodexThread {
     /// Most of its items are left out.
     static func isShort(_ listed: FrameNode) -> Bool { listed["itemsView"]?.string.map { $0 != "full" } ?? false }
 
+    // MARK: Items
+
+    /// Of the chat's own thread, in the turn that goes on.
+    func place(of item: FrameNode) -> CodexPlaceOfItem? {
+        guard let turn, let id = item["id"]?.string else { return nil }
+        return CodexPlaceOfItem(child: nil, turn: turn.id, item: id)
+    }
+
+    /// Of an item's frame, or of a request about one.
+    func place(of params: FrameNode, child: String?) -> CodexPlaceOfItem? {
+        guard let item = params["item"]?["id"]?.string ?? params["itemId"]?.string else { return nil }
+        let own = child == nil ? turn?.id : nil
+        return CodexPlaceOfItem(child: child, turn: params["turnId"]?.string ?? own ?? "", item: item)
+    }
+
+    /// Nil: the thread is the chat's own.
+    func child(of params: FrameNode) -> String? {
+        params["threadId"]?.string.flatMap { thread in
+            children[thread] != nil || formerChildren[thread] != nil || subAgents.contains(thread) ? thread : nil
+        }
+    }
+
     /// The change of files that an ask is about: its request has no diff.
     func change(of ask: FrameNode) -> CodexChange? {
-        changes.change(of: ask) ?? ask["itemId"]?.string.flatMap { turn?.calls.change(of: $0) }
+        changes.change(of: ask)
+            ?? place(of: ask, child: child(of: ask)).flatMap { turn?.calls.change(of: $0) }
+    }
+
+    /// The call that an ask is about.
+    func call(of ask: FrameNode) -> ToolCallID? {
+        place(of: ask, child: child(of: ask)).flatMap { turn?.calls.call(at: $0) }
     }
 }

@@ -156,10 +156,10 @@ struct CodexThread {
         case "item/started": return params["item"].map { started($0) } ?? []
         case "item/completed": return params["item"].map { completed($0) } ?? []
         case "item/agentMessage/delta": return delta(params)
-        case "item/commandExecution/outputDelta": return progress(params, "delta")
-        case "item/mcpToolCall/progress": return progress(params, "message")
+        case "item/commandExecution/outputDelta": return progress(params, "delta", child: nil)
+        case "item/mcpToolCall/progress": return progress(params, "message", child: nil)
         case "item/fileChange/patchUpdated":
-            turn?.calls.patched(params)
+            patched(params, child: nil)
             return []
         case "error" where params["willRetry"]?.flag == true: return abandonMessage()
         default: return []
@@ -171,13 +171,13 @@ struct CodexThread {
         Self.follow(&children[thread], method, params)
         switch method {
         case "item/started":
-            guard let item = params["item"] else { return [] }
-            return child(item) + tools { $0.began(item, of: name) }
+            guard let item = params["item"], let place = place(of: params, child: thread) else { return [] }
+            return child(item) + tools { $0.began(item, at: place, of: name) }
         case "item/completed":
-            guard let item = params["item"] else { return [] }
-            return child(item) + tools { $0.ended(item, of: name) }
-        case "item/commandExecution/outputDelta": return progress(params, "delta")
-        case "item/fileChange/patchUpdated": turn?.calls.patched(params)
+            guard let item = params["item"], let place = place(of: params, child: thread) else { return [] }
+            return child(item) + tools { $0.ended(item, at: place, of: name) }
+        case "item/commandExecution/outputDelta": return progress(params, "delta", child: thread)
+        case "item/fileChange/patchUpdated": patched(params, child: thread)
         default: break
         }
         return []
@@ -193,7 +193,8 @@ struct CodexThread {
 
     private mutating func started(_ item: FrameNode) -> [RunEvent] {
         guard item["type"]?.holds("agentMessage") == true else {
-            return child(item) + tools { $0.began(item, of: nil) }
+            guard let place = place(of: item) else { return child(item) }
+            return child(item) + tools { $0.began(item, at: place, of: nil) }
         }
         // A list may have had all of it before its own frames are read.
         guard let id = item["id"]?.string, turn?.endedMessages.contains(id) == false else { return [] }
@@ -204,7 +205,8 @@ struct CodexThread {
 
     private mutating func completed(_ item: FrameNode) -> [RunEvent] {
         guard item["type"]?.holds("agentMessage") == true else {
-            return child(item) + tools { $0.ended(item, of: nil) }
+            guard let place = place(of: item) else { return child(item) }
+            return child(item) + tools { $0.ended(item, at: place, of: nil) }
         }
         guard let id = item["id"]?.string, turn?.endedMessages.insert(id).inserted == true else { return [] }
         let abandoned = turn?.openMessage == id ? [] : abandonMessage()
@@ -219,9 +221,15 @@ struct CodexThread {
         return [.text(.append(text))]
     }
 
-    private func progress(_ params: FrameNode, _ member: StaticString) -> [RunEvent] {
-        let events = turn?.calls.progressed(params["itemId"]?.string, params[member]?.string ?? "") ?? []
+    private func progress(_ params: FrameNode, _ member: StaticString, child: String?) -> [RunEvent] {
+        let place = place(of: params, child: child)
+        let events = turn?.calls.progressed(place, params[member]?.string ?? "") ?? []
         return events.map { .tool($0) }
+    }
+
+    private mutating func patched(_ params: FrameNode, child: String?) {
+        guard let place = place(of: params, child: child) else { return }
+        turn?.calls.patched(params, at: place)
     }
 
     private mutating func abandonMessage() -> [RunEvent] {
@@ -328,7 +336,8 @@ struct CodexThread {
     private mutating func call(_ item: FrameNode) -> [RunEvent] {
         guard item["type"]?.holds("agentMessage") != true else { return [] }
         let isOpen = item["status"]?.holds("inProgress") == true
-        return child(item) + tools { isOpen ? $0.began(item, of: nil) : $0.ended(item, of: nil) }
+        guard let place = place(of: item) else { return child(item) }
+        return child(item) + tools { isOpen ? $0.began(item, at: place, of: nil) : $0.ended(item, at: place, of: nil) }
     }
 
     /// Appended to the known text: the list lacks the messages before them.
@@ -388,8 +397,4 @@ struct CodexThread {
         guard let label, let place = items.firstIndex(where: { self.label(of: $0) == label }) else { return items }
         return Array(items[(place + 1)...])
     }
-}
-
-extension CodexCalls {
-    mutating func change(_ body: (inout Self) -> [ToolEvent]) -> [ToolEvent] { body(&self) }
 }

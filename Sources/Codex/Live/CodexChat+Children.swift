@@ -68,7 +68,7 @@ extension CodexChat {
     // MARK: Stop
 
     /// Of the turn and its sub-agents.
-    var openCalls: Set<String> { Set(thread.turn?.calls.openCalls.map(\.text) ?? []) }
+    var openCalls: Set<String> { Set(thread.turn?.calls.openItems ?? []) }
 
     /// The parent's interrupt leaves the sub-agents' turns alone.
     func interrupts(of id: String, in thread: String) -> [Order] {

@@ -41,7 +41,8 @@ extension CodexChat {
 
     private mutating func caughtUp(_ item: FrameNode, of run: RunID) -> [Order] {
         guard item["type"]?.holds("userMessage") == true else {
-            return say(asks.ended(item), of: run) + thread.caughtUp(item: item).map { observed($0, of: run) }
+            let ended = asks.ended(item, in: thread.turn?.id, thread: place?.thread)
+            return say(ended, of: run) + thread.caughtUp(item: item).map { observed($0, of: run) }
         }
         let label = CodexThread.label(of: item)
         if label == run { thread.listsOurs() }

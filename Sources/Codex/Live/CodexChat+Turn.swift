@@ -185,7 +185,8 @@ extension CodexChat {
         let isLeft = turn.isStopping && isOver
         let calls = isLeft ? openCalls : nil
         let (run, isLeftOut) = (owner, isOver && isTakenIn)
-        orders += say((listed["items"]?.elements ?? []).flatMap { asks.ended($0) }, of: run)
+        let own = place?.thread
+        orders += say((listed["items"]?.elements ?? []).flatMap { asks.ended($0, in: id, thread: own) }, of: run)
         let caughtUp = thread.caughtUp(listed, of: turn.run, lacksItems: turn.watch.items == .refused)
         orders += heard(caughtUp, of: run) + cleanUp(calls, isFound: true)
         if isLeftOut { orders += endLeftOut() }
@@ -241,7 +242,9 @@ extension CodexChat {
             return heard(thread.read(method, params, thread: id), of: run) + advance(at: now)
         default: break
         }
-        let settled = method == "item/completed" ? say(params["item"].map { asks.ended($0) } ?? [], of: run) : []
+        let turn = params["turnId"]?.string
+        let ended = method == "item/completed" ? params["item"] : nil
+        let settled = say(ended.map { asks.ended($0, in: turn, thread: id) } ?? [], of: run)
         return message + settled + heard(thread.read(method, params, thread: id), of: run)
     }
 
@@ -300,7 +303,8 @@ extension CodexChat {
         turn?.heard(at: now)
         let child = params["threadId"]?.string.flatMap { thread.children[$0]?.name }
         let change = thread.change(of: params)
-        guard let ask = CodexAsk(method, params, as: id, agent: child, change: change) else { return [] }
+        let call = thread.call(of: params)
+        guard let ask = CodexAsk(method, params, as: id, agent: child, change: change, call: call) else { return [] }
         // A sub-agent may outlive the turn: without a bubble there is no one to ask, and it would wait without limit.
         let isStopped = turn == nil && thread.turn?.message == .stopped
         guard isBusy, !isStopped else {

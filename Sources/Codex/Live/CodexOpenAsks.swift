@@ -204,14 +204,19 @@ struct CodexOpenAsks {
     }
 
     /// A call has ended, and with it what was asked about it.
-    mutating func ended(_ item: FrameNode) -> [Said] {
-        guard !open.isEmpty, let id = item["id"]?.string, item["status"]?.holds("inProgress") == false else {
+    mutating func ended(_ item: FrameNode, in turn: String?, thread: String?) -> [Said] {
+        guard !open.isEmpty, let turn = turn ?? thread, let id = item["id"]?.string,
+            item["status"]?.holds("inProgress") == false
+        else {
             return []
         }
         let isDeclined = item["status"]?.holds("declined") == true
         // A refusal in the form of an error fails the call as well.
         let isUnclear = item["status"]?.holds("failed") == true && item["exitCode"]?.isNumber != true
-        let names = open.filter { $0.value.isOfCall && CodexAsk.item(inName: $0.key) == id }.keys.sorted()
+        let names = open.filter { name, known in
+            known.isOfCall && (known.thread == nil || known.thread == thread)
+                && CodexAsk.isNamed(name, of: id, in: turn)
+        }.keys.sorted()
         return names.flatMap { name in
             let unclear: ApprovalSettlement.Outcome = open[name]?.wasSent == true ? .inDoubt : .unknown
             return close(name, as: isUnclear ? unclear : .decided(isDeclined ? .deny : .approve))
