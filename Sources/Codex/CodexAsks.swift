@@ -34,9 +34,12 @@ struct CodexAsk {
 
     let thread: String
     let turn: String?
+    let item: String?
     private(set) var name: String
     private(set) var content: Content
-    let fingerprint: AskFingerprint
+    private(set) var fingerprint: AskFingerprint
+    /// Of a file change: its card without the change, which the item's frames may replace while the ask waits.
+    private var unchanged: ApprovalRequest?
 
     /// Nil for a request of another kind. `change`: of the item of a file change, whose request has no diff. `call`: what the item is shown as.
     init?(
@@ -46,6 +49,7 @@ struct CodexAsk {
         guard Self.methods.contains(method), let thread = params["threadId"]?.string else { return nil }
         self.thread = thread
         turn = params["turnId"]?.string
+        item = params["itemId"]?.string
         name = Self.name(params, number)
         let id = ApprovalID(name)
         let prefix = agent.map { "agent \($0): " } ?? ""
@@ -54,7 +58,9 @@ struct CodexAsk {
             content = .approval(Self.input(id, params, prefix), .input)
         case "item/commandExecution/requestApproval": content = .approval(Self.command(id, params, prefix), .command)
         case "item/fileChange/requestApproval":
-            content = .approval(Self.fileChange(id, params, prefix, change), .fileChange)
+            let request = Self.fileChange(id, params, prefix)
+            unchanged = request
+            content = .approval(Self.showing(change, request), .fileChange)
         case "item/permissions/requestApproval":
             let asked = params["permissions"]?.compact ?? JSONText(unchecked: "{}")
             content = .approval(Self.permissions(id, params, prefix), .permissions(asked))
@@ -64,8 +70,19 @@ struct CodexAsk {
         fingerprint = Self.fingerprint(content, params)
         if let call, case .approval(var request, let kind) = content {
             request.call = call
+            unchanged?.call = call
             content = .approval(request, kind)
         }
+    }
+
+    /// The same ask of a patch as its item has it now. Nil: it is about no patch.
+    func showing(_ change: CodexChange?) -> CodexAsk? {
+        guard let unchanged else { return nil }
+        var ask = self
+        let request = Self.showing(change, unchanged)
+        ask.content = .approval(request, .fileChange)
+        ask.fingerprint = AskFingerprint(of: request)
+        return ask
     }
 
     /// It is the `count`th of its name.
@@ -160,18 +177,21 @@ struct CodexAsk {
             call: call(params), allowed: command == nil ? [.deny] : [.approve, .deny], facts: facts)
     }
 
-    private static func fileChange(
-        _ id: ApprovalID, _ params: FrameNode, _ prefix: String, _ change: CodexChange?
-    ) -> ApprovalRequest {
+    private static func fileChange(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
         var facts = CodexFacts.facts(of: params, read: [])
-        facts.paths = (change?.paths ?? []) + (params["grantRoot"].map { CodexFacts.paths(in: $0) } ?? [])
+        facts.paths = params["grantRoot"].map { CodexFacts.paths(in: $0) } ?? []
+        return ApprovalRequest(
+            id: id, subject: .permission, title: title(params, prefix, or: "Change files?"), call: call(params),
+            facts: facts)
+    }
+
+    private static func showing(_ change: CodexChange?, _ unchanged: ApprovalRequest) -> ApprovalRequest {
+        var request = unchanged
+        request.facts.paths = (change?.paths ?? []) + unchanged.facts.paths
         // The text of an added file can look like the beginning of another one: the count and the names come first.
         let heads = change?.heads ?? []
-        facts.lines += heads.enumerated().map { AskFacts.Line("File \($0 + 1) of \(heads.count)", $1) }
-        let unknown = "Codex does not say any more what would change."
-        var request = ApprovalRequest(
-            id: id, subject: .permission, title: title(params, prefix, or: "Change files?"),
-            message: change?.diff ?? unknown, call: call(params), facts: facts)
+        request.facts.lines += heads.enumerated().map { AskFacts.Line("File \($0 + 1) of \(heads.count)", $1) }
+        request.message = change?.diff ?? "Codex does not say any more what would change."
         request.isIncomplete = change == nil
         return request
     }

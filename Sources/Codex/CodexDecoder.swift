@@ -17,6 +17,8 @@ package struct CodexDecoder: AgentDecoder {
 
     private struct Open {
         var ask: CodexAsk
+        /// Under its first name.
+        var asked: CodexAsk
         var answered = false
     }
 
@@ -88,7 +90,26 @@ package struct CodexDecoder: AgentDecoder {
         for child in threads[owner]?.children.keys.map(\.self) ?? [] where parents.count < Self.limit {
             parents[child] = owner
         }
-        return signals(events, turn, in: owner)
+        return signals(events, turn, in: owner) + changed(method, params, turn, in: owner)
+    }
+
+    /// As the machine does: the ask of a patch that is another one now is another ask.
+    private mutating func changed(
+        _ method: String, _ params: FrameNode, _ turn: String?, in owner: String
+    ) -> [Observation] {
+        guard method == "item/started" || method == "item/fileChange/patchUpdated", let thread = threads[owner],
+            let item = params["item"]?["id"]?.string ?? params["itemId"]?.string
+        else { return [] }
+        let asks = open.filter { _, known in
+            !known.answered && known.ask.item == item && known.ask.thread == params["threadId"]?.string
+                && known.ask.turn == params["turnId"]?.string
+        }
+        return asks.sorted { $0.key.text < $1.key.text }.flatMap { id, known -> [Observation] in
+            guard let now = known.asked.showing(thread.change(of: params)), now.fingerprint != known.ask.fingerprint
+            else { return [] }
+            names[known.ask.name] = .some(nil)
+            return settled(known) + take(now, as: id, turn, in: owner)
+        }
     }
 
     private mutating func begins(_ turn: String, in thread: String) -> [Observation] {
@@ -116,10 +137,16 @@ package struct CodexDecoder: AgentDecoder {
             unknown.count("request", method)
             return []
         }
+        return take(asked, as: id, threads[owner]?.turn?.id, in: owner)
+    }
+
+    private mutating func take(
+        _ asked: CodexAsk, as id: JSONText, _ turn: String?, in owner: String
+    ) -> [Observation] {
         let ask = named(asked, as: id)
-        if open.count < Self.limit { open[id] = Open(ask: ask) }
+        if open.count < Self.limit { open[id] = Open(ask: ask, asked: asked) }
         if names.count < Self.limit { names[ask.name] = .some(ask.fingerprint) }
-        guard let turn = threads[owner]?.turn?.id ?? ask.turn else { return [] }
+        guard let turn = turn ?? ask.turn else { return [] }
         switch ask.content {
         case .approval(let request, _): return signals([.approvalRequested(request)], turn, in: owner)
         case .questions(let questions, _):

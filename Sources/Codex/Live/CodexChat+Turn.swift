@@ -245,7 +245,19 @@ extension CodexChat {
         let turn = params["turnId"]?.string
         let ended = method == "item/completed" ? params["item"] : nil
         let settled = say(ended.map { asks.ended($0, in: turn, thread: id) } ?? [], of: run)
-        return message + settled + heard(thread.read(method, params, thread: id), of: run)
+        let said = message + settled + heard(thread.read(method, params, thread: id), of: run)
+        return said + changed(method, params, of: run)
+    }
+
+    /// A patch may change while its ask waits for a person.
+    private mutating func changed(_ method: String, _ params: FrameNode, of run: RunID?) -> [Order] {
+        guard method == "item/started" || method == "item/fileChange/patchUpdated",
+            let item = params["item"]?["id"]?.string ?? params["itemId"]?.string
+        else { return [] }
+        let said = asks.changed(
+            thread.change(of: params), of: item, in: params["turnId"]?.string, thread: params["threadId"]?.string,
+            isStopping: turn?.isStopping == true)
+        return say(said, of: run)
     }
 
     /// No record has what was being streamed: the end itself is all that there is to be known.

@@ -21,6 +21,8 @@ struct CodexOpenAsks {
         /// Where it was asked: a sub-agent's outlives the end of the turn. Nil: decided in an earlier process, and not asked in this one.
         var thread: String?
         var matter: Matter
+        /// Of a file change that was asked in this process, under its first name.
+        var change: CodexAsk?
         /// Where it was asked; nil: on a connection that is gone.
         var id: JSONText?
         /// Nil: decided in an earlier process, whose record does not say.
@@ -117,7 +119,21 @@ struct CodexOpenAsks {
         }
         let replaced = open.filter { $0.value.id == id && $0.key != ask.name }.keys.sorted()
         return replaced.flatMap { close($0, as: open[$0]?.wasSent == true ? .inDoubt : .cancelled) }
-            + take(ask, as: id, isStopping: isStopping)
+            + take(ask, asked, as: id, isStopping: isStopping)
+    }
+
+    /// The patch of an item is another one now. An undecided ask about it is asked anew under the next name: Codex applies the newest patch.
+    mutating func changed(
+        _ change: CodexChange?, of item: String, in turn: String?, thread: String?, isStopping: Bool
+    ) -> [Said] {
+        let asks = open.values.compactMap { known -> (CodexAsk, JSONText)? in
+            guard let id = known.id, known.decision == nil, !known.isResolved, let ask = known.change,
+                ask.item == item, ask.thread == thread, ask.turn == turn, let now = ask.showing(change),
+                now.fingerprint != known.fingerprint
+            else { return nil }
+            return (now, id)
+        }
+        return asks.sorted { $0.1.text < $1.1.text }.flatMap { asked($0, as: $1, isStopping: isStopping) }
     }
 
     /// The same ask under its name, and any other one under the next that is free.
@@ -139,12 +155,15 @@ struct CodexOpenAsks {
         return !name.isOver && (name.fingerprint == nil || name.fingerprint == ask.fingerprint)
     }
 
-    private mutating func take(_ ask: CodexAsk, as id: JSONText, isStopping: Bool) -> [Said] {
+    private mutating func take(
+        _ ask: CodexAsk, _ unnamed: CodexAsk, as id: JSONText, isStopping: Bool
+    ) -> [Said] {
         let isNew = open[ask.name] == nil
         switch ask.content {
         case .refused: return []
         case .approval(let request, let kind):
             isAsked(ask, .approval(kind), as: id)
+            if case .fileChange = kind { open[ask.name]?.change = unnamed }
             let shown: [Said] = isNew ? [.event(.approvalRequested(request))] : []
             return shown + answer(ask.name, isStopping: isStopping)
         case .questions(let questions, let form):

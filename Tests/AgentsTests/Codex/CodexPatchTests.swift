@@ -23,6 +23,45 @@ struct CodexPatchTests {
     private static func card(_ said: [String]) -> String { said.first { $0.contains("approval requested") } ?? "" }
     private static func accepts(_ number: Int) -> String { #"send {"id":\#(number),"result":{"decision":"accept"}}"# }
 
+    // MARK: Patches that change
+
+    @Test("a patch that is another one now is asked anew, and no yes for the first is taken", arguments: [true, false])
+    func changes(isStartedAgain: Bool) {
+        var codex = CodexConversation.going()
+        _ = codex.says(Self.frame("item/started", Self.item("/w/README", "+ hello")))
+        _ = codex.says(Self.ask())
+        let again = Self.frame("item/started", Self.item("/w/.bashrc", "+ evil"))
+        let said = codex.says(isStartedAgain ? again : Self.patched("/w/.bashrc", "+ evil"))
+        #expect(said.contains { $0.contains("approval settled U:call_0 cancelled") }, "\(said)")
+        #expect(Self.card(said).contains("requested U:call_0:2 ") && Self.card(said).contains("+ evil"))
+        #expect(!Self.card(said).contains("hello") && Self.card(said).contains(#"path="/w/.bashrc""#))
+        #expect(!codex.decides("U:call_0", .approve).contains { $0.hasPrefix("send") })
+        #expect(codex.decides("U:call_0:2", .approve) == [Self.accepts(0)])
+    }
+
+    @Test("the same patch once more is the same ask, and one back to the first a third")
+    func same() {
+        var codex = CodexConversation.going()
+        _ = codex.says(Self.frame("item/started", Self.item("/w/a", "1")))
+        _ = codex.says(Self.ask())
+        #expect(codex.says(Self.patched("/w/a", "1")) == [])
+        #expect(Self.card(codex.says(Self.patched("/w/a", "2"))).contains("U:call_0:2 "))
+        #expect(Self.card(codex.says(Self.patched("/w/a", "1"))).contains("U:call_0:3 "))
+        #expect(!codex.decides("U:call_0:2", .approve).contains { $0.hasPrefix("send") })
+        #expect(codex.decides("U:call_0:3", .approve) == [Self.accepts(0)])
+        #expect(codex.says(Self.patched("/w/a", "2")) == [], "it is decided")
+    }
+
+    @Test("one that comes when its ask has nothing to show makes it whole")
+    func late() {
+        var codex = CodexConversation.going()
+        #expect(Self.card(codex.says(Self.ask())).contains("incomplete"))
+        let said = codex.says(Self.frame("item/started", Self.item("/w/a", "1")))
+        #expect(Self.card(said).contains("U:call_0:2 ") && !Self.card(said).contains("incomplete"))
+    }
+
+    // MARK: Items of one name
+
     /// A sub-agent works in thread `C`, turn `V`, beside turn `U`.
     private static func withChild() -> CodexConversation {
         var codex = CodexConversation.going()
