@@ -8,6 +8,8 @@ struct GatewayAsk {
     private(set) var command: String?
     private(set) var message = ""
     private(set) var facts = AskFacts()
+    /// Some line says what would run, where there is no command.
+    private(set) var hasPlan = false
 
     /// Of the request itself: who asks, where its answer goes, how it is drawn. None of it changes what a yes runs.
     private static let harmless: Set = [
@@ -31,7 +33,7 @@ struct GatewayAsk {
 
     init(_ request: FrameNode?) {
         guard let request else { return }
-        command = request["command"]?.string ?? request["commandArgv"]?.compact.text
+        command = Self.command(of: request)
         facts.folder = request["cwd"]?.string
         let description = request["description"]?.string
         message = description ?? request["warningText"]?.string ?? ""
@@ -44,7 +46,8 @@ struct GatewayAsk {
             switch name {
             case "warningText" where description == nil && value.string != nil: continue
             case "resolvedPath" where value.string.map(isFirstWord) == true: continue
-            case "commandArgv" where isCommand(value) || request["command"] == nil: continue
+            case "commandArgv" where isCommand(value) || command?.utf8.elementsEqual(value.compact.text.utf8) == true:
+                continue
             default: facts.lines.append(AskFacts.Line(label, value))
             }
         }
@@ -58,6 +61,12 @@ struct GatewayAsk {
                 facts.lines.append(AskFacts.Line(name, value.compact.text))
             }
         }
+    }
+
+    /// Nil: it names none, or an empty one.
+    private static func command(of request: FrameNode) -> String? {
+        if let command = request["command"], !command.isNull { return command.string.flatMap { $0.isEmpty ? nil : $0 } }
+        return request["commandArgv"].flatMap { $0.elements.isEmpty ? nil : $0.compact.text }
     }
 
     /// Where the command begins with the same path, it says no more.
@@ -88,6 +97,7 @@ struct GatewayAsk {
         for (part, value) in members.sorted(by: { $0.name < $1.name })
         where !value.isNull && part != "commandPreview" && part != "policySnapshot" {
             let copy = Self.copies[part].flatMap { request.member($0) }
+            if part == "argv", !value.elements.isEmpty { hasPlan = true }
             if copy?.compact == value.compact || part == "argv" && copy == nil && isCommand(value) { continue }
             facts.lines.append(AskFacts.Line("\(name).\(part)", value.compact.text))
         }

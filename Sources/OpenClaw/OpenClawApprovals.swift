@@ -26,13 +26,15 @@ extension OpenClawDecoder {
             default: .medium
             }
         let asks = GatewayAsk(request)
-        let made = ApprovalRequest(
+        var made = ApprovalRequest(
             id: ApprovalID(id), subject: isPlugin ? .plugin : .exec,
             title: request?["title"]?.string ?? (isPlugin ? "Plugin approval" : "Run a command"),
             message: asks.message, command: asks.command, host: request?["host"]?.string,
             call: request?["toolCallId"]?.string.map { ToolCallID($0) }, severity: severity,
             expiresAt: expiryToCome(payload, at: now), allowed: allowed.flatMap { $0.isEmpty ? nil : Set($0) },
             facts: asks.facts)
+        // Nothing says what would run.
+        made.isIncomplete = !isPlugin && asks.command == nil && !asks.hasPlan
         let asked = signal(nil, request ?? payload, .approvalRequested(made))
         guard detachesApprovals, !isPlugin else { return [asked] }
         let waiting = openCommands.call(of: command, in: request?["sessionKey"]?.string)

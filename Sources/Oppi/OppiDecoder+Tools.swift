@@ -89,7 +89,7 @@ extension OppiDecoder {
     static func request(_ id: ApprovalID, _ root: FrameNode, workspace: String?) -> ApprovalRequest {
         let tool = root["tool"]?.string ?? "tool"
         // The server's own summary hides what is behind `&&`, what a file is given, and all beyond 100 characters (oppi.md#permissions).
-        let input = AskedInput(root["input"])
+        let input = root["input"].flatMap { $0.isNull ? nil : AskedInput($0) }
         var facts = input?.facts ?? AskFacts()
         if input == nil, let summary = root["displaySummary"] { facts.lines.append(.init("summary", summary)) }
         if let workspace { facts.lines.append(.init("workspace", workspace)) }
@@ -97,11 +97,14 @@ extension OppiDecoder {
         #if PLANTED_FAULTS
             if PlantedFault.summaryShown.isPlanted { command = root["displaySummary"]?.string }
         #endif
-        return ApprovalRequest(
+        var request = ApprovalRequest(
             id: id, subject: .permission, title: "Allow \(tool)?", message: root["reason"]?.string ?? "",
             command: command,
             // The server grants no rule for its own policy (oppi.md#permissions).
             allowed: tool.hasPrefix("policy.") ? [.approve, .deny] : nil, facts: facts)
+        // Nothing says what the tool would be given.
+        request.isIncomplete = input == nil
+        return request
     }
 
     /// A permission may come on another socket than the frames of its run: then the session alone is named.

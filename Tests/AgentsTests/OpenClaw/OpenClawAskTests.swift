@@ -77,6 +77,18 @@ struct OpenClawAskTests {
             ])
     }
 
+    @Test(
+        "a command that is not said can only be denied",
+        arguments: [
+            (#""cwd":"/""#, true), (#""command":"""#, true), (#""command":null,"commandArgv":[]"#, true),
+            (#""command":{"x":1}"#, true), (#""command":"ls""#, false), (#""commandArgv":["ls"]"#, false),
+            (#""systemRunPlan":{"argv":["ls"]}"#, false), (#""systemRunPlan":{"argv":[]}"#, true),
+        ])
+    func incomplete(_ members: String, _ isIncomplete: Bool) {
+        #expect(Self.asked(members)?.isIncomplete == isIncomplete)
+        #expect(Self.asked(members, plugin: true)?.isIncomplete == false)
+    }
+
     @Test("a request without a command shows its arguments, and a warning stands beside a description")
     func odd() {
         let asked = Self.asked(#""commandArgv":["rm","-rf","/"],"description":"Cleans.","warningText":"Deletes all.""#)

@@ -79,6 +79,17 @@ struct OppiAskTests {
         #expect(oppi.cards.last?.command == "ls")
     }
 
+    @Test("a permission without an input can only be denied, whatever its summary says")
+    func incomplete() {
+        for body in [
+            Self.permission("null"), Self.permission("1").replacing(#""input":1,"#, with: ""),
+        ] {
+            let card = Self.card(body)
+            #expect(card?.command == nil && card?.isIncomplete == true)
+        }
+        #expect(Self.card(Self.permission("{}"))?.isIncomplete == false)
+    }
+
     @Test("the list of pending ones and the frame give the same card, byte for byte")
     func listed() throws {
         let input = #"{"command":"make","cwd":"/srv","timeout":9}"#

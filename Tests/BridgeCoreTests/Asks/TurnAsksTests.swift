@@ -24,6 +24,22 @@ struct TurnAsksTests {
         return turn
     }
 
+    @Test("An ask that shows nothing of what a yes runs is denied, whatever the person taps")
+    func incomplete() {
+        for subject in [ApprovalRequest.Subject.exec, .permission] {
+            var request = Make.request()
+            (request.subject, request.command, request.isIncomplete) = (subject, nil, true)
+            var turn = Make.running()
+            let cards = posted(turn.on(.approvalRequested(request)))
+            #expect(cards.first?.title.hasPrefix(CardText.onlyDeniedUnsaid) == true)
+            let orders = turn.decided(id, .approve, reason: nil, at: .at(1))
+            let decisions = orders.compactMap { order -> ApprovalDecision? in
+                if case .command(.resolve(_, _, let decision, _, _, _)) = order { decision } else { nil }
+            }
+            #expect(decisions == [.deny])
+        }
+    }
+
     // MARK: Unanswered
 
     @Test(
