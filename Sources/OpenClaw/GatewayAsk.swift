@@ -48,6 +48,7 @@ struct GatewayAsk {
             case "resolvedPath" where value.string.map(isFirstWord) == true: continue
             case "commandArgv" where isCommand(value) || command?.utf8.elementsEqual(value.compact.text.utf8) == true:
                 continue
+            case "commandArgv": facts.lines.append(AskFacts.Line(label, arguments(value)))
             default: facts.lines.append(AskFacts.Line(label, value))
             }
         }
@@ -67,6 +68,28 @@ struct GatewayAsk {
     private static func command(of request: FrameNode) -> String? {
         if let command = request["command"], !command.isNull { return command.string.flatMap { $0.isEmpty ? nil : $0 } }
         return request["commandArgv"].flatMap { $0.elements.isEmpty ? nil : $0.compact.text }
+    }
+
+    /// A shell that is given the command, as a node runs it: the command is not said again.
+    private func arguments(_ argv: FrameNode) -> String {
+        shellStart(argv).map { "\($0) (the command above)" } ?? argv.compact.text
+    }
+
+    private func shellStart(_ argv: FrameNode) -> String? {
+        let words = argv.elements.compactMap(\.string)
+        guard argv.elements.count == 3, words.count == 3, Self.shells.contains(words[0]),
+            ["-c", "-lc"].contains(words[1]), let command, words[2].utf8.elementsEqual(command.utf8)
+        else { return nil }
+        return "\(words[0]) \(words[1])"
+    }
+
+    private static let shells = Set(["sh", "bash", "zsh"].flatMap { [$0, "/bin/\($0)", "/usr/bin/\($0)"] })
+
+    /// Arguments with a space between them, as the gateway writes them for people.
+    private func isJoined(_ text: FrameNode, _ argv: FrameNode?) -> Bool {
+        guard let argv, let start = shellStart(argv), let text = text.string, let command else { return false }
+        let quoted = "\"\(command.replacing("\"", with: "\\\""))\""
+        return [command, quoted].contains { "\(start) \($0)".utf8.elementsEqual(text.utf8) }
     }
 
     /// Where the command begins with the same path, it says no more.
@@ -99,7 +122,9 @@ struct GatewayAsk {
             let copy = Self.copies[part].flatMap { request.member($0) }
             if part == "argv", !value.elements.isEmpty { hasPlan = true }
             if copy?.compact == value.compact || part == "argv" && copy == nil && isCommand(value) { continue }
-            facts.lines.append(AskFacts.Line("\(name).\(part)", value.compact.text))
+            if part == "commandText", isJoined(value, plan["argv"] ?? request["commandArgv"]) { continue }
+            let text = part == "argv" ? arguments(value) : value.compact.text
+            facts.lines.append(AskFacts.Line("\(name).\(part)", text))
         }
     }
 }

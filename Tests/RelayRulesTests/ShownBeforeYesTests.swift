@@ -63,6 +63,20 @@ import Testing
         #expect(!Self.isShown(.arguments(arguments), on: Card(message: "m", command: shown)), "\(what)")
     }
 
+    @Test func aShellIsGivenTheCommandOfTheCard() {
+        let line = "Folder: /w\narguments: /bin/sh -lc (the command above)\nWhy not."
+        let card = Card(message: line, command: "make ⟨U+202E⟩x\nls")
+        #expect(Self.isShown(.arguments(["/bin/sh", "-lc", "make \u{202E}x\nls"]), on: card))
+        let rest = Card(title: "In 2 parts", message: line, command: "make")
+        #expect(
+            Self.isShown(.arguments(["/bin/sh", "-lc", "make all"]), on: rest, after: ["Part 2 of 2 of it:\n all"]))
+        for arguments in [
+            ["/bin/sh", "-lc", "make"], ["/srv/sh", "-lc", "make \u{202E}x\nls"],
+            ["/bin/sh", "-c", "make \u{202E}x\nls"],
+            ["/bin/sh", "-lc", "make \u{202E}x\nls", "x"],
+        ] { #expect(!Self.isShown(.arguments(arguments), on: card), "\(arguments)") }
+    }
+
     @Test func aTitleShowsNoCommand() {
         let card = Card(title: "Run rm -rf /", message: "It cleans up.", command: "cleanup")
         #expect(!Self.isShown(.arguments(["rm", "-rf", "/"]), on: card))

@@ -18,7 +18,8 @@ package struct ShownBeforeYes: Sendable {
     /// A piece of what was executed, and its place on the card. A title is one line, and no place for what decides.
     package enum Executed: Sendable, Hashable {
         /// A program with its arguments: all of them, in their order, with nothing between them but space; each as it is, quoted
-        /// for a shell, or as a string of JSON.
+        /// for a shell, or as a string of JSON. Where a shell is given the command of the card, a line of the message may say so:
+        /// `arguments: sh -c (the command above)`.
         case arguments([String])
         /// Where it runs: the value of the first line `Folder: VALUE` of the message.
         case folder(String)
@@ -40,6 +41,17 @@ package struct ShownBeforeYes: Sendable {
         /// Parts 2 and on of what is too long for the card, joined; nil: all of it is on the card.
         var rest: String?
         var end: End?
+
+        /// The message names a shell, and the command is all that it is given.
+        func givesShell(_ arguments: [String]) -> Bool {
+            guard arguments.count == 3, let command = card.command,
+                ShownText.unescaped(command + (rest ?? "")) == Array(arguments[2].utf8)
+            else { return false }
+            let line = Array(": \(arguments[0]) \(arguments[1]) (the command above)".utf8)
+            return ShownText.unescaped(card.message).split(separator: UInt8(ascii: "\n")).contains {
+                $0.count > line.count && $0.suffix(line.count).elementsEqual(line)
+            }
+        }
     }
 
     private var asked: [String: Asked] = [:]
@@ -132,7 +144,8 @@ package struct ShownBeforeYes: Sendable {
         let names = texts + [card.title, card.host ?? ""].map(ShownText.init)
         return executed.filter { piece in
             switch piece {
-            case .arguments(let arguments): !texts.contains { $0.holds(arguments: arguments) }
+            case .arguments(let arguments):
+                !texts.contains { $0.holds(arguments: arguments) } && !asked.givesShell(arguments)
             case .folder(let folder): !ShownText(card.message).holds(folder: folder)
             case .content(let bytes): !texts.contains { $0.holds(content: bytes) }
             case .input(let json): !texts.contains { $0.holds(input: json) }

@@ -51,7 +51,7 @@ struct OpenClawAskTests {
         #expect(asked?.message == "Runs a script.")
         #expect(
             Self.lines(asked) == [
-                "node: node-7", "program: /srv/evil/make", #"arguments: ["sh","-c","make install"]"#,
+                "node: node-7", "program: /srv/evil/make", "arguments: sh -c (the command above)",
                 #"environment: ["LD_PRELOAD"]"#, "agent: main", "security: full", "ask: always",
             ])
         #expect(asked?.allowed == [.approve, .deny])
@@ -74,6 +74,27 @@ struct OpenClawAskTests {
             Self.lines(others) == [
                 #"arguments: ["ls","x y"]"#, #"systemRunPlan.argv: ["rm","-rf","x"]"#, #"systemRunPlan.cwd: "/""#,
                 #"systemRunPlan.mutableFileOperand: {"path":"/s.sh","sha256":"00"}"#,
+            ])
+    }
+
+    @Test("a node's command is on the card once, and its shell beside it")
+    func node() {
+        let command = String(repeating: "make all; ", count: 4_000) + #"echo "done""#
+        let text = JSONText.string(command).text
+        let line = JSONText.string("/bin/sh -lc \"\(command.replacing("\"", with: "\\\""))\"").text
+        let members =
+            #""command":\#(text),"commandArgv":["/bin/sh","-lc",\#(text)],"host":"node","systemRunPlan":{"argv":["/bin/sh","-lc",\#(text)],"commandText":\#(line)}"#
+        let asked = Self.asked(members)
+        #expect(asked?.command == command && asked?.isIncomplete == false)
+        #expect(Self.lines(asked) == ["arguments: /bin/sh -lc (the command above)"])
+        // Nothing but exactly this.
+        let others = Self.asked(
+            #""command":"ls","commandArgv":["/srv/sh","-lc","ls"],"systemRunPlan":{"argv":["/bin/sh","-lc","ls","x"],"commandText":"/bin/sh -lc rm"}"#
+        )
+        #expect(
+            Self.lines(others) == [
+                #"arguments: ["/srv/sh","-lc","ls"]"#, #"systemRunPlan.argv: ["/bin/sh","-lc","ls","x"]"#,
+                #"systemRunPlan.commandText: "/bin/sh -lc rm""#,
             ])
     }
 
