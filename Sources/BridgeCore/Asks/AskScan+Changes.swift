@@ -83,8 +83,10 @@ extension AskScan {
             if let name = source.bytes.split(separator: UInt8(ascii: "/")).last { writes(to: folder + [Array(name)]) }
             if let flow = content(source) { keep(flow, in: target) }
         }
-        // What a deletion by moving is.
-        if program == "mv", AskPlaces.isNothing(folder) { for source in sources { deletes(source.bytes) } }
+        // What a deletion by moving is: the workspace is free to delete in.
+        if program == "mv", AskPlaces.isNothing(folder) || !places.isOutside(folder) {
+            for source in sources { deletes(source.bytes) }
+        }
     }
 
     /// `host:path`.

@@ -170,7 +170,9 @@ extension AskScan {
         let files = ShellArguments(rest, valued: "n c").operands.compactMap { content($0) }
         let isWhole = ["cat", "tail", "head", "tac"].contains(program)
         guard let file = files.first else {
-            return ShellFlow(isDownload: input.isDownload, text: isWhole ? input.text : nil)
+            var flow = ShellFlow(isDownload: input.isDownload, text: isWhole ? input.text : nil)
+            flow.isOfFile = isWhole && (input.isOfFile || !ShellArguments(rest, valued: "n c").operands.isEmpty)
+            return flow
         }
         return ShellFlow(isDownload: file.isDownload || input.isDownload, text: isWhole ? file.text : nil)
     }

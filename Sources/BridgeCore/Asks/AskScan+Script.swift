@@ -220,12 +220,12 @@ extension AskScan {
         for redirection in command.redirections where redirection.kind != .output {
             input = redirection.body
             guard redirection.kind == .input, let word = redirection.targets.first else { continue }
-            input = content(word) ?? ShellFlow()
+            input = content(word) ?? ShellFlow(isOfFile: true)
             if word.bytes.starts(with: "/dev/tcp/".utf8) { input.isDownload = true }
         }
         var output = command.group ?? run(command.words, input)
         // What a group reads is written behind it.
-        if command.group != nil, input != command.input, input != ShellFlow() {
+        if command.group != nil, input != command.input, input != ShellFlow(), input != ShellFlow(isOfFile: true) {
             output = run(script: Array(command.body), input: input)
         }
         for redirection in command.redirections where redirection.kind == .output {

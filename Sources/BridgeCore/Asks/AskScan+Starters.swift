@@ -201,6 +201,9 @@ extension AskScan {
         if let text = input.text {
             names += text.split { $0.isSpace || $0 == 0 }.prefix(Self.memory).map { Array($0) }
         }
+        // A file may name any path.
+        let file = arguments.value("a", "arg-file")
+        if input.isOfFile || file.map({ content($0) == nil }) == true { names.append(Array("/*".utf8)) }
         var words = names.map { ShellWord($0) }
         if input.isDownload {
             var word = ShellWord([ShellMark.unknown])

@@ -54,6 +54,26 @@ package struct SeverityRules {
         package var home: String?
         /// The bridge's configuration and state.
         package var ownFolders: [String]
+        /// `command` is what a dialog says: a command stands somewhere in its lines.
+        package var isProse = false
+        /// All that is shown beside `command`, one text each.
+        package var others: [String] = []
+
+        /// As an agent asks. Of a dialog, its title says the command as often as its message.
+        package init(_ request: ApprovalRequest, workspace: String?, home: String?, ownFolders: [String]) {
+            let facts = request.facts
+            let isDialog = request.subject == .dialog && request.command == nil
+            let said = isDialog ? "\(request.title)\n\(request.message)" : request.message
+            self.init(
+                command: request.command ?? said,
+                // A permission without a command shows what becomes of files.
+                runs: request.command != nil || request.subject != .permission, folder: facts.folder,
+                workspace: workspace, leavesSandbox: facts.leavesSandbox, reachesNetwork: facts.reachesNetwork,
+                paths: facts.paths, home: home, ownFolders: ownFolders)
+            isProse = isDialog
+            others = [request.title, request.message, request.host ?? "", facts.folder ?? ""]
+            others += facts.lines.map { "\($0.label): \($0.value)" }
+        }
 
         package init(
             command: String, runs: Bool = true, folder: String? = nil, workspace: String? = nil,
@@ -81,9 +101,33 @@ package struct SeverityRules {
         if subject.runs, !scan.toolInput(subject.command) { scan.run(script: Array(subject.command.utf8)) }
         var met = scan.met
         if scan.isExhausted { met.insert(.unread) }
+        for script in subject.runs && subject.isProse ? commands(in: subject.command) : [] {
+            var scan = AskScan(subject)
+            scan.run(script: Array(script.utf8))
+            met.formUnion(scan.met)
+        }
         if subject.leavesSandbox, subject.reachesNetwork || scan.touchesOutside { met.insert(.sandboxLeft) }
         return met
     }
+
+    /// What stands in a line behind the words that lead to a command, as in "Run sudo make install?".
+    private static func commands(in text: String) -> [String] {
+        text.split(separator: "\n").prefix(lineLimit).compactMap { line in
+            let words = line.split(separator: " ")
+            let rest = words.drop { word in
+                word.hasSuffix(":") || leads.contains(word.lowercased().filter { $0.isLetter })
+            }
+            guard rest.count < words.count, !rest.isEmpty else { return nil }
+            return rest.joined(separator: " ")
+        }
+    }
+
+    private static let lineLimit = 64
+    private static let leads: Set = [
+        "run", "allow", "execute", "approve", "confirm", "permit", "proceed", "with", "really", "dangerous", "command",
+        "shell", "the", "agent", "wants", "to", "this", "following", "please", "may", "i", "can", "do", "you", "want",
+        "me", "warning", "tool",
+    ]
 
     /// Raises and never lowers. In a sealed chat a rule raises to `critical` or not at all: the relay reads the severity, and learns one bit of a
     /// sealed ask rather than two.
@@ -91,7 +135,9 @@ package struct SeverityRules {
         of said: Severity, _ subject: Subject, matches: [SeverityMatch], isSealed: Bool
     ) -> Severity {
         let raised =
-            met(subject).map(\.severity) + matches.filter { $0.meets(subject.command) }.map(\.severity)
+            met(subject).map(\.severity)
+            + matches.filter { match in ([subject.command] + subject.others).contains { match.meets($0) } }
+            .map(\.severity)
         return raised.filter { !isSealed || $0 == .critical }.reduce(said) { rank($1) > rank($0) ? $1 : $0 }
     }
 

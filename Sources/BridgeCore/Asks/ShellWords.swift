@@ -48,6 +48,8 @@ struct ShellFlow: Hashable {
     var text: [UInt8]?
     /// Paths under which all names lie that are written, as `find` writes them.
     var roots: [[UInt8]] = []
+    /// Lines of a file whose content is not known.
+    var isOfFile = false
 }
 
 /// What a variable holds: one value, or one of several (of a `for`, a `read`, an array).

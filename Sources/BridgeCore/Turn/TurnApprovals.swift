@@ -22,14 +22,9 @@ extension Turn {
     }
 
     private func severity(of request: ApprovalRequest) -> ApprovalRequest.Severity {
-        let (asks, facts) = (settings.asks, request.facts)
+        let asks = settings.asks
         let subject = SeverityRules.Subject(
-            command: request.command ?? request.message,
-            // A permission without a command shows what becomes of files.
-            runs: request.command != nil || request.subject != .permission, folder: facts.folder,
-            workspace: agent.folder,
-            leavesSandbox: facts.leavesSandbox, reachesNetwork: facts.reachesNetwork, paths: facts.paths,
-            home: asks.home, ownFolders: asks.ownFolders)
+            request, workspace: agent.folder, home: asks.home, ownFolders: asks.ownFolders)
         return SeverityRules.severity(
             of: request.severity, subject, matches: asks.severity, isSealed: opening.sealing.isSealed)
     }

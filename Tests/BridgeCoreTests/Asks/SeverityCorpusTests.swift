@@ -13,7 +13,10 @@ struct SeverityCorpusTests {
         let lines = try SeverityLine.read("everyday-\(agent).jsonl")
         #expect(Set(lines.map(\.command)).count >= 200)
         var counts: [SeverityRules.Rule: Int] = [:]
-        for line in lines { for rule in SeverityRules.met(line.subject) { counts[rule, default: 0] += 1 } }
+        for line in lines {
+            let subject = agent == "pi" ? line.subjectOfDialog : line.subject
+            for rule in SeverityRules.met(subject) { counts[rule, default: 0] += 1 }
+        }
         for (rule, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             puts("\(agent): \(rule) meets \(count) of \(lines.count)")
             #expect(count * 10 <= lines.count, "\(rule) meets \(count) of \(lines.count) asks of \(agent)")

@@ -21,6 +21,15 @@ struct SeverityLine: Decodable, Sendable {
             home: Self.home, ownFolders: Self.ownFolders)
     }
 
+    /// As a dialog of pi's, which has a short line as its title and any other text as its message.
+    var subjectOfDialog: SeverityRules.Subject {
+        let isLong = command.utf8.count > 120 || command.contains(where: \.isNewline)
+        let request = ApprovalRequest(
+            id: ApprovalID("a"), subject: .dialog, title: isLong ? "The agent asks" : command,
+            message: isLong ? command : "")
+        return SeverityRules.Subject(request, workspace: workspace, home: Self.home, ownFolders: Self.ownFolders)
+    }
+
     /// `none` where no rule meets.
     var found: String {
         let severity = SeverityRules.severity(of: .low, subject, matches: [], isSealed: false)
