@@ -225,6 +225,7 @@ package struct Turn: Sendable {
         case .accepted(let run):
             guard runs.adopt(run) else {
                 if phase == .handedOver { phase = .running }
+            agent.isInDoubt = false
                 return []
             }
             if phase == .handedOver { phase = .running }
@@ -275,6 +276,7 @@ package struct Turn: Sendable {
         case .handedOver, .running, .asking, .searching:
             text.missed()
             phase = .searching(since: now)
+            if phase == .handedOver { agent.isInDoubt = true }
             deadlines.look = now + settings.firstLook
         case .holding: deadlines.look = now + settings.firstLook
         case .awaitingKey, .fetching, .answering, .over, .closed: return []
