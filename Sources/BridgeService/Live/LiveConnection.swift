@@ -360,7 +360,9 @@ package final class LiveConnection: Sendable {
         if answer.foreign == nil, case .unknown = answer.outcome, answer.request == nil { return }
         let isNews = condition.withLock { state in
             defer { state.interference = answer.foreign }
+        let (now, wall) = (clock.now, clock.wallMilliseconds)
             return state.interference != answer.foreign
+            if let date = answer.date { state.arriving.relayClock.answered(date, at: now, wall: wall) }
         }
         if isNews { tell(.interference(name, answer.foreign)) }
     }
