@@ -235,6 +235,7 @@ extension CodexMachine {
                 orders.append(.replied(query, .refused(message: "the connection to Codex is lost")))
             }
         }
+        efforts = nil
         guard life.isLive else { return }
         for session in chats.sorted { change(session, now) { $0.linkDown() } }
         withdraw()

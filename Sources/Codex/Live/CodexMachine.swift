@@ -23,6 +23,8 @@ package struct CodexMachine: AgentMachine {
     enum Purpose: Hashable {
         case initialize, account
         case models(QueryID)
+        /// What the models take as an effort, for prompts that wait for it.
+        case efforts
         case chat(AgentSession, CodexChat.Request)
     }
 
@@ -41,6 +43,7 @@ package struct CodexMachine: AgentMachine {
     static let answerLimit = Duration.seconds(30)
     /// The server says nothing while nothing happens: each request has a deadline instead, and each turn is asked for.
     static let silence = Duration.seconds(365 * 86_400)
+    static let effortsLimit = Duration.seconds(10)
     static let lookAgain = Duration.seconds(60)
     static let joinPause = Duration.seconds(2)
     static let lookLimit = Duration.seconds(25)
@@ -54,6 +57,8 @@ package struct CodexMachine: AgentMachine {
     var server = CodexServer()
     var requests = CodexRequests<Purpose>()
     var chats = CodexChats()
+    /// As this connection said; nil until a message needs it.
+    var efforts: CodexEfforts?
     var mind = Mind()
     var works = Works()
     var check: CodexCheck?
@@ -322,7 +327,7 @@ extension CodexPrompt {
         let text = PromptText.noting(message.missing + leftOut, behind: message.prompt)
         let prompt = CodexPrompt(
             run: run, text: text, images: taken.map(\.path), model: model(of: message.choice),
-            effort: message.thoughtLevel, folder: message.folder)
+            level: message.level, folder: message.folder)
         return (prompt, leftOut)
     }
 
