@@ -15,6 +15,9 @@ extension ScriptedCodex {
         switch method {
         case "account/read": reply(id, account, on: number)
         case "model/list": reply(id, ["data": [Self.model], "nextCursor": .null], on: number)
+        case "thread/loaded/list":
+            let names = (process?.loaded ?? []).map { GatewayValue.text($0.id) }
+            reply(id, ["data": .array(names), "nextCursor": .null], on: number)
         case "thread/start": startThread(id, params, on: number)
         case "thread/resume": resume(name, id, params, on: number)
         case "thread/read": readThread(name, id, on: number)

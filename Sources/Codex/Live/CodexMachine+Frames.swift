@@ -123,6 +123,8 @@ extension CodexMachine {
         case .account: accountIs(result, now)
         case .models(let query): orders.append(.replied(query, .models(Self.models(result))))
         case .efforts: effortsAre(CodexEfforts(result), now)
+        case .loaded: loaded(result, now)
+        case .working: isWorking(result["thread"]?["status"], now)
         case .chat(let session, let request):
             change(session, now) { $0.answered(request, result, at: now.now) }
             followed(session, now)
@@ -135,6 +137,9 @@ extension CodexMachine {
         case .initialize, .account: drop("the server refused the handshake: \(message)", .byBackOff, now)
         case .models(let query): orders.append(.replied(query, .refused(message: message)))
         case .efforts: effortsAre(CodexEfforts(), now)
+        case .loaded: notLoaded(now)
+        // It was unloaded meanwhile.
+        case .working: isWorking(nil, now)
         case .chat(let session, let request):
             change(session, now) { $0.refused(request, code, message, at: now.now) }
             followed(session, now)
@@ -161,6 +166,7 @@ extension CodexMachine {
             drop("the server does not answer", .byBackOff, now)
         case .models(let query): orders.append(.replied(query, .refused(message: "Codex does not answer")))
         case .efforts: effortsAre(CodexEfforts(), now)
+        case .loaded, .working: doesNotSay(now)
         case .chat(let session, let request): change(session, now) { $0.overdue(request, at: now.now) }
         }
     }

@@ -186,7 +186,7 @@ extension CodexMachine {
             return
         }
         // A server that runs has read its files once.
-        if settings.own != nil, chats.areIdle, server.name != nil { return restart(now) }
+        if settings.own != nil, chats.areIdle, server.name != nil { return endIfIdle(.look, now) }
         drop("Codex is looked at again", .atOnce, now)
     }
 
@@ -236,6 +236,7 @@ extension CodexMachine {
             }
         }
         efforts = nil
+        server.rest.connectionLost()
         guard life.isLive else { return }
         for session in chats.sorted { change(session, now) { $0.linkDown() } }
         withdraw()

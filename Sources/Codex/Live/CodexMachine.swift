@@ -25,6 +25,8 @@ package struct CodexMachine: AgentMachine {
         case models(QueryID)
         /// What the models take as an effort, for prompts that wait for it.
         case efforts
+        /// Whether turns go on in the server: which threads it has, and the status of each.
+        case loaded, working
         case chat(AgentSession, CodexChat.Request)
     }
 
@@ -114,6 +116,7 @@ package struct CodexMachine: AgentMachine {
         // What is not read is not missed.
         if !life.isPaused {
             moments += [requests.nextDeadline, chats.nextDeadline, life.isLive ? mind.decisions.nextDeadline : nil]
+            if life.isLive, chats.areIdle { moments.append(server.rest.nextLook) }
         }
         return moments.compactMap(\.self).min()
     }
