@@ -10,16 +10,19 @@ package struct EarlierTurn: Hashable, Sendable {
         package var hadFiles: Bool
         /// Where the message is sent again, the model that it named comes first.
         package var model: ModelChoice
+        package var level: LevelChoice
         /// Where it is carried out; nil also where the chat's workspace cannot be used.
         package var folder: String?
 
         package init(
-            _ id: RunID, text: String?, hadFiles: Bool = false, model: ModelChoice = .unchanged, folder: String? = nil
+            _ id: RunID, text: String?, hadFiles: Bool = false, model: ModelChoice = .unchanged,
+            level: LevelChoice = .unchanged, folder: String? = nil
         ) {
             self.id = id
             self.text = text
             self.hadFiles = hadFiles
             self.model = model
+            self.level = level
             self.folder = folder
         }
     }

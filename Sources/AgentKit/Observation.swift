@@ -12,6 +12,8 @@ package enum Observation: Hashable, Sendable {
     case sendAnswered(asked: RunID, SendAnswer)
     /// The choice of the message of this run; before the message leaves.
     case modelAnswered(RunID, ModelChoice, ModelAnswer)
+    /// The same of its level. Said once more where the agent tells later which level its model has instead.
+    case levelAnswered(RunID, LevelChoice, LevelAnswer)
     /// The message leaves without these of its files.
     case filesLeftOut(RunID, [MissingFile])
     /// The agent has no record of the chat's conversation any more: the message of this run begins another one.

@@ -60,6 +60,7 @@ package final class AttachmentFetcher: AttachmentPort {
     }
 
     private let spool: FileSpool
+    private let share: Int
     private let beside: @Sendable (@escaping @Sendable () -> Void) -> Bool
     private let inForce: Locked<FetchSettings>
     private var settings: FetchSettings { inForce.withLock { $0 } }
@@ -71,6 +72,7 @@ package final class AttachmentFetcher: AttachmentPort {
         beside: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool = { startThread($0) }
     ) {
         self.spool = spool
+        share = spool.openShare()
         self.beside = beside
         inForce = Locked(settings)
     }
@@ -197,7 +199,7 @@ package final class AttachmentFetcher: AttachmentPort {
         _ attachment: Attachment, for job: Job, _ settings: FetchSettings, until end: Deadline, atMost left: Int
     ) throws(FetchProblem) -> MessageFile {
         guard let url = attachment.url else { throw .noAddress }
-        let file = try spool.make()
+        let file = try spool.make(in: share)
         // Known before its first byte is there, so that a drop finds it.
         let isTaken = state.withLock { state in
             guard state.numbers[job.turn] == job.number else { return false }

@@ -7,6 +7,7 @@ import Locking
 ///
 /// - Files are 0600 in a folder of 0700, under names that say nothing.
 /// - All of them together hold at most `limit` bytes, and leave room on the disk, where the journal is too.
+/// - Half of `limit` is kept in equal shares, one for each connection: the files of one cannot keep those of another out.
 /// - A folder that could not be made is tried again with each file.
 package final class FileSpool: Sendable {
     package static let usualLimit = 1 << 30
@@ -19,8 +20,17 @@ package final class FileSpool: Sendable {
         var isOpen = false
         var count = 0
         var bytes = 0
+        /// What each connection holds of them.
+        var shares = [0]
+        var connections = 0
         /// Written since the disk was looked at.
         var unseen = 0
+
+        /// What the other connections have not used of their own shares.
+        func kept(besides share: Int, of limit: Int) -> Int {
+            let own = limit / 2 / shares.count
+            return shares.enumerated().reduce(0) { $1.offset == share ? $0 : $0 + max(0, own - $1.element) }
+        }
     }
 
     private let folder: String
@@ -87,7 +97,16 @@ package final class FileSpool: Sendable {
         }
     }
 
-    func make() throws(FetchProblem) -> SpooledFile {
+    /// For one connection.
+    func openShare() -> Int {
+        state.withLock { state in
+            state.connections += 1
+            if state.connections > 1 { state.shares.append(0) }
+            return state.shares.count - 1
+        }
+    }
+
+    func make(in share: Int = 0) throws(FetchProblem) -> SpooledFile {
         do throws(FileError) { try open() } catch { throw .notWritten(error.message) }
         if let room = room(folder), room <= 0 { throw .diskLow }
         let number = state.withLock { state in
@@ -101,25 +120,31 @@ package final class FileSpool: Sendable {
             if number == ENOENT { state.withLock { $0.isOpen = false } }
             throw Self.problem(number)
         }
-        return SpooledFile(path: path, descriptor: descriptor, spool: self)
+        return SpooledFile(path: path, descriptor: descriptor, spool: self, share: share)
     }
 
     /// Why there is no room for so many bytes more; nil: they are taken.
-    fileprivate func take(_ count: Int) -> FetchProblem? {
+    fileprivate func take(_ count: Int, in share: Int) -> FetchProblem? {
         let (problem, looks): (FetchProblem?, Bool) = state.withLock { state in
-            guard state.bytes + count <= limit else { return (.noRoom, false) }
+            guard state.bytes + count <= limit - state.kept(besides: share, of: limit) else { return (.noRoom, false) }
             state.bytes += count
+            state.shares[share] += count
             state.unseen += count
             guard state.unseen >= Self.lookEvery else { return (nil, false) }
             state.unseen = 0
             return (nil, true)
         }
         guard looks, let room = room(folder), room <= 0 else { return problem }
-        giveBack(count)
+        giveBack(count, in: share)
         return .diskLow
     }
 
-    fileprivate func giveBack(_ count: Int) { state.withLock { $0.bytes -= count } }
+    fileprivate func giveBack(_ count: Int, in share: Int) {
+        state.withLock { state in
+            state.bytes -= count
+            state.shares[share] -= count
+        }
+    }
 
     fileprivate static func problem(_ number: Int32) -> FetchProblem {
         [ENOSPC, EDQUOT].contains(number) ? .diskFull : .notWritten(String(cString: strerror(number)))
@@ -138,11 +163,13 @@ final class SpooledFile: Sendable {
 
     let path: String
     private let spool: FileSpool
+    private let share: Int
     private let state: Locked<State>
 
-    init(path: String, descriptor: Int32, spool: FileSpool) {
+    init(path: String, descriptor: Int32, spool: FileSpool, share: Int = 0) {
         self.path = path
         self.spool = spool
+        self.share = share
         state = Locked(State(descriptor: descriptor))
     }
 
@@ -151,7 +178,7 @@ final class SpooledFile: Sendable {
     var size: Int { state.withLock { $0.size } }
 
     func append(_ bytes: UnsafeRawBufferPointer) throws(FetchProblem) {
-        if let problem = spool.take(bytes.count) { throw problem }
+        if let problem = spool.take(bytes.count, in: share) { throw problem }
         let descriptor: Int32? = state.withLock { state in
             guard state.descriptor >= 0, !state.isDeleted else { return nil }
             state.size += bytes.count
@@ -159,7 +186,7 @@ final class SpooledFile: Sendable {
             return state.descriptor
         }
         guard let descriptor else {
-            spool.giveBack(bytes.count)
+            spool.giveBack(bytes.count, in: share)
             throw .cancelled
         }
         let problem = Self.write(bytes, to: descriptor)
@@ -194,7 +221,7 @@ final class SpooledFile: Sendable {
         }
         guard let size else { return }
         unlink(path)
-        spool.giveBack(size)
+        spool.giveBack(size, in: share)
     }
 }
 

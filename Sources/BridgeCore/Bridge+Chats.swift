@@ -98,11 +98,21 @@ extension Bridge {
     package func saidModel(of session: SessionID) -> String? { chats.models.saidModel(of: session) }
 
     /// Of the message that is handed over now.
-    mutating func choice(of id: TurnID) -> (choice: ModelChoice, line: String?) {
-        guard let message = entries[id]?.turn.opening.message else { return (.unchanged, nil) }
-        let choice = chats.models.choice(of: message.model, in: message.session, isPossible: settings.choosesModels)
+    mutating func choice(of id: TurnID) -> (choice: ModelChoice, level: LevelChoice, line: String?) {
+        guard let message = entries[id]?.turn.opening.message else { return (.unchanged, .unchanged, nil) }
+        let isPossible = settings.choosesModels
+        let (choice, line) = chats.models.choice(of: message.model, in: message.session, isPossible: isPossible)
+        let level = chats.models.level(of: message.thoughtLevel, in: message.session, isPossible: isPossible)
         keepModels()
-        return choice
+        return (choice, level, line)
+    }
+
+    package mutating func levelAnswered(_ choice: LevelChoice, _ answer: LevelAnswer, of run: RunID, at now: Instant) {
+        guard let id = agent.turnOfRun[run], let session = entries[id]?.turn.opening.session else { return }
+        let line = chats.models.answered(choice, answer, in: session)
+        keepModels()
+        if let line { change(id, at: now) { $0.modelNotSet(line) } }
+        keepChanged()
     }
 
     package mutating func modelAnswered(_ choice: ModelChoice, _ answer: ModelAnswer, of run: RunID, at now: Instant) {

@@ -16,8 +16,8 @@ extension Bridge {
             switch place(of: id) {
             case .folder(let folder):
                 agent.served.insert(session)
-                let (choice, line) = choice(of: id)
-                change(id, at: now) { $0.handOver(in: folder, at: now, choice: choice, line: line) }
+                let (choice, level, line) = choice(of: id)
+                change(id, at: now) { $0.handOver(in: folder, at: now, choice: choice, level: level, line: line) }
             case .missing(let line): change(id, at: now) { $0.hasNoPlace(line, at: now) }
             }
             beginNew(of: session, at: now)

@@ -146,7 +146,7 @@ package struct Bridge: ~Copyable {
         }
         if let session = session ?? known.first?.turn.opening.session { personIsThere(in: session, at: now) }
         if known.isEmpty, let interaction {
-            chats.stops.add(interaction, .pressed, at: now, memory: settings.stopMemory)
+            chats.stops.add(interaction, .pressed, made: made, at: now, memory: settings.stopMemory)
         }
         deliver(at: now)
         keepChanged(.synced)

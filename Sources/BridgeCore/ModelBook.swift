@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// The choice of a chat as the journal keeps it: a message without a model leads back from it.
+/// The choices of a chat as the journal keeps them: a message without a model leads back from it.
 package struct ChosenModel: Hashable, Sendable {
     /// The newest one that a message named and that was passed on; nil: the agent's session was never changed from here.
     package var name: String?
@@ -8,11 +8,13 @@ package struct ChosenModel: Hashable, Sendable {
     package var original: String?
     /// The relay's last word beside messages, for those that say nothing of a model.
     package var said: String?
+    package var level: ChosenLevel?
 
-    package init(_ name: String? = nil, original: String? = nil, said: String? = nil) {
+    package init(_ name: String? = nil, original: String? = nil, said: String? = nil, level: ChosenLevel? = nil) {
         self.name = name
         self.original = original
         self.said = said
+        self.level = level
     }
 }
 
@@ -32,6 +34,22 @@ struct ModelBook: Sendable {
         var refusals = 0
         /// The model of which the person knows that it cannot be set at all.
         var told: String?
+        /// The one that was set before the choice that is unanswered.
+        var previous: String?
+        var level = ChatLevel()
+
+        /// As the journal has it.
+        var kept: ChosenModel {
+            var kept = chosen
+            kept.level = level.chosen
+            return kept
+        }
+
+        init(_ kept: ChosenModel = ChosenModel()) {
+            chosen = kept
+            chosen.level = nil
+            level = ChatLevel(kept.level)
+        }
 
         mutating func refuse(_ model: String) -> Int {
             if refused != model { (refused, refusals) = (model, 0) }
@@ -69,6 +87,7 @@ struct ModelBook: Sendable {
             return (.unchanged, chat.isNews(model) ? Sentences.modelIsNoName(model) : nil)
         }
         if chat.refused == model, chat.refusals >= Self.refusalLimit { return (.unchanged, nil) }
+        chat.previous = chat.chosen.name
         if chat.chosen.name != model {
             chat.chosen.name = model
             unkept.append(session)
@@ -84,16 +103,27 @@ struct ModelBook: Sendable {
         case (.unchanged, _): return nil
         case (.named(let model), .set(let before)):
             (chat.refused, chat.refusals, chat.told) = (nil, 0, nil)
-            if chat.chosen.original == nil, let before, before != model {
+            if chat.previous == nil, before == model, chat.chosen.name == model {
+                // The session had it as its own.
+                chat.chosen.name = nil
+                unkept.append(session)
+            } else if chat.chosen.original == nil, let before, before != model {
                 chat.chosen.original = before
                 unkept.append(session)
             }
             return nil
         case (.own, .set):
-            chat = Chat(chosen: ChosenModel(said: chat.chosen.said))
+            let level = chat.level
+            chat = Chat(ChosenModel(said: chat.chosen.said))
+            chat.level = level
             unkept.append(session)
             return nil
         case (.named(let model), .refused(let reason)):
+            // Nothing was set by it, so that nothing leads back from it.
+            if chat.chosen.name == model, chat.previous != model {
+                chat.chosen.name = chat.previous
+                unkept.append(session)
+            }
             switch chat.refuse(model) {
             case 1: return Sentences.modelRefused(model, reason)
             case Self.refusalLimit: return Sentences.modelInQuarantine(model)
@@ -105,6 +135,26 @@ struct ModelBook: Sendable {
         case (.own, .unsettled(let reason)): return chat.isNews("") ? Sentences.ownModelRefused(reason) : nil
         case (.own, .refused(let reason)): return chat.refuse("") == 1 ? Sentences.ownModelRefused(reason) : nil
         }
+    }
+
+    /// `isPossible`: as for models.
+    mutating func level(of word: String?, in session: SessionID, isPossible: Bool) -> LevelChoice {
+        guard isPossible else { return .unchanged }
+        return change(session) { $0.choice(of: word) }
+    }
+
+    mutating func answered(_ choice: LevelChoice, _ answer: LevelAnswer, in session: SessionID) -> String? {
+        change(session) { $0.answered(choice, answer) }
+    }
+
+    private mutating func change<Answer>(_ session: SessionID, _ change: (inout ChatLevel) -> Answer) -> Answer {
+        var chat = chats[session] ?? Chat()
+        let before = chat.level.chosen
+        defer {
+            if chat.level.chosen != before { unkept.append(session) }
+            keep(chat, of: session)
+        }
+        return change(&chat.level)
     }
 
     /// The relay's word beside messages (relay.md#others).
@@ -120,10 +170,10 @@ struct ModelBook: Sendable {
 
     /// The chat is gone for good.
     mutating func forget(_ session: SessionID) {
-        if chats.removeValue(forKey: session).map({ $0.chosen != ChosenModel() }) == true { unkept.append(session) }
+        if chats.removeValue(forKey: session).map({ $0.kept != ChosenModel() }) == true { unkept.append(session) }
     }
 
-    mutating func restore(_ chosen: ChosenModel, of session: SessionID) { chats[session] = Chat(chosen: chosen) }
+    mutating func restore(_ chosen: ChosenModel, of session: SessionID) { chats[session] = Chat(chosen) }
 
     /// A change that could not be written holds, and is written with the next chance.
     mutating func wasNotWritten(_ session: SessionID) { if !unkept.contains(session) { unkept.append(session) } }
@@ -132,15 +182,15 @@ struct ModelBook: Sendable {
     mutating func takeUnkept() -> [(session: SessionID, chosen: ChosenModel?)] {
         defer { unkept = [] }
         return unkept.map { session in
-            let chosen = chats[session]?.chosen
-            return (session, chosen == ChosenModel() ? nil : chosen)
+            let kept = chats[session]?.kept
+            return (session, kept == ChosenModel() ? nil : kept)
         }
     }
 
     /// What was chosen is known for as long as the chat is; refusals of many chats are not.
     private mutating func keep(_ chat: Chat, of session: SessionID) {
         if chats.count >= Self.limit, chats[session] == nil {
-            chats = chats.filter { $0.value.chosen != ChosenModel() }
+            chats = chats.filter { $0.value.kept != ChosenModel() }
         }
         chats[session] = chat == Chat() ? nil : chat
     }

@@ -2,7 +2,8 @@ import BridgeModel
 
 /// Stops for messages that have not come yet: a Stop can overtake its message (DESIGN.md#the-turn-machine).
 ///
-/// At most `limit` are remembered, each for the memory that `add` is given.
+/// At most `limit` are remembered, each for the memory that `add` is given. A second message of the interaction that was written after
+/// the Stop is not stopped by it.
 struct RememberedStops: Sendable {
     enum Kind: Sendable, Hashable {
         case pressed
@@ -12,17 +13,20 @@ struct RememberedStops: Sendable {
 
     static let limit = 1_000
 
-    private var stops: [InteractionID: (kind: Kind, at: Instant)] = [:]
+    private var stops: [InteractionID: (kind: Kind, made: RelayMoment?, at: Instant)] = [:]
 
-    mutating func add(_ name: InteractionID, _ kind: Kind, at now: Instant, memory: Duration) {
+    mutating func add(_ name: InteractionID, _ kind: Kind, made: RelayMoment? = nil, at now: Instant, memory: Duration)
+    {
         stops = stops.filter { now - $0.value.at < memory }
         // That the chat is gone says more than that its message was stopped.
         if stops[name]?.kind == .chatDeleted { return }
-        if stops.count < Self.limit { stops[name] = (kind, now) }
+        if stops.count < Self.limit { stops[name] = (kind, made, now) }
     }
 
     mutating func take(of opening: TurnOpening) -> Kind? {
-        let named = stops.keys.filter { opening.isNamed($0) }
+        let named = stops.filter { name, stop in
+            opening.isNamed(name) && !(stop.kind == .pressed && opening.isNewer(than: stop.made))
+        }.keys
         let kinds = named.compactMap { stops.removeValue(forKey: $0)?.kind }
         return kinds.contains(.chatDeleted) ? .chatDeleted : kinds.first
     }

@@ -72,8 +72,8 @@ package struct TurnRecord: Sendable {
     package var forwarded: Forwarded {
         guard turn.occupiesAgent else { return Forwarded() }
         return Forwarded(
-            runs: turn.runs.all.sorted(), wentWithout: turn.agent.wentWithout, isAccepted: turn.phase != .handedOver,
-            isStopping: turn.agent.isStopping,
+            runs: turn.runs.all.sorted(), wentWithout: turn.agent.wentWithout,
+            isAccepted: turn.phase != .handedOver && !turn.agent.isInDoubt, isStopping: turn.agent.isStopping,
             decisions: turn.approvals.forwarded.map {
                 Decision(
                     approval: $0.approval, subject: $0.subject, decision: $0.decision, scope: $0.scope,

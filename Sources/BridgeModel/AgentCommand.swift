@@ -35,6 +35,8 @@ package struct UserMessage: Hashable, Sendable {
     package var isModelUnsaid = false
     /// Decided when it is handed over, from `model` and what the agent refused before.
     package var choice = ModelChoice.unchanged
+    /// Decided when it is handed over, from `thoughtLevel` and what the chat had before.
+    package var level = LevelChoice.unchanged
 
     package init(
         id: MessageID, session: SessionID, interaction: InteractionID?, text: String, attachments: [Attachment] = [],

@@ -13,14 +13,18 @@ package struct RelayAnswer: Hashable, Sendable {
     package var foreign: ForeignAnswer?
     package var rate: RateReading?
     package var request: RequestID?
+    /// The relay's clock, in seconds since 1970.
+    package var date: Int64?
 
     package init(
-        _ outcome: Outcome, rate: RateReading? = nil, request: RequestID? = nil, foreign: ForeignAnswer? = nil
+        _ outcome: Outcome, rate: RateReading? = nil, request: RequestID? = nil, date: Int64? = nil,
+        foreign: ForeignAnswer? = nil
     ) {
         self.outcome = outcome
         self.foreign = foreign
         self.rate = rate
         self.request = request
+        self.date = date
     }
 }
 

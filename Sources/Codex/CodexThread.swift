@@ -55,7 +55,9 @@ struct CodexThread {
     private(set) var subAgents: Set<String> = []
     var changes = CodexOpenChanges()
     private var totals: CodexTotals?
-    private var model: String?
+    private(set) var model: String?
+    /// How long it reasons: as Codex said when the thread was opened, or as the last turn named it.
+    var effort: String?
     private var provider: String?
 
     private static let childLimit = 256
@@ -66,6 +68,7 @@ struct CodexThread {
     mutating func opened(_ result: FrameNode, isNew: Bool) {
         model = result["model"]?.string ?? model
         provider = result["modelProvider"]?.string ?? provider
+        effort = result["reasoningEffort"]?.string
         if isNew { totals = .zero }
         changes.resumed(result)
     }

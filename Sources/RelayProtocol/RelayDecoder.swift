@@ -37,7 +37,7 @@ package enum RelayDecoder {
         }
         let headers = RelayHeaders(response)
         func made(_ outcome: RelayAnswer.Outcome) -> RelayAnswer {
-            RelayAnswer(outcome, rate: headers.rate, request: headers.request)
+            RelayAnswer(outcome, rate: headers.rate, request: headers.request, date: headers.date)
         }
         switch envelope.word {
         case .taken:

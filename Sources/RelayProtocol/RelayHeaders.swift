@@ -4,6 +4,8 @@ import BridgeModel
 struct RelayHeaders {
     private(set) var request: RequestID?
     private(set) var retryAfter: String?
+    /// The relay's clock, in seconds since 1970.
+    private(set) var date: Int64?
     private var namesBucket = false
     private var bucket: RelayBucket?
     private var limit: Int?
@@ -23,6 +25,7 @@ struct RelayHeaders {
     /// The length distinguishes most names; the last line of a name counts.
     private mutating func read(_ line: HeaderLine) {
         switch line.nameLength {
+        case 4 where line.isNamed("date"): date = HTTPDate.seconds(line.text)
         case 11 where line.isNamed("retry-after"): retryAfter = line.text
         case 12 where line.isNamed("x-request-id"): request = RequestID(Self.start(of: line.text))
         case 17 where line.isNamed("x-ratelimit-limit"): limit = line.count

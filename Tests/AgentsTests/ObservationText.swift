@@ -23,6 +23,7 @@ enum ObservationText {
         case .modelAnswered(let run, let choice, .set(let before)): "\(run) has \(choice), before \(before ?? "-")"
         case .modelAnswered(let run, let choice, .refused(let reason)): "\(run) lacks \(choice) \(quoted(reason))"
         case .modelAnswered(let run, let choice, .unsettled(let reason)): "\(run) may lack \(choice) \(quoted(reason))"
+        case .levelAnswered(let run, let choice, let answer): "\(run) thinks at \(choice): \(answer)"
         case .abortAnswered(let run): "stop of \(run) answered"
         case .lookedUp(let run, .running(let text)): "looked up \(run) running \(quoted(text))"
         case .lookedUp(let run, .ended(let end)): "looked up \(run) \(self.end(end))"

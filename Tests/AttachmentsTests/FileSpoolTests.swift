@@ -64,6 +64,22 @@ struct FileSpoolTests {
         #expect(throws: FetchProblem.noRoom) { try write(1, to: second) }
     }
 
+    @Test("the files of one connection leave the others their shares")
+    func shares() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let spool = FileSpool(folder, limit: 100)
+        let (one, other) = (spool.openShare(), spool.openShare())
+        let greedy = try spool.make(in: one)
+        try write(75, to: greedy)
+        #expect(throws: FetchProblem.noRoom) { try write(1, to: greedy) }
+        let modest = try spool.make(in: other)
+        try write(25, to: modest)
+        #expect(throws: FetchProblem.noRoom) { try write(1, to: modest) }
+        greedy.delete()
+        try write(50, to: modest)
+        #expect(throws: FetchProblem.noRoom) { try write(1, to: modest) }
+    }
+
     @Test("a file that was deleted or finished takes nothing more")
     func finished() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }

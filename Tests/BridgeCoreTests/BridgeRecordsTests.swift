@@ -32,4 +32,41 @@ struct BridgeRecordsTests {
         let ended = bridge.takeOrders()
         #expect(Self.isKept(ended))
     }
+
+    /// What the next process is told: whether the agent has answered for the message.
+    private static func isAccepted(_ bridge: borrowing Bridge) -> Bool? {
+        bridge.record(of: Make.opening.id).map { StoredTurn($0).value.forwarded.isAccepted }
+    }
+
+    @Test("a message that is looked for is in doubt for the next process too, and for the one after that")
+    func inDoubt() {
+        var bridge = Bridge(isJournaled: true)
+        bridge.turnBegins(Make.opening, at: .zero)
+        for second in 1...3 {
+            let isAccepted = Self.isAccepted(bridge)
+            #expect(isAccepted == false, "process \(second)")
+            guard let record = bridge.record(of: Make.opening.id) else { return }
+            bridge = Bridge(agentPresent: false, isJournaled: true)
+            bridge.restore(StoredTurn(record).value, deltas: [], at: .at(Double(second)))
+            bridge.agentBack(at: .at(Double(second)))
+        }
+        bridge.sendAnswered(.accepted(run: Make.opening.run), run: Make.opening.run, at: .at(4))
+        let isAccepted = Self.isAccepted(bridge)
+        #expect(isAccepted == true)
+    }
+
+    @Test("what shows that the agent has it ends the doubt", arguments: [true, false])
+    func noDoubt(isLookedUp: Bool) {
+        var bridge = Bridge(isJournaled: true)
+        bridge.turnBegins(Make.opening, at: .zero)
+        bridge.agentLost(at: .at(1))
+        bridge.agentBack(at: .at(2))
+        if isLookedUp {
+            bridge.lookedUp(.running(text: nil), of: Make.opening.run, at: .at(3))
+        } else {
+            bridge.agentSays(RunSignal(run: Make.opening.run, session: nil, event: .started), at: .at(3))
+        }
+        let isAccepted = Self.isAccepted(bridge)
+        #expect(isAccepted == true)
+    }
 }

@@ -350,4 +350,26 @@ struct BridgeStopTests {
         let open = bridge.openTurns
         #expect(open == (isDeleted ? 0 : 1))
     }
+
+    @Test("a Stop that overtook its message stops no later one of the interaction")
+    func notLater() {
+        func moment(_ seconds: Int64) -> RelayMoment {
+            RelayMoment(wallMilliseconds: seconds * 1_000, instant: .at(Double(seconds)))
+        }
+        var bridge = Bridge(isJournaled: true)
+        bridge.stopped(
+            session: SessionID("ses_1"), interaction: InteractionID("int_1"), made: moment(10), at: .at(10))
+        var later = Self.opening
+        later.made = moment(60)
+        bridge.turnBegins(later, at: .at(60))
+        let isStopping = bridge.turn(later.id)?.agent.isStopping
+        #expect(isStopping == false)
+        var own = Self.opening
+        own = TurnOpening(
+            id: TurnID("own"), session: own.session, interaction: own.interaction, agentSession: AgentSession("other"),
+            run: RunID("r2"), message: own.message, receivedAt: .at(61), windowEnds: .at(1_800), made: moment(9))
+        bridge.turnBegins(own, at: .at(61))
+        let isStopped = bridge.turn(TurnID("own"))?.outcome != nil || bridge.turn(TurnID("own")) == nil
+        #expect(isStopped)
+    }
 }

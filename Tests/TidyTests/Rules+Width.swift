@@ -12,7 +12,7 @@ extension Rules {
         "Sources/BridgeCore/Records/StoredQuestions.swift:Asked": (13, "one field for each key of the journal"),
         "Sources/BridgeCore/Records/StoredApprovals.swift:Approval": (24, "one field for each key of the journal"),
         "Sources/BridgeCore/Records/StoredLane.swift:StoredLane": (16, "one field for each key of the journal"),
-        "Sources/BridgeCore/Records/StoredTurn.swift:StoredTurn": (27, "one field for each key of the journal"),
+        "Sources/BridgeCore/Records/StoredTurn.swift:StoredTurn": (28, "one field for each key of the journal"),
         "Sources/BridgeCore/Turn/TurnOpening.swift:TurnSettings": (18, "figures and choices: none depends on another"),
         "Sources/BridgeService/Configuration/Configuration.swift:Connection": (
             13, "one field for each key of the file"

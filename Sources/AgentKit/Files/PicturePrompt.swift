@@ -12,6 +12,7 @@ package struct PicturePrompt: Hashable, Sendable {
     package private(set) var isIncomplete = false
     /// To be set before it is written.
     package private(set) var model = ModelChoice.unchanged
+    package private(set) var level = LevelChoice.unchanged
     private var holdsFilesAlone = false
 
     /// Before base64: providers of models refuse more than 5 MB of that. An agent sends what its session holds with every later prompt, so
@@ -24,9 +25,12 @@ package struct PicturePrompt: Hashable, Sendable {
     package static let nothingLeft = SendAnswer.notSent(
         sentence: "None of its files could be passed on, so the agent did not get this message.")
 
-    package init(_ text: String, hadFiles: Bool = false, model: ModelChoice = .unchanged) {
+    package init(
+        _ text: String, hadFiles: Bool = false, model: ModelChoice = .unchanged, level: LevelChoice = .unchanged
+    ) {
         self.text = text
         self.model = model
+        self.level = level
         isIncomplete = hadFiles
     }
 
@@ -38,7 +42,7 @@ package struct PicturePrompt: Hashable, Sendable {
             picturesAlone: "\(agent) takes pictures alone (PNG, JPEG, GIF, WebP)", fileLimit: 0,
             pictureLimit: pictureLimit, room: min(room, promptRoom))
         let (taken, leftOut) = rules.sort(message.files)
-        var prompt = PicturePrompt(message.prompt, model: message.choice)
+        var prompt = PicturePrompt(message.prompt, model: message.choice, level: message.level)
         prompt.missing = message.missing + leftOut
         prompt.pictures = taken
         prompt.holdsFilesAlone = message.holdsFilesAlone

@@ -24,6 +24,7 @@ package struct StoredTurn: StoredForm {
     var retrying: Bool?
     var stopping: Bool?
     var agentAway: Bool?
+    var inDoubt: Bool?
     var agentIsFree: Bool?
     var wentWithout: [StoredMissingFile]?
     var unconfirmed: [StoredPostName]?
@@ -53,6 +54,7 @@ package struct StoredTurn: StoredForm {
         case retrying = "retrying"
         case stopping = "stopping"
         case agentAway = "agent_away"
+        case inDoubt = "in_doubt"
         case agentIsFree = "agent_is_free"
         case wentWithout = "went_without"
         case unconfirmed = "unconfirmed"
@@ -82,6 +84,7 @@ extension StoredTurn {
         carry(&turn.runs.isRetrying, &retrying, absent: false)
         carry(&turn.agent.isStopping, &stopping, absent: false)
         carry(&turn.agent.isAway, &agentAway, absent: false)
+        carry(&turn.agent.isInDoubt, &inDoubt, absent: false)
         carry(&turn.agent.isFree, &agentIsFree, absent: false)
         carry(&turn.agent.wentWithout, as: &wentWithout)
         carry(&turn.bubble.sentEnd, as: &sentEnd)

@@ -172,6 +172,19 @@ enum Sentences {
         "The agent's own model could not be set again, so the last chosen one answered. (\(words(reason)))"
     }
 
+    static func levelIsLower(_ level: ThoughtLevel, _ instead: String) -> String {
+        "The agent's model cannot think at the level “\(level.rawValue)”; it answers with its level “\(words(instead))”."
+    }
+
+    static func levelRefused(_ level: ThoughtLevel, _ reason: String) -> String {
+        "The thinking level “\(level.rawValue)” could not be set, so the level before it counts. It is tried again with the next message "
+            + "that names it. (\(words(reason)))"
+    }
+
+    static func ownLevelRefused(_ reason: String) -> String {
+        "The agent's own thinking level could not be set again, so the last chosen one counts. (\(words(reason)))"
+    }
+
     private static func name(ofModel model: String) -> String { TextCut.marked(words(model), atMost: 100) }
 
     /// The reason is the relay's word for it (relay.md#others).

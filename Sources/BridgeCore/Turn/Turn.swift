@@ -198,7 +198,8 @@ package struct Turn: Sendable {
     /// Its place in the session's queue has come, and the agent is there. `folder`: of its chat's workspace. `line`: why the model that
     /// it names is not passed on.
     package mutating func handOver(
-        in folder: String? = nil, at now: Instant, choice: ModelChoice = .unchanged, line: String? = nil
+        in folder: String? = nil, at now: Instant, choice: ModelChoice = .unchanged,
+        level: LevelChoice = .unchanged, line: String? = nil
     ) -> [TurnOrder] {
         guard phase == .waiting else { return [] }
         deadlines.agent = nil
@@ -211,6 +212,7 @@ package struct Turn: Sendable {
         message.folder = folder
         agent.folder = folder
         message.choice = choice
+        message.level = level
         bubble.add(notice: Sentences.missing(message.missing))
         bubble.add(notice: line)
         return [
@@ -223,6 +225,7 @@ package struct Turn: Sendable {
         filesArrived()
         switch answer {
         case .accepted(let run):
+            agent.isInDoubt = false
             guard runs.adopt(run) else {
                 if phase == .handedOver { phase = .running }
                 return []
@@ -273,6 +276,7 @@ package struct Turn: Sendable {
         switch phase {
         case .waiting: deadlines.agent = nil
         case .handedOver, .running, .asking, .searching:
+            if phase == .handedOver { agent.isInDoubt = true }
             text.missed()
             phase = .searching(since: now)
             deadlines.look = now + settings.firstLook

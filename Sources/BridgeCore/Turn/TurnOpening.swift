@@ -75,8 +75,9 @@ package struct TurnSettings: Sendable, Hashable {
     package static let sealedBubbleLimit = 48_000
     /// How long a sealed message waits for its key (relay.md#session-key-life-cycle).
     package var keyPatience = Duration.seconds(120)
-    /// How long a message waits for its files. The fetcher has limits of its own; this one is for files that it lost.
-    package var fetchPatience = Duration.seconds(600)
+    /// How long a message waits for its files. The fetcher has limits of its own; this one is for files that it lost,
+    /// and longer than they can take together: 630 s with the longest `limits.file_time`.
+    package var fetchPatience = Duration.seconds(660)
     package var files = MessageFiles.all
     /// How long before the window's end the bubble is ended.
     package var windowMargin = Duration.seconds(60)

@@ -44,6 +44,8 @@ struct TurnAgent: Hashable, Sendable {
     /// A stop was asked for; it is never taken back.
     var isStopping = false
     var isAway = false
+    /// Its message was handed over, the link was lost, and nothing has said since then that the agent has it.
+    var isInDoubt = false
     /// Its session may go on with other messages; once it is free of this turn it stays so.
     var isFree = false
     /// The folder of the chat's workspace, where the agent works in one; what lies outside of it is worth a second look.

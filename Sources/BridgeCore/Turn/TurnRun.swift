@@ -37,6 +37,7 @@ extension Turn {
     }
 
     private mutating func enter(_ event: RunEvent, of run: RunID) {
+        agent.isInDoubt = false
         switch phase {
         case .waiting:
             deadlines.agent = nil
@@ -95,6 +96,7 @@ extension Turn {
         }
         switch lookup {
         case .running(let known):
+            agent.isInDoubt = false
             phase = .running
             deadlines.look = nil
             deadlines.ask = nil

@@ -17,6 +17,7 @@ extension EarlierTurn {
                     run, text: message.map { PromptText.noting(forwarded.wentWithout, behind: $0.prompt) },
                     hadFiles: message?.attachments.isEmpty == false && !isBare,
                     model: message.map { Self.choice(of: $0, models[$0.session]) } ?? .unchanged,
+                    level: message.map { Self.level(of: $0, models[$0.session]) } ?? .unchanged,
                     folder: message == nil ? nil : folder)
             },
             isAccepted: forwarded.isAccepted, isStopping: forwarded.isStopping, receivedAt: opening.receivedAt,
@@ -26,6 +27,13 @@ extension EarlierTurn {
                     expiresAt: $0.expiresAt, fingerprint: $0.fingerprint, isUnanswered: $0.isUnanswered)
             }, asks: forwarded.asks.map { Ask($0.approval, fingerprint: $0.fingerprint, isOver: $0.isOver) },
             detached: forwarded.detached, questions: forwarded.questions)
+    }
+
+    private static func level(of message: UserMessage, _ known: ChosenModel?) -> LevelChoice {
+        guard let level = message.thoughtLevel.flatMap({ ThoughtLevel(rawValue: $0) }) else {
+            return known?.level.map { .own($0.original) } ?? .unchanged
+        }
+        return known?.level?.level == level ? .level(level) : .unchanged
     }
 
     private static func choice(of message: UserMessage, _ known: ChosenModel?) -> ModelChoice {

@@ -11,6 +11,7 @@ extension LiveConnection {
         guard var work = ask({ BridgeStatus.Work($0.figures(at: clock.now)) }) else { return nil }
         work.heldBytes = heldBytes.total
         work.isMemoryFull = gate.withLock { $0.isClosed }
+        work.clockAheadSeconds = condition.withLock { $0.arriving.relayClock.remarkable }
         return work
     }
 

@@ -44,7 +44,9 @@ extension LiveConnection {
         // A chat that was made for the agent's own runs leads back to their session.
         let own = mirroring.withLock { $0.agentSession(of: message.session) }
         let intake = UpdateIntake { [agentSession] in own ?? agentSession($0) }
-        let opening = intake.opening(for: message, of: update, made: made, at: update.receivedAt, wall: wall)
+        let relayClock = condition.withLock { $0.arriving.relayClock }
+        let opening = intake.opening(
+            for: message, of: update, made: made, clock: relayClock, at: update.receivedAt, wall: wall)
         let ownOpening = intake.ownOpening(for: message, made: made, at: update.receivedAt)
         let taken = message
         condition.withLock { $0.arriving.accepting[ownOpening.id] = ownOpening }

@@ -288,6 +288,8 @@ package final class LiveConnection: Sendable {
                 case .conversationLost(let run): bridge.conversationLost(of: run, at: now)
                 case .modelAnswered(let run, let choice, let answer):
                     bridge.modelAnswered(choice, answer, of: run, at: now)
+                case .levelAnswered(let run, let choice, let answer):
+                    bridge.levelAnswered(choice, answer, of: run, at: now)
                 case .abortAnswered(let run): bridge.abortAnswered(run, at: now)
                 case .lookedUp(let run, let found): bridge.lookedUp(found, of: run, at: now)
                 case .jobStarted(let job): mirroring.withLock { $0.jobStarted(job, at: now) }
@@ -358,7 +360,9 @@ package final class LiveConnection: Sendable {
     /// says nothing about it.
     private func judge(_ answer: RelayAnswer) {
         if answer.foreign == nil, case .unknown = answer.outcome, answer.request == nil { return }
+        let (now, wall) = (clock.now, clock.wallMilliseconds)
         let isNews = condition.withLock { state in
+            if let date = answer.date { state.arriving.relayClock.answered(date, at: now, wall: wall) }
             defer { state.interference = answer.foreign }
             return state.interference != answer.foreign
         }

@@ -11,11 +11,22 @@ enum ModelRecord {
         var name: String?
         var original: String?
         var said: String?
+        var level: String?
+        var levelBefore: String?
+
+        enum CodingKeys: String, CodingKey {
+            case version, name, original, said, level
+            case levelBefore = "level_before"
+        }
     }
 
     /// Nil forgets it.
     static func entry(of session: SessionID, _ chosen: ChosenModel?) -> JournalEntry {
-        let content = chosen.map { Content(name: $0.name, original: $0.original, said: $0.said) }
+        let content = chosen.map {
+            Content(
+                name: $0.name, original: $0.original, said: $0.said, level: $0.level?.level.rawValue,
+                levelBefore: $0.level?.original)
+        }
         do {
             return .setting(name: prefix + session.text, value: try content.map { Array(try JSONEncoder().encode($0)) })
         } catch { preconditionFailure("a record is always encodable: \(error)") }
@@ -31,7 +42,10 @@ enum ModelRecord {
                 continue
             }
             models[SessionID(String(name.dropFirst(prefix.count)))] = ChosenModel(
-                content.name, original: content.original, said: content.said)
+                content.name, original: content.original, said: content.said,
+                level: content.level.flatMap { ThoughtLevel(rawValue: $0) }.map {
+                    ChosenLevel($0, original: content.levelBefore)
+                })
         }
         return models
     }

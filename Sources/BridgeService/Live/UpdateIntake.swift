@@ -7,6 +7,7 @@ struct Arriving: Sendable {
     /// Messages that are being written down, by the names of their own.
     var accepting: [TurnID: TurnOpening] = [:]
     var relayTime = RelayTime()
+    var relayClock = RelayClock()
     /// Stops without a time, with their first delivery; the oldest go first.
     private var stops: [(update: UpdateID, at: Instant)] = []
     private static let stopLimit = 1_000
@@ -27,15 +28,15 @@ struct UpdateIntake {
 
     var agentSession: @Sendable (SessionID) -> AgentSession
 
-    /// `made`: as well as the relay's clock is known.
+    /// `made`: as well as the relay's clock is known. `clock`: what its answers said of it.
     func opening(
-        for message: UserMessage, of update: RelayUpdate, made: RelayMoment?, at now: Instant, wall: Int64
+        for message: UserMessage, of update: RelayUpdate, made: RelayMoment?, clock: RelayClock, at now: Instant,
+        wall: Int64
     ) -> TurnOpening {
         let turn = message.interaction.map { TurnID($0.text) } ?? Self.ownTurn(of: message)
         // The window runs from the making of the update or its first sight, whichever is earlier.
-        let age = update.createdAtWallMilliseconds.map { max(0, wall - $0) } ?? 0
-        return opening(
-            for: message, as: turn, made: made, windowEnds: now - .milliseconds(age) + Self.window, at: now)
+        let age = update.createdAtWallMilliseconds.map { clock.age(of: $0, wall: wall) } ?? .zero
+        return opening(for: message, as: turn, made: made, windowEnds: now - age + Self.window, at: now)
     }
 
     /// A second message under an interaction that has its turn already: a turn by the message's own name. It has no bubble, since

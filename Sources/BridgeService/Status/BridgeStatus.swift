@@ -109,6 +109,8 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var heldBytes: Int?
         /// It reached the limit: nothing is read from the agent until it is less.
         package var isMemoryFull: Bool?
+        /// How far this machine's clock is ahead of the relay's, from two minutes on; below zero: behind.
+        package var clockAheadSeconds: Int64?
 
         package init() {}
 

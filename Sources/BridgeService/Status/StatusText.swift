@@ -36,6 +36,12 @@ package enum StatusText {
         lines.append("  agent   \(words(agent.link, of: "\(agent.kind)\(version)", wallMilliseconds: now))")
         if let scopes = agent.scopes { lines.append("          may: \(scopes.joined(separator: ", "))") }
         lines.append("  work    \(work(connection.work))")
+        if let ahead = connection.work.clockAheadSeconds {
+            let way = ahead > 0 ? "ahead of" : "behind"
+            lines.append(
+                "  clock   this machine's is \(span(abs(ahead) * 1_000)) \(way) the relay's; what to do: let the system set it: "
+                    + "timedatectl set-ntp true")
+        }
         lines += asks(connection, now)
         if let sealing = connection.sealing { lines += self.lines(sealing) }
         if connection.work.isMemoryFull == true {

@@ -14,7 +14,10 @@ extension ScriptedCodex {
         let name = params["threadId"]?.string ?? ""
         switch method {
         case "account/read": reply(id, account, on: number)
-        case "model/list": reply(id, ["data": [], "nextCursor": .null], on: number)
+        case "model/list": reply(id, ["data": [Self.model], "nextCursor": .null], on: number)
+        case "thread/loaded/list":
+            let names = (process?.loaded ?? []).map { GatewayValue.text($0.id) }
+            reply(id, ["data": .array(names), "nextCursor": .null], on: number)
         case "thread/start": startThread(id, params, on: number)
         case "thread/resume": resume(name, id, params, on: number)
         case "thread/read": readThread(name, id, on: number)
@@ -54,6 +57,16 @@ extension ScriptedCodex {
             breaches.append("request \(method)")
             refuse(id, "Invalid request: unknown variant `\(method)`", on: number)
         }
+    }
+
+    static let efforts = ["low", "medium", "high", "xhigh"]
+
+    private static var model: GatewayValue {
+        let efforts = efforts.map { word -> GatewayValue in ["reasoningEffort": .text(word), "description": ""] }
+        return [
+            "id": "gpt-5.5", "model": "gpt-5.5", "displayName": "GPT-5.5", "isDefault": true,
+            "supportedReasoningEfforts": .array(efforts), "defaultReasoningEffort": "medium",
+        ]
     }
 
     private var account: GatewayValue {

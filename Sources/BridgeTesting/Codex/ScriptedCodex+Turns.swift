@@ -15,6 +15,10 @@ extension ScriptedCodex {
         }
         let label = params["clientUserMessageId"]?.string
         if label == nil { breaches.append("\(text) has no label") }
+        if let effort = params["effort"]?.string, !Self.efforts.contains(effort) {
+            breaches.append("\(text) has the effort \(effort)")
+            return refuse(id, "Invalid request: unknown variant `\(effort)`", on: number)
+        }
         asked.append(AgentAsked(.prompt, text))
         if let turn = thread.turn {
             // In silence: the active turn's name, and no error.

@@ -47,6 +47,8 @@ package final class ScriptedCodex: ScriptedAgent {
     /// In order.
     package internal(set) var executed: [AgentExecuted] = []
     package internal(set) var breaches: [String] = []
+    /// What its programs have written into the log that the bridge gave them.
+    package private(set) var log: [UInt8] = []
     package internal(set) var questions: Set<String> = []
     package internal(set) var decidedElsewhere: [String: Bool] = [:]
     /// Prompts whose answer ended with the server's process, or with another's words in it.
@@ -137,7 +139,9 @@ package final class ScriptedCodex: ScriptedAgent {
     package func opened(_ line: DoubleLine) -> Bool {
         guard !line.arguments.contains("app-server") else {
             guard process == nil else {
-                line.end(.failed(words: "Error: app-server control socket is already in use"))
+                // Its words are in its log alone: it has no pipe.
+                log += Array("Error: app-server control socket is already in use\n".utf8)
+                line.end(.failed(words: ""))
                 return true
             }
             start(line)

@@ -137,6 +137,12 @@ package final class ScriptedPi: ScriptedAgent {
         case "get_state": answer(command, state(of: process), on: line.number)
         case "get_messages":
             answer(command, ["messages": .array(files[process.session] ?? [])], on: line.number)
+        case "get_available_thinking_levels":
+            answer(command, ["levels": .array(Self.levels.map { .text($0) })], on: line.number)
+        case "set_thinking_level":
+            let level = command["level"]?.string ?? ""
+            if !Self.levels.contains(level) { breaches.append("the level \(level)") }
+            answer(command, on: line.number)
         case "get_available_models": answer(command, ["models": []], on: line.number)
         case "prompt": prompt(command, on: line.number)
         case "abort": abort(command, on: line.number)
@@ -144,6 +150,8 @@ package final class ScriptedPi: ScriptedAgent {
         default: breaches.append("command \(type)")
         }
     }
+
+    private static let levels = ["off", "minimal", "low", "medium", "high"]
 
     private func state(of process: Process) -> GatewayValue {
         let state: GatewayValue = [

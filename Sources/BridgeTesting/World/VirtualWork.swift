@@ -30,6 +30,8 @@ package final class VirtualFiles: @unchecked Sendable {
     package var http: ((HTTPRequest) -> WorkResult)?
     /// By the command line.
     package var run: (([String]) -> WorkResult)?
+    /// What programs have written, by its path.
+    var log: ((String) -> [UInt8]?)?
     /// Programs that outlive the bridge: whether one runs, and its end.
     var runs: ((ProcessName) -> Bool)?
     var ends: ((ProcessName) -> Void)?
@@ -39,7 +41,7 @@ package final class VirtualFiles: @unchecked Sendable {
         switch work {
         case .http(let request, _): return http?(request) ?? .failed(WorkFailure(.unreachable, "no answer"))
         case .read(let path, let from, let limit):
-            guard let file = files[path] else { return absent }
+            guard let file = files[path] ?? log?(path) else { return absent }
             return .read(Array(file.dropFirst(Int(from)).prefix(limit)), size: Int64(file.count))
         case .write(let path, let bytes):
             files[path] = bytes

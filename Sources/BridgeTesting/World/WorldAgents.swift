@@ -113,6 +113,7 @@ extension WorldSide {
             }
             return .ran(.exited(0), output: Array("codex-cli 0.163.0\n".utf8), errors: "")
         }
+        files.log = { [weak double] path in path.hasSuffix(".log") ? (double as? ScriptedCodex)?.log : nil }
         files.runs = { [weak network] in network?.runs($0) ?? false }
         files.ends = { [weak network] in network?.end($0) }
         let context = AgentContext(

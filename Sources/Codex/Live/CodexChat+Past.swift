@@ -9,6 +9,7 @@ extension CodexChat {
         prompt.isWhole = run.text != nil && !run.hadFiles
         prompt.folder = run.folder
         prompt.model = CodexPrompt.model(of: run.model)
+        prompt.level = run.level
         var turn = CodexTurn(prompt, .doubtful, at: now)
         turn.isAdopted = true
         turn.wasAccepted = earlier.isAccepted

@@ -16,12 +16,26 @@ extension CodexChat {
             return interrupts(of: id, in: place.thread)
         }
         guard turn == nil, isFree, case .prompt(let prompt)? = errands.first else { return [] }
+        if prompt.level != .unchanged, link.efforts == nil { return [.efforts] }
         errands.removeFirst()
         turn = CodexTurn(prompt, .written, at: now)
         if let model = prompt.model { thread.uses(model: model) }
-        let said: [Order] = conversation.isLost ? [.observed([.conversationLost(prompt.run)])] : []
+        var said: [Order] = conversation.isLost ? [.observed([.conversationLost(prompt.run)])] : []
         conversation.isLost = false
-        return said + [.request(.turn(prompt.run), "turn/start", CodexFrames.turn(place.thread, prompt))]
+        let effort = effort(of: prompt)
+        if let answer = effort?.answer { said.append(.observed([.levelAnswered(prompt.run, prompt.level, answer)])) }
+        let params = CodexFrames.turn(place.thread, prompt, effort: effort?.effort)
+        return said + [.request(.turn(prompt.run), "turn/start", params)]
+    }
+
+    /// It stays the thread's for later turns (codex.md#methods).
+    private mutating func effort(of prompt: CodexPrompt) -> (effort: String?, answer: LevelAnswer)? {
+        let efforts = link.efforts ?? CodexEfforts()
+        guard let found = efforts.effort(for: prompt.level, model: thread.model, before: thread.effort) else {
+            return nil
+        }
+        thread.effort = found.effort ?? thread.effort
+        return found
     }
 
     /// No turn goes on in the thread: it would be steered.

@@ -32,6 +32,8 @@ struct CodexChat {
         case forget
         case observed([Observation])
         case note(String)
+        /// `link.efforts` is needed, and the chat goes on when it is there.
+        case efforts
         /// The server does not answer.
         case redial(String)
     }
@@ -126,6 +128,8 @@ struct CodexChat {
         var tries = 0
         var backOff = BackOff()
         var random: UInt64 = 0
+        /// Nil: not known on this connection.
+        var efforts: CodexEfforts?
         var status = Status.idle(since: nil)
         /// When a thread without anything to do is left.
         var restDue: Instant?

@@ -86,7 +86,8 @@ enum CodexFrames {
         return params.finish()
     }
 
-    static func turn(_ thread: String, _ prompt: CodexPrompt) -> [UInt8] {
+    /// `effort`: one of Codex's own words.
+    static func turn(_ thread: String, _ prompt: CodexPrompt, effort: String? = nil) -> [UInt8] {
         var params = JSONObjectWriter()
         params.string("threadId", thread)
         params.string("clientUserMessageId", prompt.run.text)
@@ -97,7 +98,7 @@ enum CodexFrames {
         input += prompt.images.map { #"{"type":"localImage","path":\#(JSONText.string($0).text)}"# }
         params.value("input", JSONText(unchecked: "[\(input.joined(separator: ","))]"))
         params.string("model", prompt.model)
-        params.string("effort", prompt.effort)
+        params.string("effort", effort)
         return params.finish()
     }
 

@@ -122,6 +122,9 @@ extension CodexMachine {
         case .initialize: initialized(result, now)
         case .account: accountIs(result, now)
         case .models(let query): orders.append(.replied(query, .models(Self.models(result))))
+        case .efforts: effortsAre(CodexEfforts(result), now)
+        case .loaded: loaded(result, now)
+        case .working: isWorking(result["thread"]?["status"], now)
         case .chat(let session, let request):
             change(session, now) { $0.answered(request, result, at: now.now) }
             followed(session, now)
@@ -133,6 +136,10 @@ extension CodexMachine {
         case nil: mind.unknown.count("answer", "to nothing")
         case .initialize, .account: drop("the server refused the handshake: \(message)", .byBackOff, now)
         case .models(let query): orders.append(.replied(query, .refused(message: message)))
+        case .efforts: effortsAre(CodexEfforts(), now)
+        case .loaded: notLoaded(now)
+        // It was unloaded meanwhile.
+        case .working: isWorking(nil, now)
         case .chat(let session, let request):
             change(session, now) { $0.refused(request, code, message, at: now.now) }
             followed(session, now)
@@ -158,8 +165,15 @@ extension CodexMachine {
             server.tries.doesNotAnswer(at: now.now)
             drop("the server does not answer", .byBackOff, now)
         case .models(let query): orders.append(.replied(query, .refused(message: "Codex does not answer")))
+        case .efforts: effortsAre(CodexEfforts(), now)
+        case .loaded, .working: doesNotSay(now)
         case .chat(let session, let request): change(session, now) { $0.overdue(request, at: now.now) }
         }
+    }
+
+    private mutating func effortsAre(_ efforts: CodexEfforts, _ now: Occasion) {
+        self.efforts = efforts
+        for session in chats.sorted { change(session, now) { $0.advance(at: now.now) } }
     }
 
     private static func models(_ result: FrameNode) -> [AgentModel] {
@@ -172,8 +186,10 @@ extension CodexMachine {
     // MARK: Chats
 
     mutating func change(_ session: AgentSession, _ now: Occasion, _ change: (inout CodexChat) -> [CodexChat.Order]) {
+        let efforts = efforts
         let said = chats.change(session, settings, isUp: life.isLive) { chat in
             chat.link.random = now.random
+            chat.link.efforts = efforts
             return change(&chat)
         }
         for order in said { carryOut(order, of: session, now) }
@@ -188,6 +204,10 @@ extension CodexMachine {
         case .forget: work(.aside, .keep([Fact(Self.threadFact + session.text, nil)]))
         case .observed(let observations): orders.append(.observed(observations))
         case .note(let words): orders.append(.note(.words(words)))
+        case .efforts:
+            if !requests.has(.efforts) {
+                ask(.efforts, "model/list", CodexFrames.none, for: Self.effortsLimit, now)
+            }
         case .redial(let reason): drop(reason, .byBackOff, now)
         }
     }

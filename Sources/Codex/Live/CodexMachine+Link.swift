@@ -190,7 +190,7 @@ extension CodexMachine {
             return
         }
         // A server that runs has read its files once.
-        if settings.own != nil, chats.areIdle, server.name != nil { return restart(now) }
+        if settings.own != nil, chats.areIdle, server.name != nil { return endIfIdle(.look, now) }
         drop("Codex is looked at again", .atOnce, now)
     }
 
@@ -239,6 +239,8 @@ extension CodexMachine {
                 orders.append(.replied(query, .refused(message: "the connection to Codex is lost")))
             }
         }
+        efforts = nil
+        server.rest.connectionLost()
         guard life.isLive else { return }
         for session in chats.sorted { change(session, now) { $0.linkDown() } }
         withdraw()

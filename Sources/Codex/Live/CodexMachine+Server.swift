@@ -136,15 +136,16 @@ extension CodexMachine {
     /// Another program, version, command or environment: as soon as nothing continues.
     mutating func restartIfOutdated(_ now: Occasion) {
         guard let own = settings.own, life.isLive, server.isOutdated(own), server.name != nil, chats.areIdle else {
+            server.rest.nextLook = nil
             return
         }
-        orders.append(.note(.words("Codex or its environment has changed: its server is started again")))
-        restart(now)
+        endIfIdle(.outdated, now)
     }
 
     mutating func restart(_ now: Occasion) {
         guard let name = server.name, server.process != .ending else { return }
         server.process = .ending
+        server.rest = CodexRest()
         if life.hasSocket { orders.append(.close(Self.mainChannel, .socket(code: 1000, reason: "starting again"))) }
         leaveLive(now)
         _ = life.leave(at: now.now)

@@ -23,6 +23,10 @@ package struct CodexMachine: AgentMachine {
     enum Purpose: Hashable {
         case initialize, account
         case models(QueryID)
+        /// What the models take as an effort, for prompts that wait for it.
+        case efforts
+        /// Whether turns go on in the server: which threads it has, and the status of each.
+        case loaded, working
         case chat(AgentSession, CodexChat.Request)
     }
 
@@ -41,6 +45,7 @@ package struct CodexMachine: AgentMachine {
     static let answerLimit = Duration.seconds(30)
     /// The server says nothing while nothing happens: each request has a deadline instead, and each turn is asked for.
     static let silence = Duration.seconds(365 * 86_400)
+    static let effortsLimit = Duration.seconds(10)
     static let lookAgain = Duration.seconds(60)
     static let joinPause = Duration.seconds(2)
     static let lookLimit = Duration.seconds(25)
@@ -54,6 +59,8 @@ package struct CodexMachine: AgentMachine {
     var server = CodexServer()
     var requests = CodexRequests<Purpose>()
     var chats = CodexChats()
+    /// As this connection said; nil until a message needs it.
+    var efforts: CodexEfforts?
     var mind = Mind()
     var works = Works()
     var check: CodexCheck?
@@ -109,6 +116,7 @@ package struct CodexMachine: AgentMachine {
         // What is not read is not missed.
         if !life.isPaused {
             moments += [requests.nextDeadline, chats.nextDeadline, life.isLive ? mind.decisions.nextDeadline : nil]
+            if life.isLive, chats.areIdle { moments.append(server.rest.nextLook) }
         }
         return moments.compactMap(\.self).min()
     }
@@ -322,7 +330,7 @@ extension CodexPrompt {
         let text = PromptText.noting(message.missing + leftOut, behind: message.prompt)
         let prompt = CodexPrompt(
             run: run, text: text, images: taken.map(\.path), model: model(of: message.choice),
-            effort: message.thoughtLevel, folder: message.folder)
+            level: message.level, folder: message.folder)
         return (prompt, leftOut)
     }
 

@@ -14,6 +14,8 @@ struct CodexRequests<Purpose: Hashable> {
 
     var nextDeadline: Instant? { open.values.map(\.deadline).min() }
 
+    func has(_ purpose: Purpose) -> Bool { open.values.contains { $0.purpose == purpose } }
+
     mutating func add(_ purpose: Purpose, for limit: Duration, at now: Instant) -> Int {
         count += 1
         open[count] = Open(purpose: purpose, limit: limit, deadline: now + limit)

@@ -44,6 +44,7 @@ struct CodexServer {
     /// Why the program cannot be started, by its last look.
     var fault: CodexTrouble?
     var tries = CodexTries()
+    var rest = CodexRest()
 
     /// What a second server on one socket says and ends with (codex.md#starting-it).
     static func isBesideAnother(_ lastWords: String) -> Bool { lastWords.contains("already in use") }

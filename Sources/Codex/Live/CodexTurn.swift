@@ -9,7 +9,7 @@ struct CodexPrompt: Hashable {
     /// All of it is known: of an earlier process's message the files are not.
     var isWhole = true
     var model: String?
-    var effort: String?
+    var level = LevelChoice.unchanged
     /// Where the chat's thread begins, if it has none.
     var folder: String?
 

@@ -14,6 +14,8 @@ enum GatewayRequest: Hashable {
     case row(RunID, piece: Int)
     /// The model for the message that is to begin this run.
     case model(RunID, ModelChoice)
+    /// Its level; nil: the agent's own.
+    case level(RunID, LevelChoice, word: String?)
     case models(QueryID)
     case schedule(QueryID, ScheduleVerb)
 
@@ -35,7 +37,7 @@ enum GatewayRequest: Hashable {
         case .history: "chat.history"
         case .wait: "agent.wait"
         case .row: "chat.message.get"
-        case .model: "sessions.patch"
+        case .model, .level: "sessions.patch"
         case .models: "models.list"
         case .schedule(_, let verb): verb.method.description
         }

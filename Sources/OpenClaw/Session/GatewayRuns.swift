@@ -83,6 +83,7 @@ struct GatewayRuns {
     var stops = KeptStops()
     var questions = RunQuestions()
     var models = SessionModels()
+    var levels = SessionLevels()
     var verdicts = RunVerdicts()
     var teardowns = Teardowns()
     var adopted = AdoptedRuns()
@@ -262,6 +263,7 @@ struct GatewayRuns {
         verdicts.forget(run)
         adopted.forget(run)
         models.forget(run)
+        levels.forget(run)
         stops.forget(run)
     }
 
@@ -269,6 +271,7 @@ struct GatewayRuns {
     mutating func forgetMessage(_ run: RunID) {
         runs[run] = nil
         models.forget(run)
+        levels.forget(run)
     }
 
     mutating func ended(_ run: RunID) {
@@ -314,6 +317,7 @@ struct GatewayRuns {
         }
         stops.socketLost()
         models.socketLost()
+        levels.socketLost()
         verdicts.socketLost()
         teardowns.socketLost()
         adopted.socketLost()

@@ -17,7 +17,7 @@ extension OpenClawSession {
     /// message of ours began; `approvals` are what its turn was asked for, and `asks` those that it still waits for.
     package mutating func adopt(
         _ run: RunID, in session: AgentSession, text: String?, hadFiles: Bool = false, stage: AdoptedStage,
-        isStopped: Bool = false, model: ModelChoice = .unchanged,
+        isStopped: Bool = false, model: ModelChoice = .unchanged, level: LevelChoice = .unchanged,
         approvals: [ApprovalID] = [], asks: [ApprovalID] = [], sentAtMilliseconds: Int64, at now: Instant,
         wallMilliseconds: Int64
     ) {
@@ -35,7 +35,10 @@ extension OpenClawSession {
                 session: session, text: text, files: RunFiles(areGone: hadFiles),
                 stage: isInDoubt ? .asked(since: sentAt, tries: 1) : .accepted,
                 isStopped: isStopped, lastHeard: now))
-        if isInDoubt { runs.models.wants(model, for: run) }
+        if isInDoubt {
+            runs.models.wants(model, for: run)
+            runs.levels.wants(level, for: run)
+        }
         runs.questions.asked(
             .init(run: run, text: text, sentAtMilliseconds: text == nil ? nil : sentAtMilliseconds), at: sentAt)
         for ask in asks { self.approvals.wasOpen(ask, since: sentAt) }

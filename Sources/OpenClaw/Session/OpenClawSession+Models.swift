@@ -34,7 +34,52 @@ extension OpenClawSession {
     private mutating func settle(_ choice: ModelChoice, for run: RunID, _ answer: ModelAnswer, at now: Instant) {
         guard let known = runs[run] else { return }
         runs.models.answered(choice, for: run, in: known.session, isSet: answer == .set(before: nil))
+        runs.levels.modelChanged(in: known.session)
         observed([.modelAnswered(run, choice, answer)])
+        handOver(run, at: now)
+    }
+
+    /// As of a model.
+    mutating func choose(
+        _ choice: LevelChoice, _ word: String?, for run: RunID, in session: AgentSession, at now: Instant
+    ) {
+        var params = JSONObjectWriter()
+        params.string("key", session.text)
+        if let word {
+            params.string("thinkingLevel", word)
+        } else {
+            params.value("thinkingLevel", JSONText(unchecked: "null"))
+        }
+        ask(.level(run, choice, word: word), "sessions.patch", params.finish(), at: now)
+    }
+
+    mutating func levelAnswered(
+        _ run: RunID, _ choice: LevelChoice, _ word: String?, _ error: Refusal?, at now: Instant
+    ) {
+        guard let error else {
+            var instead: String?
+            if case .level(let level) = choice, let word,
+                ThoughtWords.word(for: level, among: [word])?.isLower == true
+            {
+                instead = word
+            }
+            return settle(choice, for: run, .set(before: nil, instead: instead), at: now)
+        }
+        if error.isRetryable { return settle(choice, for: run, .unsettled(message: words(of: error)), at: now) }
+        // The model lacks this one.
+        if error.missingScope == nil, runs.levels.lacks(run) { return handOver(run, at: now) }
+        settle(choice, for: run, .refused(message: words(of: error)), at: now)
+    }
+
+    mutating func levelUnanswered(_ run: RunID, _ choice: LevelChoice, at now: Instant) {
+        settle(choice, for: run, .unsettled(message: "the gateway did not answer in time"), at: now)
+    }
+
+    private mutating func settle(_ choice: LevelChoice, for run: RunID, _ answer: LevelAnswer, at now: Instant) {
+        guard let known = runs[run] else { return }
+        let isSet = if case .set = answer { true } else { false }
+        runs.levels.isSettled(choice, for: run, in: known.session, isSet: isSet)
+        observed([.levelAnswered(run, choice, answer)])
         handOver(run, at: now)
     }
 
@@ -44,6 +89,9 @@ extension OpenClawSession {
             let key = payload?["sessionKey"]?.string
         else { return }
         let row = payload?["session"]?.isObject == true ? payload?["session"] : payload
+        if let level = row?["thinkingLevel"] {
+            runs.levels.noticed(level.string, in: sessionNames.ours(for: AgentSession(key)))
+        }
         guard let model = row?["model"]?.string else { return }
         let provider = row?["modelProvider"]?.string
         runs.models.changed(
@@ -68,7 +116,7 @@ extension OpenClawSession {
     mutating func refuseLost(_ request: GatewayRequest) {
         switch request {
         case .models(let query), .schedule(let query, _): refuse(query, "the connection to the gateway was lost")
-        case .subscribe, .approvals, .send, .abort, .resolve, .history, .wait, .row, .model: break
+        case .subscribe, .approvals, .send, .abort, .resolve, .history, .wait, .row, .model, .level: break
         }
     }
 

@@ -53,6 +53,7 @@ extension OpenClawSession {
         case .wait(let run): waitAnswered(run, payload, at: now)
         case .row(let run, let piece): rowAnswered(run, piece, error == nil ? payload : nil, at: now)
         case .model(let run, let choice): modelAnswered(run, choice, error, at: now)
+        case .level(let run, let choice, let word): levelAnswered(run, choice, word, error, at: now)
         case .models(let query): modelsAnswered(query, payload, error)
         case .schedule(let query, _): scheduleAnswered(query, payload, error)
         }
@@ -126,6 +127,7 @@ extension OpenClawSession {
             case .wait(let run): waitAnswered(run, nil, at: now)
             case .row(let run, let piece): rowAnswered(run, piece, nil, at: now)
             case .model(let run, let choice): modelUnanswered(run, choice, at: now)
+            case .level(let run, let choice, _): levelUnanswered(run, choice, at: now)
             case .models(let query), .schedule(let query, _): refuse(query, "the gateway did not answer in time")
             }
         }

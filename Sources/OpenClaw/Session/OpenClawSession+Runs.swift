@@ -25,6 +25,7 @@ extension OpenClawSession {
             .init(run: run, text: message.prompt, sentAtMilliseconds: wallMilliseconds), at: now)
         runs.isWanted(session)
         runs.models.wants(message.choice, for: run)
+        runs.levels.wants(message.level, for: run)
         if isLive { handOver(run, at: now) }
     }
 
@@ -43,6 +44,9 @@ extension OpenClawSession {
                 if PlantedFault.modelAfterMessage.isPlanted { handOver(run, at: now) }
             #endif
             return choose(choice, for: run, in: known.session, at: now)
+        }
+        if let (choice, word) = runs.levels.next(for: run, in: known.session) {
+            return choose(choice, word, for: run, in: known.session, at: now)
         }
         guard known.files.files.isEmpty else { return load(run, gateway, at: now) }
         leave(run, text, FileLoads.Loaded(run: run, missing: known.files.missing), gateway, at: now)

@@ -241,7 +241,8 @@ package struct OpenClawSession: ~Copyable {
                 told.append(.signal(signal))
             case .jobStarted(let job): told.append(.jobStarted(spelt(job)))
             case .jobFinished(let job): told.append(.jobFinished(spelt(job)))
-            case .sendAnswered, .modelAnswered, .filesLeftOut, .conversationLost, .abortAnswered, .lookedUp, .linkLost,
+            case .sendAnswered, .modelAnswered, .levelAnswered, .filesLeftOut, .conversationLost, .abortAnswered,
+                .lookedUp, .linkLost,
                 .linkBack:
                 told.append(observation)
             }

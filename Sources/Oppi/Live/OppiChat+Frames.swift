@@ -19,14 +19,16 @@ extension OppiChat {
         case "connected":
             connected(root, at: now)
             noteState(root["session"], at: now)
-            return []
+            return levelIs(root["session"])
         case "rpc_result", "command_result":
             if type == "command_result" { speaksHead() }
             let (isOurs, answer) = answered(root, at: now)
             orders += answer
             if isOurs { return orders + advance(at: now) }
         case "turn_ack": orders += acknowledged(root)
-        case "state": noteState(root["session"], at: now)
+        case "state":
+            noteState(root["session"], at: now)
+            orders += levelIs(root["session"])
         case "error" where root["seq"] == nil: orders += complained(root["error"]?.string ?? "", at: now)
         case "extension_ui_request":
             // One of another client's run is that client's to answer.
@@ -94,6 +96,9 @@ extension OppiChat {
             if !isDone, turn?.run == run { turn?.stop = .asked(until: now + OppiTurn.lookAgain) }
             return (true, [])
         case .model(let run, let choice): return (true, modelAnswered(run, choice, isDone: isDone, error))
+        case .level(let run, let choice, let word):
+            guard let place else { return (true, []) }
+            return (true, levelAnswered(run, choice, word, in: place, isDone: isDone, error))
         }
     }
 

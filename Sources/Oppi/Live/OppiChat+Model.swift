@@ -13,8 +13,10 @@ struct OppiModel: Hashable {
     /// Sockets that were lost meanwhile, for one prompt.
     fileprivate var losses = 0
     fileprivate static let lossLimit = 3
+    var level = OppiLevel()
 
     mutating func socketLost() {
+        level.socketLost()
         if choosing != nil { losses += 1 }
         (choosing, chosen) = (nil, nil)
     }
@@ -51,6 +53,7 @@ extension OppiChat {
     mutating func modelAnswered(_ run: RunID, _ choice: ModelChoice, isDone: Bool, _ error: String) -> [Order] {
         guard isDone else { return modelSettled(choice, of: run, .refused(message: error)) }
         let before = model.current
+        model.level.current = nil
         switch choice {
         case .own(let name?), .named(let name): model.current = name
         case .unchanged, .own(nil): break

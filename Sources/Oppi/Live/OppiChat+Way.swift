@@ -130,8 +130,11 @@ extension OppiChat {
     }
 
     private mutating func write(_ turn: OppiTurn, _ place: OppiPlace, at now: Instant) -> [Order] {
-        let (said, mayGo) = choose(turn.prompt.model, for: turn.run, in: place, at: now)
+        var (said, mayGo) = choose(turn.prompt.model, for: turn.run, in: place, at: now)
         guard mayGo else { return said }
+        let (saidOfLevel, isLevelSet) = choose(turn.prompt.level, for: turn.run, in: place, at: now)
+        said += saidOfLevel
+        guard isLevelSet else { return said }
         guard turn.prompt.isReady else { return said + [.load(turn.run, turn.prompt.pictures)] }
         let id = requests.add(.prompt(turn.run), for: Self.commandLimit + turn.prompt.frameTime, at: now)
         // The same words each time, or the server takes it for another prompt under the same name.
@@ -297,6 +300,7 @@ extension OppiChat {
                 ? dropSocket("a stop was not answered", at: now) : []
         case .dialog: return dropSocket("the answer to a dialog was not taken", at: now)
         case .model(let run, let choice): return modelUnanswered(run, choice)
+        case .level(let run, let choice, _): return levelUnanswered(run, choice)
         }
     }
 }

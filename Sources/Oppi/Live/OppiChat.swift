@@ -76,7 +76,7 @@ struct OppiChat {
         case stop(RunID)
         /// Written behind the answer to a dialog.
         case dialog(String, OppiFrames.DialogAnswer)
-        case model(RunID, ModelChoice)
+        case model(RunID, ModelChoice), level(RunID, LevelChoice, String)
     }
 
     /// A message that waits for its turn, or goes into the run that is going.
@@ -225,20 +225,20 @@ struct OppiChat {
 
     /// A run of an earlier process.
     mutating func adopt(_ run: EarlierTurn.Run, isTaken: Bool, isStopping: Bool, at now: Instant) -> [Order] {
-        let (run, text, hadFiles, model) = (run.id, run.text, run.hadFiles, run.model)
+        let (run, text, hadFiles, model, level) = (run.id, run.text, run.hadFiles, run.model, run.level)
         asked.remember(run, text ?? "", sentAt: place?.run == run || place?.steer == run ? place?.sentAt : nil)
         // Its place is kept before a prompt is written: with another run in it, this one never left.
         let hasLeft = isTaken || place?.run == run || place?.steer == run
         if !hasLeft, hadFiles, !isStopping { return [.observed([.sendAnswered(asked: run, Self.filesAreGone)])] }
         guard turn == nil else {
             guard !isTaken, !isStopping, let text else { return [] }
-            let prompt = PicturePrompt(text, hadFiles: hadFiles, model: model)
+            let prompt = PicturePrompt(text, hadFiles: hadFiles, model: model, level: level)
             waiting.append(Waiting(run: run, prompt: prompt, mayHaveLeft: hasLeft, comesAfter: hasLeft))
             return []
         }
         guard hasLeft || text != nil else { return [] }
         var turn = OppiTurn(
-            run, PicturePrompt(text ?? "", hadFiles: hadFiles, model: model),
+            run, PicturePrompt(text ?? "", hadFiles: hadFiles, model: model, level: level),
             isTaken ? .accepted : hasLeft ? .doubtful : .held,
             isAdopted: true, at: now)
         if isStopping { turn.stop = .due }

@@ -46,6 +46,12 @@ enum OppiFrames {
         return frame.finish()
     }
 
+    static func setLevel(_ level: String, of session: String, _ request: String) -> [UInt8] {
+        var frame = begun("set_thinking_level", session, request)
+        frame.string("level", level)
+        return frame.finish()
+    }
+
     static func stop(_ session: String, _ request: String) -> [UInt8] { begun("stop", session, request).finish() }
     static func state(_ session: String, _ request: String) -> [UInt8] { begun("get_state", session, request).finish() }
 

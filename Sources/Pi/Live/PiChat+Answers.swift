@@ -48,12 +48,14 @@ extension PiChat {
             return isLive ? endWasLost(of: run, found) : [.observed([.lookedUp(run, found)])]
         case .models(let query): return [.replied(query, PiModel.list(root))]
         case .model(let run, let choice, let wanted): return modelAnswered(root, run, choice, wanted)
+        case .level(let run, let choice, let step): return levelAnswered(root, run, choice, step, at: now)
         }
     }
 
     private mutating func becameReady(_ state: FrameNode?) -> [Order] {
         failures.forget()
         home.model = PiModel.name(state?["model"])
+        home.levels.isSaid(state)
         guard let path = state?["sessionFile"]?.string, !home.isKept(path) else {
             process = .ready
             return []
@@ -63,6 +65,7 @@ extension PiChat {
     }
 
     private mutating func probed(_ state: FrameNode?, at now: Instant) -> [Order] {
+        home.levels.isSaid(state)
         let isBusy = state?["isStreaming"]?.flag != false || state?["isCompacting"]?.flag == true
         guard !isBusy else { return [] }
         guard let turn else {
@@ -120,12 +123,13 @@ extension PiChat {
         case .history, .models: return unanswered(purpose)
         // Early versions answer a failure without its id (pi.md#responses-stdout).
         case .model(let run, let choice, _): return refused(choice, of: run, "pi did not answer")
+        case .level(let run, let choice, let step): return levelUnanswered(run, choice, step)
         }
     }
 
     mutating func unanswered(_ purpose: PiRequests.Purpose) -> [Order] {
         switch purpose {
-        case .barrier, .prompt, .probe, .abort, .model: return []
+        case .barrier, .prompt, .probe, .abort, .model, .level: return []
         case .history(let run, let isLive):
             let gone = RunLookup.failed(RunFailure(kind: .agentGone, message: "its process ended"))
             return isLive ? [] : [.observed([.lookedUp(run, gone)])]

@@ -31,6 +31,7 @@ extension PiChat {
         }
         let before = home.model
         home.model = PiModel.name(root["data"]) ?? wanted
+        home.levels.modelChanged()
         return settled(choice, of: run, .set(before: before))
     }
 

@@ -241,7 +241,7 @@ struct PiChat {
         decoder.abandonRun()
         orders += dialogs.takeAll().map { .observed([gone($0, isExpired: false)]) }
         for purpose in requests.takeAll() { orders += unanswered(purpose) }
-        orders += processEnded()
+        orders += processEnded() + levelOfEndedProcess()
         process = .absent
         idleSince = nil
         guard failed else { return orders + advance(at: now) }
@@ -313,6 +313,9 @@ extension PiChat {
                 let (said, mayGo) = choose(prompt.model, for: run, at: now)
                 orders += said
                 guard mayGo else { return orders }
+                let (saidOfLevel, isLevelSet) = choose(prompt.level, for: run, at: now)
+                orders += saidOfLevel
+                guard isLevelSet else { return orders }
                 guard prompt.isReady else { return orders + [.load(run, prompt.pictures)] }
                 let id = requests.add(.prompt(run), for: PiTurn.promptLimit, at: now)
                 decoder.willBegin(run, prompt.frameText, request: id)

@@ -13,6 +13,13 @@ enum PiFrames {
         return frame.finish()
     }
 
+    static func levels(_ id: String) -> [UInt8] { plain("get_available_thinking_levels", id) }
+    static func setLevel(_ level: String, _ id: String) -> [UInt8] {
+        var frame = begun("set_thinking_level", id)
+        frame.string("level", level)
+        return frame.finish()
+    }
+
     static func abort(_ id: String) -> [UInt8] { plain("abort", id) }
 
     /// `followUp` is needed while a run is going and harmless otherwise (pi.md#steering-and-queueing).

@@ -12,6 +12,7 @@ struct PiHome {
     private var startedIn: String?
     /// Of the process that runs, as it said last: `provider/id`.
     var model: String?
+    var levels = PiLevels()
     /// The prompt for which a model is being set.
     private(set) var choosing: RunID?
     /// The prompt whose choice has had its answer in this process.

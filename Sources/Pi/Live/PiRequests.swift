@@ -15,6 +15,7 @@ struct PiRequests {
         case models(QueryID)
         /// The model that the prompt of this run is to have.
         case model(RunID, ModelChoice, String)
+        case level(RunID, LevelChoice, PiLevels.Step)
     }
 
     private var open: [(id: String, purpose: Purpose, deadline: Instant)] = []
@@ -26,7 +27,7 @@ struct PiRequests {
         open.contains { request in
             switch request.purpose {
             case .history, .models: true
-            case .barrier, .prompt, .abort, .probe, .model: false
+            case .barrier, .prompt, .abort, .probe, .model, .level: false
             }
         }
     }

@@ -270,9 +270,16 @@ def turn_start(connection, params):
         return Reply({"turn": thread.turn.shown()})
     if params.get("model"):
         thread.settings["model"] = params["model"]
+    if effort := params.get("effort"):
+        known = [known["reasoningEffort"] for known in EFFORTS]
+        if effort not in known:
+            raise Refusal(f"Invalid request: unknown variant `{effort}`, expected one of {', '.join(f'`{word}`' for word in known)}")
+        # It stays for later turns.
+        thread.settings["effort"] = effort
     thread.save_empty()
     turn = thread.turn = Turn(thread, text, params.get("clientUserMessageId"), content)
-    connection.server.disk.note("started", {"thread": thread.id, "turn": turn.id, "params": params})
+    connection.server.disk.note("started", {"thread": thread.id, "turn": turn.id, "params": params,
+                                            "effort": thread.settings.get("effort")})
     return Reply({"turn": turn.shown()}, lambda: connection.server.run(turn))
 
 

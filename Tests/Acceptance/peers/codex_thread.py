@@ -68,7 +68,7 @@ class Thread:
                 "extra": None, "sessionId": self.id, "forkedFromId": None, "parentThreadId": record.get("parent"),
                 "preview": first["content"][0].get("text", "") if first else "", "ephemeral": False, "section": None,
                 "sectionEnteredAt": None, "projectId": None, "historyMode": "paginated", "modelProvider": "scripted",
-                "model": self.settings["model"], "reasoningEffort": None, "createdAt": record["created"],
+                "model": self.settings["model"], "reasoningEffort": self.settings.get("effort"), "createdAt": record["created"],
                 "updatedAt": int(time.time()), "recencyAt": record["created"],
                 "status": self.status if is_loaded else {"type": "notLoaded"}, "path": f"/nowhere/rollout-{self.id}.jsonl",
                 "cwd": record["cwd"], "cliVersion": self.server.version, "originator": "peer", "source": "vscode",
@@ -82,7 +82,7 @@ class Thread:
                 "disabledPluginIds": [], "cwd": self.record["cwd"], "runtimeWorkspaceRoots": [self.record["cwd"]],
                 "instructionSources": [], "approvalPolicy": settings["approvalPolicy"],
                 "approvalsReviewer": settings["approvalsReviewer"], "sandbox": SANDBOXES[settings["sandbox"]],
-                "activePermissionProfile": None, "reasoningEffort": None, "multiAgentMode": "explicitRequestOnly"}
+                "activePermissionProfile": None, "reasoningEffort": settings.get("effort"), "multiAgentMode": "explicitRequestOnly"}
 
     # Writing
 

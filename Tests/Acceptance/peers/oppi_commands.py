@@ -51,7 +51,8 @@ async def set_model(socket, activation, frame):
 async def set_thinking_level(socket, activation, frame):
     if frame.get("level") not in LEVELS:
         raise Refused(f"Invalid thinking level: {frame.get('level')}")
-    activation.session["thinkingLevel"] = frame["level"]
+    # The session's model has nothing above it, which no answer says.
+    activation.session["thinkingLevel"] = "high" if frame["level"] == "xhigh" else frame["level"]
     socket.result(frame, activation.id)
     activation.state()
 

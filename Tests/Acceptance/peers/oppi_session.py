@@ -134,7 +134,8 @@ class Activation:
         text = frame.get("message", "")
         self.server.disk.note("prompts", {
             "session": self.id, "text": text, "command": command, "turn": frame.get("clientTurnId"),
-            "images": len(frame.get("images") or []), "model": self.session["model"]})
+            "images": len(frame.get("images") or []), "model": self.session["model"],
+            "level": self.session.get("thinkingLevel")})
         for image in frame.get("images") or []:
             self.server.images.append((text, image["mimeType"], base64.b64decode(image["data"], validate=True)))
         self.server.happened("prompted", session=self.id, text=text)

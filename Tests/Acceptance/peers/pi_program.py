@@ -45,6 +45,8 @@ def respond(command, identity, success=True, data=None, error=None):
     emit(frame)
 
 
+ALL_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"]
+LEVELS = ALL_LEVELS[:PLANS.get("levels", 5)]
 MODELS = ["test/model", *PLANS.get("models", [])]
 
 
@@ -55,22 +57,28 @@ class Session:
         self.path = Path(path) if path else HOME / "sessions" / f"{uuid.uuid4()}.jsonl"
         self.path.parent.mkdir(exist_ok=True)
         lines = [json.loads(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
-        self.messages = [line for line in lines if "model_change" not in line]
-        changes = [line["model_change"] for line in lines if "model_change" in line]
-        self.model = changes[-1] if changes else MODELS[0]
+        self.messages = [line for line in lines if not {"model_change", "level_change"} & set(line)]
+        self.level = ["low", *(line["level_change"] for line in lines if "level_change" in line)][-1]
+        self.model = [MODELS[0], *(line["model_change"] for line in lines if "model_change" in line)][-1]
 
     def change_model(self, name):
         """Whether a session file keeps it is not known (pi.md): here the later line's does."""
         self.model = name
         if not IS_LATER:
             return
-        with self.path.open("a") as file:
-            file.write(json.dumps({"model_change": name}) + "\n")
+        self._write({"model_change": name})
+
+    def change_level(self, level):
+        self.level = level
+        self._write({"level_change": level})
 
     def add(self, message):
         self.messages.append(message)
+        self._write(message)
+
+    def _write(self, line):
         with self.path.open("a") as file:
-            file.write(json.dumps(message) + "\n")
+            file.write(json.dumps(line) + "\n")
 
 
 def model_of(name):
@@ -124,7 +132,7 @@ class Pi:
         if kind == "get_state":
             respond(kind, identity, data={
                 "model": model_of(self.session.model), "isStreaming": self.streaming, "isCompacting": False,
-                "sessionFile": str(self.session.path), "sessionId": self.session.path.stem,
+                "thinkingLevel": self.session.level, "sessionFile": str(self.session.path), "sessionId": self.session.path.stem,
                 "pendingMessageCount": len(self.queued), "messageCount": len(self.session.messages)})
         elif kind == "get_messages":
             respond(kind, identity, data={"messages": self.session.messages})
@@ -132,6 +140,10 @@ class Pi:
             respond(kind, identity, data={"models": [model_of(name) for name in MODELS]})
         elif kind == "set_model":
             self.set_model(kind, identity, f"{command.get('provider')}/{command.get('modelId')}")
+        elif kind == "get_available_thinking_levels" and IS_LATER:
+            respond(kind, identity, data={"levels": LEVELS})
+        elif kind == "set_thinking_level":
+            self.set_level(kind, identity, command.get("level"))
         elif kind == "prompt":
             self.prompt(command, identity)
         elif kind == "abort":
@@ -160,14 +172,20 @@ class Pi:
         self.session.change_model(name)
         respond(kind, identity, data=model_of(name))
 
+    def set_level(self, kind, identity, level):
+        if level not in ALL_LEVELS:
+            return respond(kind, identity if IS_LATER else None, False, error=f"Invalid thinking level: {level}")
+        # The model's highest one stands in for a higher one, without a word.
+        self.session.change_level(LEVELS[min(ALL_LEVELS.index(level), len(LEVELS) - 1)])
+        respond(kind, identity)
+
     def prompt(self, command, identity):
         text = command["message"]
-        with (HOME / "models.log").open("a") as log:
-            log.write(json.dumps([text, self.session.model]) + "\n")
+        for name, value in (("levels", self.session.level), ("models", self.session.model), ("pids", os.getpid())):
+            with (HOME / f"{name}.log").open("a") as log:
+                log.write(json.dumps([text, value]) + "\n")
         with (HOME / "prompts.log").open("a") as log:
             log.write(json.dumps(text) + "\n")
-        with (HOME / "pids.log").open("a") as log:
-            log.write(json.dumps([text, os.getpid()]) + "\n")
         if images := command.get("images"):
             if not all(is_image(image) for image in images):
                 return respond("prompt", identity, False, error="images must be {type, data, mimeType}")

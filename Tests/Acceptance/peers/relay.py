@@ -8,6 +8,7 @@ import random
 import secrets
 import time
 from dataclasses import dataclass
+from email.utils import formatdate
 
 from .cards import Cards
 from .clock import Clock
@@ -68,6 +69,7 @@ class Relay(Cards):
         self.rules = Rules(self.phone, window_seconds, self.clock)
         self.resend_seconds, self.ping_seconds = resend_seconds, ping_seconds
         self.faults = None
+        self.ahead_seconds = 0        # Of its clock.
         self.refusal = None           # (status, code) for every call and upgrade: a revoked or unknown token.
         self.closes_after_accept = 0  # So many sockets are closed right after the upgrade.
         self.sends_pings = True
@@ -108,6 +110,9 @@ class Relay(Cards):
     @property
     def url(self):
         return f"http://127.0.0.1:{self.server.port}"
+
+    def milliseconds(self):
+        return self.clock.milliseconds() + int(self.ahead_seconds * 1000)
 
     # The phone's hand
 
@@ -160,7 +165,7 @@ class Relay(Cards):
         update_id = update_id or str(next(self._numbers))
         update = {"update_id": update_id, "type": kind, "payload": payload, "interaction_id": interaction,
                   "session_id": session, "installation_id": self.installation,
-                  "created_at": created_at or str(self.clock.milliseconds())}
+                  "created_at": created_at or str(self.milliseconds())}
         # The same id with another content waits beside the first, as two relay nodes would have it.
         self.updates[(update_id, json.dumps(payload, sort_keys=True))] = update
         self._deliver(update)
@@ -307,6 +312,7 @@ class Relay(Cards):
         if isinstance(response, Response):
             call.status = response.status
             call.code = response.body.get("error", {}).get("code")
+            response.headers = response.headers | {"Date": formatdate(self.milliseconds() / 1000, usegmt=True)}
         self.happened("answered", method=method, body=call.body, status=call.status)
         return response
 

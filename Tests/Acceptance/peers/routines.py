@@ -9,6 +9,7 @@ MODELS = [
     {"id": "acme/quill-2", "name": "Quill 2", "provider": "acme", "contextWindow": 200_000, "input": ["text", "image"]},
     {"id": "acme/nib-1", "name": "Nib 1", "provider": "acme", "alias": "nib", "reasoning": True},
 ]
+LEVELS = ("off", "minimal", "low", "medium", "high")
 _SCHEDULES = {"at": {"kind", "at"}, "every": {"kind", "everyMs", "anchorMs"}, "cron": {"kind", "expr", "tz", "staggerMs"}}
 _NEEDED = {"at": {"at"}, "every": {"everyMs"}, "cron": {"expr"}}
 _PAYLOADS = {"systemEvent": "text", "agentTurn": "message"}
@@ -19,8 +20,8 @@ def _bad(words):
 
 
 async def sessions_patch(gateway, connection, params):
-    """Early gateways want admin for everything; E4 takes write for the model alone (openclaw.md#scopes)."""
-    is_model = set(params) <= {"key", "model"}
+    """Early gateways want admin for everything; E4 takes write for the model and the level alone (openclaw.md#scopes)."""
+    is_model = set(params) <= {"key", "model", "thinkingLevel"}
     needed = "operator.write" if is_model and gateway.era.name == "E4" else "operator.admin"
     if not connection.has(needed):
         details = {"missingScope": needed} if gateway.era.protocol >= 4 else None
@@ -34,6 +35,11 @@ async def sessions_patch(gateway, connection, params):
         if model is not None and model not in [known["id"] for known in gateway.models]:
             _bad(f"model not allowed: {model}")
         session.model = model
+    if "thinkingLevel" in params:
+        level = params["thinkingLevel"]
+        if level is not None and level not in LEVELS:
+            _bad(f'thinkingLevel "{level}" is not supported for {session.model or gateway.models[0]["id"]} (use {"|".join(LEVELS)})')
+        session.level = level
     row = {"sessionKey": session.key, "reason": "patch", "ts": gateway.clock.milliseconds()}
     if name := session.model or gateway.models[0]["id"]:
         row["modelProvider"], row["model"] = name.split("/", 1)

@@ -20,6 +20,7 @@ class Session:
         self.rows = []
         self.active = {}
         self.model = None           # What was patched in; None: the agent's own.
+        self.level = None           # As the model.
         self.turn = asyncio.Lock()  # One run of the bridge at a time.
         self.queue, self.tearing_down = [], set()
 

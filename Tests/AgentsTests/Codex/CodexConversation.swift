@@ -59,9 +59,13 @@ struct CodexConversation: MachineConversation {
 
     // MARK: The bridge
 
-    mutating func sends(_ run: String, _ text: String, in folder: String? = nil) -> [String] {
+    mutating func sends(
+        _ run: String, _ text: String, in folder: String? = nil, model: ModelChoice = .unchanged,
+        level: LevelChoice = .unchanged
+    ) -> [String] {
         var message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
         message.folder = folder
+        (message.choice, message.level) = (model, level)
         let command = AgentCommand.send(turn: TurnID("t"), session: Self.chat, run: RunID(run), message: message)
         return lines(machine.command(command, occasion()))
     }

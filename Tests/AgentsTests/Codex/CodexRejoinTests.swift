@@ -41,7 +41,8 @@ struct CodexRejoinTests {
         _ = codex.spawns(9)
         _ = codex.exits()
         // Its settings are changed: it is the one that is ended.
-        #expect(codex.uses(fingerprint: "G").contains("end 7"))
+        #expect(codex.uses(fingerprint: "G") == [#"send {"id":3,"method":"thread/loaded/list","params":{}}"#])
+        #expect(codex.says(#"{"id":3,"result":{"data":[],"nextCursor":null}}"#).contains("end 7"))
     }
 
     @Test("a server that is too busy to open the thread is asked on, and the turn's bubble stays")

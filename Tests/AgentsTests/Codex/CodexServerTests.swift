@@ -11,7 +11,66 @@ struct CodexServerTests {
         #expect(codex.beginning == ["look 100213 99871 7", "run codex --version"])
         _ = codex.finished(.alive([processes[0]]))
         _ = codex.ran("codex-cli 0.163.0")
-        #expect(codex.greets().contains("end 100213"))
+        #expect(codex.greets().last == Self.list(3))
+        #expect(codex.says(#"{"id":3,"result":{"data":[],"nextCursor":null}}"#).contains("end 100213"))
+    }
+
+    // MARK: Ended only where nothing works in it
+
+    private static func list(_ id: Int) -> String { #"send {"id":\#(id),"method":"thread/loaded/list","params":{}}"# }
+    private static func status(_ id: Int, _ status: String) -> String {
+        #"{"id":\#(id),"result":{"thread":{"id":"X","status":{"type":"\#(status)"}}}}"#
+    }
+
+    /// Its program is another one than it was started with, and it has two threads that no chat of the bridge has.
+    private static func outdated() -> CodexConversation {
+        let processes = [ProcessName(id: 7, startTicks: 1)]
+        var codex = CodexConversation(facts: [Fact("server", Array("0.150.0 F".utf8))], processes: processes)
+        _ = codex.ran("codex-cli 0.163.0")
+        _ = codex.greets()
+        return codex
+    }
+
+    @Test("one whose thread of a sub-agent or of another client still works is left alone until it is idle")
+    func works() {
+        var codex = Self.outdated()
+        let lines = codex.says(#"{"id":3,"result":{"data":["X","Y"],"nextCursor":null}}"#)
+        #expect(
+            lines
+                == ["X", "Y"].enumerated().map {
+                    #"send {"id":\#($0.offset + 4),"method":"thread/read","params":{"threadId":"\#($0.element)"}}"#
+                })
+        #expect((codex.says(Self.status(4, "active")) + codex.says(Self.status(5, "idle"))).isEmpty)
+        #expect(codex.waits(9_900).isEmpty)
+        #expect(codex.waits(200) == [Self.list(6)])
+        _ = codex.says(#"{"id":6,"result":{"data":["X"],"nextCursor":null}}"#)
+        #expect(codex.says(Self.status(7, "idle")).contains("end 7"))
+    }
+
+    @Test("one that works for an hour is ended all the same")
+    func bound() {
+        var codex = Self.outdated()
+        var said: [String] = []
+        var id = 3
+        for _ in 0..<400 where !said.contains("end 7") {
+            said += codex.says(#"{"id":\#(id),"result":{"data":["X"],"nextCursor":null}}"#)
+            said += codex.says(Self.status(id + 1, "active")) + codex.waits(10_100)
+            id += 2
+        }
+        #expect(said.contains("end 7") && codex.now > .zero + .seconds(3_600) && codex.now < .zero + .seconds(3_700))
+    }
+
+    @Test("a message that comes while it is asked is handed over to it")
+    func message() {
+        var codex = Self.outdated()
+        _ = codex.sends("r1", "one")
+        #expect(!codex.says(#"{"id":3,"result":{"data":[],"nextCursor":null}}"#).contains("end 7"))
+    }
+
+    @Test("a version without the list is ended as before")
+    func unlisted() {
+        var codex = Self.outdated()
+        #expect(codex.says(#"{"id":3,"error":{"code":-32600,"message":"unknown variant"}}"#).contains("end 7"))
     }
 
     @Test("one that was joined and is too old is said to be")

@@ -208,9 +208,12 @@ final class OpenClawConversation {
         clear()
     }
 
-    func send(_ run: String = "r1", text: String = "Hello?", choice: ModelChoice = .unchanged) {
+    func send(
+        _ run: String = "r1", text: String = "Hello?", choice: ModelChoice = .unchanged,
+        level: LevelChoice = .unchanged
+    ) {
         var message = UserMessage(id: MessageID("m"), session: SessionID("s"), interaction: nil, text: text)
-        message.choice = choice
+        (message.choice, message.level) = (choice, level)
         command(.send(turn: TurnID("t"), session: Self.session, run: RunID(run), message: message))
     }
 

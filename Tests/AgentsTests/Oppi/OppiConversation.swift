@@ -107,10 +107,10 @@ struct OppiConversation: MachineConversation {
 
     mutating func sends(
         _ run: String, _ text: String, files: [MessageFile] = [], choice: ModelChoice = .unchanged,
-        in session: AgentSession = chat
+        level: LevelChoice = .unchanged, in session: AgentSession = chat
     ) -> [String] {
         var message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
-        message.choice = choice
+        (message.choice, message.level) = (choice, level)
         message.attachments = files.map { file in
             var attachment = Attachment(name: file.name)
             attachment.outcome = .file(file)

@@ -65,11 +65,11 @@ struct PiConversation: MachineConversation {
 
     mutating func sends(
         _ run: String, _ text: String, files: [MessageFile] = [], choice: ModelChoice = .unchanged,
-        in session: AgentSession = chat, folder: String? = nil
+        level: LevelChoice = .unchanged, in session: AgentSession = chat, folder: String? = nil
     ) -> [String] {
         var message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
         message.folder = folder
-        message.choice = choice
+        (message.choice, message.level) = (choice, level)
         message.attachments = files.map { file in
             var attachment = Attachment(name: file.name)
             attachment.outcome = .file(file)

@@ -284,6 +284,7 @@ enum Full {
         turn.runs.isRetrying = true
         turn.agent.isStopping = true
         turn.agent.isAway = true
+        turn.agent.isInDoubt = true
         turn.agent.isFree = true
         turn.agent.wentWithout = [MissingFile("a.png", "was lost")]
         turn.outbox.unconfirmed = [.open, .end, .message(.more(2))]

@@ -135,8 +135,8 @@ struct TurnFilesTests {
         let opening = Self.opening("Look.", files: 1)
         var turn = Turn(opening)
         _ = turn.begin(at: .zero)
-        #expect(turn.nextDeadline == .at(600))
-        _ = turn.deadlineHit(at: .at(600))
+        #expect(turn.nextDeadline == .at(660))
+        _ = turn.deadlineHit(at: .at(660))
         #expect(turn.phase == .waiting && !turn.holdsFiles)
         #expect(turn.opening.message?.missing.map(\.sentence) == ["0.png could not be fetched: it took too long."])
     }
