@@ -97,7 +97,7 @@ extension OpenClawSession {
 
     /// The same process was asked before: open questions die with it.
     private func wasAskedOfThisProcess(_ kept: GatewayApprovals.Decision) -> Bool {
-        guard let askedAt = kept.askedAt, let began = gateway?.startedAt else { return false }
+        guard let askedAt = kept.askedAt, let began = gateway?.startedBefore else { return false }
         return began <= askedAt
     }
 

@@ -233,16 +233,22 @@ extension OpenClawSession {
         return .running(text: nil)
     }
 
-    private func isOfYoungerGateway(_ run: RunID) -> Bool {
-        guard let asked = runs.questions[run]?.at, let began = gateway?.startedAt else { return false }
-        return began > asked
+    /// Where its age leaves that open, the gateway before it decides: what left for that one is not this one's.
+    func isOfYoungerGateway(_ run: RunID) -> Bool {
+        guard let asked = runs.questions[run]?.at, let gateway, let after = gateway.startedAfter,
+            let before = gateway.startedBefore
+        else { return false }
+        if after > asked { return true }
+        guard before > asked, let former = introduction.formerGateway else { return false }
+        return gateway.hasRestarted(since: former)
     }
 
     /// With a process of the gateway its runs die, unless the next one goes on with them. What it wrote down is all there will be.
     private mutating func lookAfterRestart(
         for run: RunID, _ known: GatewayRuns.Run, _ finding: OpenClawHistory.Finding, at now: Instant
     ) -> RunLookup? {
-        guard let gateway, let began = gateway.startedAt, isOfYoungerGateway(run), finding.active?.contains(run) != true
+        guard let gateway, let began = gateway.startedBefore, isOfYoungerGateway(run),
+            finding.active?.contains(run) != true
         else { return nil }
         if finding.isComplete, finding.hasText { return nil }
         // What it says is not known before the row is here in full.
@@ -363,7 +369,7 @@ extension OpenClawSession {
         }
         for run in runs.adopted.givenUp(at: now) {
             guard let known = runs[run] else { continue }
-            if let asked = runs.questions[run]?.at, let began = gateway?.startedAt, began > asked {
+            if isOfYoungerGateway(run) {
                 lookUp(run, in: known.session, isAsked: false, at: now)
             } else {
                 // Nothing is waited for again.

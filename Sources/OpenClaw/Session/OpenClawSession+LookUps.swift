@@ -138,8 +138,7 @@ extension OpenClawSession {
         #if PLANTED_FAULTS
             if PlantedFault.livingRunGivenUp.isPlanted { return false }
         #endif
-        guard let asked = runs.questions[run]?.at, let began = gateway?.startedAt else { return false }
-        return began <= asked
+        return runs.questions[run] != nil && gateway?.startedAfter != nil && !isOfYoungerGateway(run)
     }
 
     /// Rows that the history cut, where the gateway hands them out one by one (E3).

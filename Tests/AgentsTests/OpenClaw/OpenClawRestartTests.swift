@@ -84,4 +84,45 @@ struct OpenClawRestartTests {
         talk.answer("plugin.approval.list", "[]")
         #expect(talk.observations.contains(.settled("ap-1", .cancelled)) == isYounger)
     }
+
+    @Test("a gateway that greets slowly is no younger than a run that it has", arguments: [GatewayEra.e1, .e2, .e3])
+    func slowGreeting(_ era: GatewayEra) {
+        let talk = Talk(era: era)
+        talk.gatewayBegan = talk.now - .seconds(1)
+        talk.goLiveWithRun()
+        talk.close(1006)
+        talk.pass(2)
+        talk.open()
+        talk.challenge()
+        let hello = talk.hello
+        talk.pass(4)
+        talk.clear()
+        talk.answer(id: talk.allSent.last?.id ?? "", hello)
+        talk.answer("chat.history", Talk.history([Talk.row("user", "Hello?", key: era == .e3 ? "r1:user" : nil)]))
+        talk.answer("agent.wait", #"{"runId":"r1","status":"timeout"}"#)
+        #expect(talk.observations.last == .lookedUp(RunID("r1"), .running(text: nil)))
+        talk.clear()
+        talk.pass(25)
+        #expect(talk.observations == [])
+    }
+
+    @Test("a gateway that greets slowly is the next one where that is known", arguments: [GatewayEra.e1, .e2])
+    func slowSuccessor(_ era: GatewayEra) {
+        let talk = Talk(era: era)
+        talk.goLiveWithRun()
+        talk.pass(1)
+        talk.close(1006)
+        talk.gatewayBegan = talk.now
+        talk.pass(1)
+        talk.open()
+        talk.challenge()
+        talk.pass(5)
+        talk.clear()
+        talk.answer(id: talk.allSent.last?.id ?? "", talk.hello)
+        talk.answer("chat.history", Talk.history([]))
+        guard case .lookedUp(_, .failed)? = talk.observations.last else {
+            Issue.record("\(String(describing: talk.observations.last))")
+            return
+        }
+    }
 }
