@@ -50,6 +50,8 @@ enum OpenClawHistory {
         var isResumed = false
         /// Runs that go on in the session; nil: the gateway does not say it.
         var active: [RunID]?
+        /// A run of the session has no end yet, whether or not it goes on: after a restart the gateway will go on with it, or give it up.
+        var isUnsettled = false
         /// No user's row comes after the question.
         var isNewest = false
         /// The question's only row, by its key, is that of its acceptance.
@@ -89,6 +91,7 @@ enum OpenClawHistory {
         var finding = Finding(course: course(of: question.run, in: payload))
         finding.followUp = followUp(of: question, in: payload)
         finding.active = active(in: payload)
+        finding.isUnsettled = payload?["sessionInfo"]?["status"]?.holds("running") == true
         var mayBeFollowed = false
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
             let isFollowUp = name(row).map { RunID($0).isFollowUp } == true && name(row) != question.run.text

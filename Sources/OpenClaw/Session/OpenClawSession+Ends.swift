@@ -64,7 +64,12 @@ extension OpenClawSession {
     }
 
     private mutating func noticeChange(_ payload: FrameNode, at now: Instant) {
-        guard let name = payload["runId"]?.string else { return }
+        guard let name = payload["runId"]?.string else {
+            if payload["reason"]?.holds("send") == true, let session = session(of: payload) {
+                runs.adopted.tookMessage(in: session, at: now)
+            }
+            return
+        }
         let run = runs.adopted.name(of: RunID(name)) ?? RunID(name)
         switch payload["phase"]?.string {
         case "error":
@@ -265,9 +270,13 @@ extension OpenClawSession {
             isAnswered(runs.adopted.adopt(other, for: run, in: known.session), at: now)
             return .running(text: nil)
         }
-        let end = min(gateway.greetedAt + AdoptedRuns.resumption, began + AdoptedRuns.latestResumption)
+        let latest = began + AdoptedRuns.latestSettlement
+        let end =
+            finding.isUnsettled
+            ? min(now + AdoptedRuns.resumption, latest)
+            : min(gateway.greetedAt + AdoptedRuns.resumption, began + AdoptedRuns.latestResumption)
         if gateway.isNew, now < end {
-            runs.adopted.died(run, in: known.session, until: end)
+            runs.adopted.died(run, in: known.session, until: end, latest: latest)
             return .running(text: nil)
         }
         return .failed(RunFailure(kind: .agentGone, message: "its gateway was restarted", text: text))

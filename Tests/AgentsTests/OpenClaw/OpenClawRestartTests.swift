@@ -125,4 +125,72 @@ struct OpenClawRestartTests {
             return
         }
     }
+
+    private static let ours = Talk.row("user", "Hello?", key: "r1:user")
+    private static let goesOn = Talk.row(
+        "user", "[System] Your previous turn was interrupted by a gateway restart while it was at work. Continue.")
+
+    /// Its gateway was restarted, and has said nothing of the run.
+    private static func restarted(status: String) -> OpenClawConversation {
+        let talk = Talk(era: .e3)
+        talk.goLiveWithRun()
+        talk.close(1006)
+        talk.pass(2)
+        talk.gatewayBegan = talk.now
+        talk.goLive()
+        talk.answer("chat.history", history(status: status))
+        return talk
+    }
+
+    private static func history(status: String) -> String {
+        Talk.history([ours], more: #","sessionInfo":{"activeRunIds":[],"status":"\#(status)"}"#)
+    }
+
+    private static func tookMessage(_ talk: OpenClawConversation) {
+        talk.event("sessions.changed", #"{"sessionKey":"\#(Talk.key)","reason":"send"}"#)
+    }
+
+    private static func isGivenUp(_ talk: OpenClawConversation) -> Bool {
+        talk.observations.contains {
+            if case .signal(let signal) = $0, case .failed = signal.event { true } else { false }
+        }
+    }
+
+    @Test("a run that a slow gateway is about to go on with is waited for")
+    func slowResumption() {
+        let talk = Self.restarted(status: "failed")
+        talk.pass(14)
+        Self.tookMessage(talk)
+        talk.pass(12)
+        #expect(!Self.isGivenUp(talk))
+        talk.lifecycle("own-1", #""phase":"start""#)
+        talk.wrote(Self.goesOn)
+        talk.clear()
+        talk.assistant("own-1", "And more.")
+        #expect(talk.observations == [.said("r1", .text(.segment("And more.")))])
+    }
+
+    @Test("messages of others put that off for two minutes at most")
+    func busyAfterRestart() {
+        let talk = Self.restarted(status: "failed")
+        for _ in 0..<14 {
+            talk.pass(10)
+            Self.tookMessage(talk)
+        }
+        talk.answer("chat.history", Self.history(status: "failed"))
+        #expect(Self.isGivenUp(talk))
+    }
+
+    @Test("a session whose run has no end yet is not given up before the gateway settles it", arguments: [true, false])
+    func unsettled(_ isSettled: Bool) {
+        let talk = Self.restarted(status: "running")
+        talk.pass(16)
+        talk.answer("chat.history", Self.history(status: isSettled ? "failed" : "running"))
+        #expect(Self.isGivenUp(talk) == isSettled)
+        for _ in 0..<8 where !isSettled {
+            talk.pass(16)
+            talk.answer("chat.history", Self.history(status: "running"))
+        }
+        #expect(Self.isGivenUp(talk))
+    }
 }
