@@ -327,13 +327,18 @@ extension OpenClawSession {
         return true
     }
 
-    /// No Stop of ours, and no words: an error is announced so, just before it is sent (E3).
+    /// No Stop of ours, and no words: an error is announced so, just before it is sent (E3). One that is known already may not be sent.
     private mutating func mayHaveFailed(
         _ run: RunID, _ known: GatewayRuns.Run, _ end: RunEnd, at now: Instant
     ) -> Bool {
-        guard gateway?.isNew == true, end.text == nil, !known.isStopped, !runs.verdicts.isHeld(run) else {
-            return false
+        guard gateway?.isNew == true, !known.isStopped, !runs.verdicts.isHeld(run) else { return false }
+        if let cause = runs.verdicts.cause(of: run), !cause.isEmpty {
+            take(
+                [.signal(RunSignal(run: run, session: known.session, event: .failed(RunFailure(message: cause))))],
+                at: now)
+            return true
         }
+        guard end.text == nil else { return false }
         runs.verdicts.holds(end, of: run, at: now)
         return true
     }
