@@ -17,7 +17,7 @@ extension OpenClawSession {
         }
     }
 
-    private func session(of payload: FrameNode) -> AgentSession? {
+    func session(of payload: FrameNode) -> AgentSession? {
         (payload["sessionKey"]?.string).map { sessionNames.ours(for: AgentSession($0)) }
     }
 
@@ -84,44 +84,10 @@ extension OpenClawSession {
         if runs.adopted.name(of: RunID(name)) == nil { isOver(RunID(name), session(of: payload), at: now) }
     }
 
-    private mutating func noticeRow(_ payload: FrameNode, at now: Instant) {
-        guard let row = payload["message"], let session = session(of: payload) else { return }
-        if row["role"]?.holds("user") == true {
-            let asker = OpenClawHistory.asker(row)
-            let adoption = runs.adopted.asked(
-                in: session, by: asker, row["content"]?.contentText ?? "",
-                isInterruption: OpenClawHistory.isInterruption(row),
-                isFirst: asker.map { runs.written(RunID($0)) } ?? false)
-            if let adoption { isAnswered(adoption, at: now) }
-            return
-        }
-        guard row["role"]?.holds("assistant") == true else { return }
-        if OpenClawHistory.noticeOfRestart(row) != nil {
-            for run in runs.followed where runs[run]?.session == session {
-                if case .dead? = runs.adopted.stage(of: run) { lookUp(run, in: session, isAsked: false, at: now) }
-            }
-            return
-        }
-        if row["stopReason"]?.holds("error") == true { return noticeFailure(row, in: session, at: now) }
-        guard let run = runs.adopted.answered(in: session) else { return }
-        let text = OpenClawHistory.piece(row["content"]?.contentText ?? "", row).text
-        guard !text.isEmpty else { return }
-        observed([.signal(RunSignal(run: run, session: session, event: .text(.segmentEnded(text))))])
-        runs.told(of: run, in: session, at: now)
-    }
-
-    /// The vendor's words, where the lifecycle has none: of the only run at work there.
-    private mutating func noticeFailure(_ row: FrameNode, in session: AgentSession, at now: Instant) {
-        guard let words = row["errorMessage"]?.string, !words.isEmpty, let run = runs.onlyBegun(in: session),
-            !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: now)
-        else { return }
-        runs.verdicts.isWritten(run, words)
-    }
-
     // MARK: Answers under another name
 
     /// From here the frames, or the rows, of the other run are its own. A stop that it is owed goes to that name.
-    private mutating func isAnswered(_ adoption: AdoptedRuns.Adoption, at now: Instant) {
+    mutating func isAnswered(_ adoption: AdoptedRuns.Adoption, at now: Instant) {
         let run = adoption.run
         guard let known = runs[run] else { return }
         switch adoption.stage {
