@@ -193,4 +193,27 @@ struct OpenClawRestartTests {
         }
         #expect(Self.isGivenUp(talk))
     }
+
+    @Test("words that were on their way in a restart stay in front of the rows that follow it")
+    func wordsOnTheirWay() {
+        let talk = Self.restarted(status: "running")
+        talk.lifecycle("own-1", #""phase":"start""#)
+        talk.wrote(Self.goesOn)
+        talk.assistant("own-1", "And more.")
+        talk.clear()
+        talk.chat("final", "And more.", run: "own-1")
+        let stop = #","stopReason":"stop""#
+        let rows = [
+            Self.ours, Talk.row("assistant", "Before the tool.", more: #","stopReason":"toolUse""#), Self.goesOn,
+            Talk.row("assistant", "And more.", more: stop),
+        ]
+        talk.answer("chat.history", Talk.history(rows, more: #","sessionInfo":{"activeRunIds":[]}"#))
+        guard case .signal(let signal)? = talk.observations.last, case .finished(let end) = signal.event else {
+            Issue.record("\(talk.observations)")
+            return
+        }
+        #expect(
+            end.joined(along: "Before the tool.\n\nI was at\n\nAnd more.").text
+                == "Before the tool.\n\nI was at\n\nAnd more.")
+    }
 }
