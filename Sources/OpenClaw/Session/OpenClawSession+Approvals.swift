@@ -86,7 +86,7 @@ extension OpenClawSession {
             if outcome == .unknown, kept.tries > 1, wasAskedOfThisProcess(kept) {
                 return settle(approval, .decided(kept.decision))
             }
-            return settle(approval, outcome)
+            return settle(approval, outcome == .unknown && wasAskedOfAnother(kept) ? .gone : outcome)
         }
         if payload?["applied"]?.flag == false {
             return settle(approval, Self.outcome(recorded: payload?["approval"]))
@@ -101,6 +101,11 @@ extension OpenClawSession {
         return began <= askedAt
     }
 
+    private func wasAskedOfAnother(_ kept: GatewayApprovals.Decision) -> Bool {
+        guard let askedAt = kept.askedAt, let began = gateway?.startedAfter else { return false }
+        return began > askedAt
+    }
+
     /// A gateway that does not answer is asked again until it does, or until the approval has expired.
     mutating func resolveUnanswered(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) {
         guard let kept = approvals.awaited(approval, as: decision) else { return }
@@ -113,7 +118,7 @@ extension OpenClawSession {
     mutating func withdrawDead() {
         guard requests.count(of: .approvals) == 0 else { return }
         for approval in approvals.takeDead() {
-            settle(approval, approvals[approval]?.askedAt == nil ? .cancelled : .unknown)
+            settle(approval, approvals[approval]?.askedAt == nil ? .cancelled : .gone)
         }
     }
 
