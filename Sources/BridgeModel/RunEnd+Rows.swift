@@ -4,10 +4,13 @@ extension RunEnd {
         package var text: String
         /// Not a piece of the text before it: a segment or a run of its own.
         package var beginsParagraph: Bool
+        /// The first that was said after a restart of the agent: what was on its way then is in no row.
+        package var followsRestart: Bool
 
-        package init(_ text: String, beginsParagraph: Bool = false) {
+        package init(_ text: String, beginsParagraph: Bool = false, followsRestart: Bool = false) {
             self.text = text
             self.beginsParagraph = beginsParagraph
+            self.followsRestart = followsRestart
         }
     }
 
@@ -19,12 +22,12 @@ extension RunEnd {
         self.init(
             text: text.isEmpty ? nil : text, reason: reason, truncated: truncated, includesFollowUp: includesFollowUp)
         // One row has no joint.
-        if rows.count > 1 { self.rows = rows }
+        if rows.count > 1 || rows.first?.followsRestart == true { self.rows = rows }
     }
 
     /// The same end with its rows joined as the stream had them.
     package func joined(along stream: String) -> RunEnd {
-        guard rows.count > 1, !stream.isEmpty else { return self }
+        guard !rows.isEmpty, !stream.isEmpty else { return self }
         var end = self
         end.text = RowJoining.text(of: rows, along: stream)
         return end
@@ -60,9 +63,30 @@ struct RowJoining {
     private var trailing: ArraySlice<UInt8> = []
 
     static func text(of rows: [RunEnd.Row], along stream: String) -> String {
+        if let first = rows.firstIndex(where: \.followsRestart), !stream.isEmpty {
+            return text(before: rows[..<first], after: rows[first...], along: stream)
+        }
         var joining = RowJoining(stream)
         for row in rows { joining.add(row) }
         return String(decoding: joining.text + joining.trailing, as: UTF8.self)
+    }
+
+    /// Behind the rows from before the restart, what was streamed and is in none; then the rest, of which some may have been streamed.
+    private static func text(
+        before: ArraySlice<RunEnd.Row>, after: ArraySlice<RunEnd.Row>, along stream: String
+    ) -> String {
+        let head = text(of: Array(before), along: stream)
+        let tail = Array(
+            text(of: after.map { .init($0.text, beginsParagraph: $0.beginsParagraph) }, along: "").utf8)
+        let streamed = Array(stream.utf8)
+        var shown = streamed.starts(with: head.utf8) ? streamed : Array(head.utf8)
+        let ends = shown.indices.filter { shown[$0...].starts(with: blankLine) }.map { $0 + blankLine.count }
+        if let place = ([0] + ends).first(where: { $0 < shown.count && tail.starts(with: shown[$0...]) }) {
+            return String(decoding: shown[..<place] + tail, as: UTF8.self)
+        }
+        while let last = shown.last, isSpace(last) { shown.removeLast() }
+        if !shown.isEmpty { shown += blankLine }
+        return String(decoding: shown + tail, as: UTF8.self)
     }
 
     private init(_ stream: String) {

@@ -212,6 +212,8 @@ package struct ApprovalSettlement: Hashable, Sendable {
         /// This bridge's decision was sent, and it cannot be found out whether the agent got it: nothing confirms it, and the question
         /// is gone.
         case inDoubt
+        /// As in doubt, and with the process that had asked: nothing more comes of it.
+        case gone
     }
 
     package var id: ApprovalID

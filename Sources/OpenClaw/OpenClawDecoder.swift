@@ -83,6 +83,13 @@ package struct OpenClawDecoder: AgentDecoder {
         spoken.missed(run)
     }
 
+    /// A message of the agent that may have come in no frame of its run.
+    mutating func wrote(_ text: String, in run: RunID, _ payload: FrameNode) -> [Observation] {
+        var text = text
+        let changes = text.withUTF8 { spoken.said(.init(text: UnsafeRawBufferPointer($0)), in: run) }
+        return changes.map { signal(run, payload, .text($0)) }
+    }
+
     package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
         guard let root = parser.parse(frame, capacity: capacity), let id = root["id"]?.string,
             let method = root["method"]?.string

@@ -20,6 +20,8 @@ enum OpenClawHistory {
         var text: String
         var messageID: String?
         var isTruncated: Bool
+        /// The first words behind what the gateway tells the agent when it goes on after a restart.
+        var followsRestart = false
     }
 
     enum Course: Hashable {
@@ -50,6 +52,8 @@ enum OpenClawHistory {
         var isResumed = false
         /// Runs that go on in the session; nil: the gateway does not say it.
         var active: [RunID]?
+        /// A run of the session has no end yet, whether or not it goes on: after a restart the gateway will go on with it, or give it up.
+        var isUnsettled = false
         /// No user's row comes after the question.
         var isNewest = false
         /// The question's only row, by its key, is that of its acceptance.
@@ -63,7 +67,9 @@ enum OpenClawHistory {
 
         /// A row that was cut came in full.
         mutating func isHere(_ piece: Piece, at index: Int, reason: String?) {
+            let followsRestart = pieces[index].followsRestart
             pieces[index] = piece
+            pieces[index].followsRestart = followsRestart
             guard index == pieces.count - 1, !saysReason, let reason else { return }
             saysReason = true
             isComplete = reason != "error" && !OpenClawHistory.toolReasons.contains(reason)
@@ -71,7 +77,9 @@ enum OpenClawHistory {
 
         /// A row is a message of its own.
         var end: RunEnd {
-            let rows = pieces.filter { !$0.text.isEmpty }.map { RunEnd.Row($0.text, beginsParagraph: true) }
+            let rows = pieces.filter { !$0.text.isEmpty }.map {
+                RunEnd.Row($0.text, beginsParagraph: true, followsRestart: $0.followsRestart)
+            }
             var end = RunEnd(
                 rows: rows, reason: isAborted ? .aborted : reason, truncated: pieces.contains(where: \.isTruncated),
                 includesFollowUp: includesFollowUp)
@@ -89,7 +97,9 @@ enum OpenClawHistory {
         var finding = Finding(course: course(of: question.run, in: payload))
         finding.followUp = followUp(of: question, in: payload)
         finding.active = active(in: payload)
+        finding.isUnsettled = payload?["sessionInfo"]?["status"]?.holds("running") == true
         var mayBeFollowed = false
+        var isAfterRestart = false
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
             let isFollowUp = name(row).map { RunID($0).isFollowUp } == true && name(row) != question.run.text
             // Its owner is unknown: not this run's while that is in flight, nor where this run's approvals are known.
@@ -98,6 +108,7 @@ enum OpenClawHistory {
             // A run emits nothing after its end: later rows belong to a follow-up (openclaw.md#approvals).
             let beginsFollowUp = finding.isComplete && !finding.isAborted
             finding.isComplete = false
+            if row["role"]?.holds("user") == true { isAfterRestart = true }
             guard row["role"]?.holds("assistant") == true else { continue }
             if let said = noticeOfRestart(row) {
                 finding.notice = said
@@ -118,13 +129,17 @@ enum OpenClawHistory {
                 if PlantedFault.errorTakenForEnd.isPlanted { finding.failure = nil }
             #endif
             finding.isComplete = isOurAbort || (reason != nil && finding.failure == nil && !callsTool)
-            let piece = piece(row["content"]?.contentText ?? "", row)
+            var piece = piece(row["content"]?.contentText ?? "", row)
             // What was stopped is written by the gateway, and by the agent when that lets go of it.
             let isSecond = finding.isAborted && piece.text == finding.pieces.last?.text
             finding.isAborted = finding.isAborted || isOurAbort || reason == "aborted"
             if isSecond { continue }
             if isFollowUp || (beginsFollowUp && !question.run.isFollowUp) {
                 finding.includesFollowUp = true
+            }
+            if isAfterRestart, !piece.text.isEmpty || piece.isTruncated {
+                piece.followsRestart = true
+                isAfterRestart = false
             }
             finding.pieces.append(piece)
         }
@@ -185,7 +200,7 @@ enum OpenClawHistory {
     }
 
     /// The rows that name the run, or a follow-up of it, in any position; without a name those after the question, up to the next
-    /// one of a user.
+    /// one of a user. Among them is what the gateway tells the agent after a restart.
     private static func rows(of question: Question, in rows: [FrameNode], _ finding: inout Finding) -> [FrameNode] {
         // What the gateway tells the agent when it goes on after a restart ends no answer.
         func isUser(_ row: FrameNode) -> Bool { row["role"]?.holds("user") == true && !isInterruption(row) }
@@ -206,7 +221,7 @@ enum OpenClawHistory {
         let asked = Set(rows.filter(isUser).compactMap(asker))
         return later.indices.filter { index in
             let row = later[index]
-            if row["role"]?.holds("user") == true { return false }
+            if row["role"]?.holds("user") == true { return index < next && isInterruption(row) }
             if isOurs(row, question) { return true }
             guard index < next else { return false }
             return name(row).map { !asked.contains($0) && !asks($0, question.otherApprovals) } ?? true

@@ -1,5 +1,6 @@
 """Answers that a gateway gives under another name: in a chat where another client is at work, after a restart, and behind a Stop."""
 
+import time
 import unittest
 
 from harness import Stage
@@ -71,8 +72,12 @@ class BusyChatTests(Scenarios):
 
     async def failed(self, era):
         async with Stage(era) as stage:
+            stage.gateway.hold_back_seconds = 15.0
             turn = stage.ask("fails", Say(["I begin,"]), Fail("the disk of the vendor is full", None))
+            await stage.streaming(turn)
+            since = time.monotonic()
             await stage.ended(turn, seconds=40)
+            self.assertLess(time.monotonic() - since, 10)
             stage.expect_begins(turn, "I begin,\n\n")
             stage.expect_said(turn, "the disk of the vendor is full")
             stage.check(turn)

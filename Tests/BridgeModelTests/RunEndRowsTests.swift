@@ -49,6 +49,24 @@ struct RunEndRowsTests {
         #expect(Self.joined(["Let me check ", "Your disk"], "Let me \(stream)") == "Let me check Your disk")
     }
 
+    @Test(
+        "what was on its way when the agent was restarted stays, in front of what it said then",
+        arguments: [
+            ("", "One.\n\nTwo.\n\nThree."), ("One.\n\nLos", "One.\n\nLos\n\nTwo.\n\nThree."),
+            ("One.\n\nLos\n\nTw", "One.\n\nLos\n\nTwo.\n\nThree."), ("On", "One.\n\nTwo.\n\nThree."),
+            ("One.\n\nLos\n\nTwo.\n\nThree.", "One.\n\nLos\n\nTwo.\n\nThree."),
+            ("One.\n\nTwo.", "One.\n\nTwo.\n\nThree."), ("One. \n", "One. \n\nTwo.\n\nThree."),
+        ])
+    func restarted(stream: String, whole: String) {
+        let rows: [RunEnd.Row] = [
+            .init("One.", beginsParagraph: true), .init("Two.", beginsParagraph: true, followsRestart: true),
+            .init("Three.", beginsParagraph: true),
+        ]
+        let text = RunEnd(rows: rows).joined(along: stream).text
+        #expect(text?.filter { $0 != " " } == whole.filter { $0 != " " }.replacing("\n\n\n", with: "\n\n"))
+        #expect(text?.contains("Los") == stream.contains("Los"))
+    }
+
     @Test("segments and follow-ups begin a paragraph, and the ends of the whole stay as they are")
     func paragraphs() {
         #expect(Self.joined([" One. ", "Two.\n"], "", paragraphs: true) == " One. \n\nTwo.\n")

@@ -42,11 +42,14 @@ struct RecordedGatewayTests {
         case "e1":
             asked = End(
                 outcome: .answered, said: ["I will make it.", "Asked."], cause: noFollowUp, tasks: ["completed"])
-        case "e2": asked = End(outcome: .answered, said: ["I will make it.", "Done: it ran."], tasks: ["completed"])
+        // What was said behind the question is in its row alone.
+        case "e2":
+            asked = End(
+                outcome: .answered, said: ["I will make it.", "Asked.", "Done: it ran."], tasks: ["completed"])
         default: asked = End(outcome: .answered, said: ["I will make it.", "Asked."], tasks: ["completed"])
         }
         var denied = asked
-        if era == "e2" { denied.said[1] = "It was not run." }
+        if era == "e2" { denied.said[2] = "It was not run." }
         denied.tasks = [era == "e3" ? "failed" : "cancelled"]
         let second = End(outcome: .answered, said: ["This is the second answer."])
         return [

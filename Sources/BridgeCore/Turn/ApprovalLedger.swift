@@ -251,14 +251,15 @@ struct ApprovalLedger: Sendable, Hashable {
         case (.decided(let ours), .decided(let theirs)) where (ours == .deny) == (theirs == .deny):
             return .confirmed
         // A retried decision: the follow-up run has begun, so the agent had received the first try (openclaw.md#others).
-        case (.decided, .unknown) where approval.followUpBegan, (.decided, .inDoubt) where approval.followUpBegan:
+        case (.decided, .unknown) where approval.followUpBegan, (.decided, .inDoubt) where approval.followUpBegan,
+            (.decided, .gone) where approval.followUpBegan:
             return .confirmed
         case (_, .decided):
             approvals[settlement.id]?.decidedByPerson = true
             return .otherwise(settlement.outcome, detached: approval.detached)
         // Something may come of it.
         case (.decided, .inDoubt): return .otherwise(.inDoubt, detached: approval.detached)
-        case (_, .expired), (_, .unknown), (_, .cancelled), (_, .inDoubt):
+        case (_, .expired), (_, .unknown), (_, .cancelled), (_, .inDoubt), (_, .gone):
             approvals[settlement.id]?.decidedByPerson = false
             return .otherwise(settlement.outcome, detached: approval.detached)
         }

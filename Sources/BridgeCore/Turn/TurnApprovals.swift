@@ -106,14 +106,15 @@ extension Turn {
                 switch outcome {
                 case .decided(let taken): taken
                 case .inDoubt: ours
-                case .expired, .unknown, .cancelled: nil
+                case .expired, .unknown, .cancelled, .gone: nil
                 }
             let orders =
                 detached
                 ? finishPaused(settlement.id, decision ?? .deny, followUp: decision != nil, at: now) : []
             // A person who pressed Stop has said all there is to say.
             let said = agent.isStopping ? [] : say(Self.line(for: outcome))
-            return orders + said + (detached && outcome == .cancelled ? lookAfterWithdrawal(at: now) : [])
+            let isOver = outcome == .cancelled || outcome == .gone
+            return orders + said + (detached && isOver ? lookAfterWithdrawal(at: now) : [])
         }
     }
 
@@ -131,7 +132,7 @@ extension Turn {
         case .expired: Sentences.approvalExpired
         case .unknown: Sentences.approvalUnknown
         case .cancelled: Sentences.approvalCancelled
-        case .inDoubt: Sentences.decisionInDoubt
+        case .inDoubt, .gone: Sentences.decisionInDoubt
         }
     }
 

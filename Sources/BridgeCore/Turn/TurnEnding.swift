@@ -9,16 +9,18 @@ extension Turn {
         text.settle(end, coversBase: coversFollowUp)
         if agent.isStopping || end.reason == .aborted { return conclude(.aborted, at: now) }
         if approvals.hasDetachedOpen || (approvals.awaitsFollowUp && !coversFollowUp) {
+            if end.truncated { bubble.add(Sentences.cutShort) }
             return hold(after: run, at: now)
         }
-        if mayAsk, !agent.isAway, lacksText(after: end) {
+        // One that is cut comes from the history: that has no more of it.
+        if mayAsk, !end.truncated, !agent.isAway, lacksText(after: end) {
             phase = .asking
             deadlines.ask = now + settings.lookUpPatience
             return [lookUp]
         }
         if end.truncated { bubble.add(Sentences.cutShort) }
         let reason = Self.finishReason(end.reason)
-        guard !text.isEmpty || !text.base.isEmpty else {
+        guard end.truncated || !text.isEmpty || !text.base.isEmpty else {
             return concludeEmpty(reason: reason == .stop ? nil : reason, at: now)
         }
         return conclude(.answered, reason: reason, at: now)

@@ -10,7 +10,8 @@ import BridgeModel
 /// - `orphaned`: it ended so. Can transition to: taken (the other client's run took our message), adopted, given up (a while after nothing
 ///   else was at work in the session: `Patience`).
 /// - `dead`: its gateway is younger than it. Can transition to: adopted, given up (`resumption` after the greeting, and at the latest
-///   `latestResumption` after the gateway began).
+///   `latestResumption` after the gateway began; where the gateway shows that it is about to go on, `resumption` after that, and at the
+///   latest `latestSettlement` after it began).
 /// - `taken`: rows of the assistant are its answer, until the run that took it ends. Then the history has the rest.
 /// - `adopted`: the frames of the other run are its own, until that ends. Then the history has what was not seen.
 ///
@@ -25,7 +26,7 @@ import BridgeModel
 struct AdoptedRuns {
     enum Stage: Hashable {
         case orphaned(since: Instant)
-        case dead(until: Instant)
+        case dead(until: Instant, latest: Instant)
         case taken(by: RunID)
         case adopted(as: RunID)
     }
@@ -72,6 +73,7 @@ struct AdoptedRuns {
 
     static let resumption = Duration.seconds(15)
     static let latestResumption = Duration.seconds(45)
+    static let latestSettlement = Duration.seconds(120)
     private static let limit = 256
 
     private var waiting: [RunID: Waiting] = [:]
@@ -158,9 +160,17 @@ struct AdoptedRuns {
         return true
     }
 
-    mutating func died(_ run: RunID, in session: AgentSession, until end: Instant) {
+    mutating func died(_ run: RunID, in session: AgentSession, until end: Instant, latest: Instant) {
         guard waiting[run] == nil, waiting.count < Self.limit else { return }
-        waiting[run] = Waiting(session: session, text: nil, stage: .dead(until: end))
+        waiting[run] = Waiting(session: session, text: nil, stage: .dead(until: end, latest: latest))
+    }
+
+    /// The gateway took a message there, of whoever it is: a run begins soon, maybe the one that goes on.
+    mutating func tookMessage(in session: AgentSession, at now: Instant) {
+        for (name, known) in waiting where known.session == session {
+            guard case .dead(let end, let latest) = known.stage else { continue }
+            waiting[name]?.stage = .dead(until: max(end, min(now + Self.resumption, latest)), latest: latest)
+        }
     }
 
     // MARK: Rows
@@ -274,7 +284,7 @@ extension AdoptedRuns.Waiting {
         switch stage {
         case .orphaned(let since):
             candidate == nil ? freeSince.map { max($0, since) + patience.duration } ?? since + .seconds(3_615) : nil
-        case .dead(let until): candidate == nil ? until : until + .seconds(5)
+        case .dead(let until, _): candidate == nil ? until : until + .seconds(5)
         case .taken, .adopted: nil
         }
     }

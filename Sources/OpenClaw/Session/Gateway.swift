@@ -14,8 +14,10 @@ struct Gateway {
     /// What it takes of one file, before base64 (openclaw.md#chatsend).
     var fileLimit: Int
     var pictureLimit: Int
-    /// When its process began, on our clock; nil: it did not say.
-    var startedAt: Instant?
+    /// The earliest and the latest moment at which its process can have begun, on our clock; nil: it did not say. Its age is of some moment
+    /// between the introduction and the greeting.
+    var startedAfter: Instant?
+    var startedBefore: Instant?
     let greetedAt: Instant
     /// Bare session keys belong to it.
     var defaultAgent: String?
@@ -24,7 +26,7 @@ struct Gateway {
     private static let unsaidFileLimit = 5_000_000
 
     /// Nil when it is no greeting.
-    init?(_ payload: FrameNode?, at now: Instant) {
+    init?(_ payload: FrameNode?, askedAt: Instant, at now: Instant) {
         guard let payload, payload["type"]?.holds("hello-ok") == true,
             let protocolVersion = payload["protocol"]?.integer(in: 0...1_000_000)
         else { return nil }
@@ -39,9 +41,11 @@ struct Gateway {
         let files = policy?["attachments"]
         fileLimit = files?["maxBytes"]?.integer(clampedTo: 0...(1 << 40)) ?? Self.unsaidFileLimit
         pictureLimit = min(fileLimit, files?["maxImageBytes"]?.integer(clampedTo: 0...(1 << 40)) ?? fileLimit)
-        startedAt = (payload["snapshot"]?["uptimeMs"]?.integer(clampedTo: .wallMilliseconds)).map {
-            now - .milliseconds($0)
+        let age = (payload["snapshot"]?["uptimeMs"]?.integer(clampedTo: .wallMilliseconds)).map {
+            Duration.milliseconds($0)
         }
+        startedAfter = age.map { askedAt - $0 }
+        startedBefore = age.map { now - $0 }
         defaultAgent = payload["snapshot"]?["sessionDefaults"]?["defaultAgentId"]?.string?.lowercased()
         let auth = payload["auth"]
         scopes = (auth?["scopes"]).map { $0.elements.compactMap(\.string) }
@@ -66,7 +70,7 @@ struct Gateway {
     /// The process is another one than the one that greeted us before: its memory of our messages is gone.
     func hasRestarted(since earlier: Gateway?) -> Bool {
         guard let earlier else { return false }
-        guard let startedAt, let before = earlier.startedAt else { return true }
-        return startedAt - before > .seconds(5)
+        guard let startedAfter, let before = earlier.startedBefore else { return true }
+        return startedAfter - before > .seconds(5)
     }
 }

@@ -86,7 +86,7 @@ extension OpenClawSession {
             if outcome == .unknown, kept.tries > 1, wasAskedOfThisProcess(kept) {
                 return settle(approval, .decided(kept.decision))
             }
-            return settle(approval, outcome)
+            return settle(approval, outcome == .unknown && wasAskedOfAnother(kept) ? .gone : outcome)
         }
         if payload?["applied"]?.flag == false {
             return settle(approval, Self.outcome(recorded: payload?["approval"]))
@@ -97,8 +97,13 @@ extension OpenClawSession {
 
     /// The same process was asked before: open questions die with it.
     private func wasAskedOfThisProcess(_ kept: GatewayApprovals.Decision) -> Bool {
-        guard let askedAt = kept.askedAt, let began = gateway?.startedAt else { return false }
+        guard let askedAt = kept.askedAt, let began = gateway?.startedBefore else { return false }
         return began <= askedAt
+    }
+
+    private func wasAskedOfAnother(_ kept: GatewayApprovals.Decision) -> Bool {
+        guard let askedAt = kept.askedAt, let began = gateway?.startedAfter else { return false }
+        return began > askedAt
     }
 
     /// A gateway that does not answer is asked again until it does, or until the approval has expired.
@@ -113,7 +118,7 @@ extension OpenClawSession {
     mutating func withdrawDead() {
         guard requests.count(of: .approvals) == 0 else { return }
         for approval in approvals.takeDead() {
-            settle(approval, approvals[approval]?.askedAt == nil ? .cancelled : .unknown)
+            settle(approval, approvals[approval]?.askedAt == nil ? .cancelled : .gone)
         }
     }
 

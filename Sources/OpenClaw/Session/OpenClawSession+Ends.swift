@@ -17,7 +17,7 @@ extension OpenClawSession {
         }
     }
 
-    private func session(of payload: FrameNode) -> AgentSession? {
+    func session(of payload: FrameNode) -> AgentSession? {
         (payload["sessionKey"]?.string).map { sessionNames.ours(for: AgentSession($0)) }
     }
 
@@ -64,7 +64,12 @@ extension OpenClawSession {
     }
 
     private mutating func noticeChange(_ payload: FrameNode, at now: Instant) {
-        guard let name = payload["runId"]?.string else { return }
+        guard let name = payload["runId"]?.string else {
+            if payload["reason"]?.holds("send") == true, let session = session(of: payload) {
+                runs.adopted.tookMessage(in: session, at: now)
+            }
+            return
+        }
         let run = runs.adopted.name(of: RunID(name)) ?? RunID(name)
         switch payload["phase"]?.string {
         case "error":
@@ -79,44 +84,10 @@ extension OpenClawSession {
         if runs.adopted.name(of: RunID(name)) == nil { isOver(RunID(name), session(of: payload), at: now) }
     }
 
-    private mutating func noticeRow(_ payload: FrameNode, at now: Instant) {
-        guard let row = payload["message"], let session = session(of: payload) else { return }
-        if row["role"]?.holds("user") == true {
-            let asker = OpenClawHistory.asker(row)
-            let adoption = runs.adopted.asked(
-                in: session, by: asker, row["content"]?.contentText ?? "",
-                isInterruption: OpenClawHistory.isInterruption(row),
-                isFirst: asker.map { runs.written(RunID($0)) } ?? false)
-            if let adoption { isAnswered(adoption, at: now) }
-            return
-        }
-        guard row["role"]?.holds("assistant") == true else { return }
-        if OpenClawHistory.noticeOfRestart(row) != nil {
-            for run in runs.followed where runs[run]?.session == session {
-                if case .dead? = runs.adopted.stage(of: run) { lookUp(run, in: session, isAsked: false, at: now) }
-            }
-            return
-        }
-        if row["stopReason"]?.holds("error") == true { return noticeFailure(row, in: session, at: now) }
-        guard let run = runs.adopted.answered(in: session) else { return }
-        let text = OpenClawHistory.piece(row["content"]?.contentText ?? "", row).text
-        guard !text.isEmpty else { return }
-        observed([.signal(RunSignal(run: run, session: session, event: .text(.segmentEnded(text))))])
-        runs.told(of: run, in: session, at: now)
-    }
-
-    /// The vendor's words, where the lifecycle has none: of the only run at work there.
-    private mutating func noticeFailure(_ row: FrameNode, in session: AgentSession, at now: Instant) {
-        guard let words = row["errorMessage"]?.string, !words.isEmpty, let run = runs.onlyBegun(in: session),
-            !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: now)
-        else { return }
-        runs.verdicts.isWritten(run, words)
-    }
-
     // MARK: Answers under another name
 
     /// From here the frames, or the rows, of the other run are its own. A stop that it is owed goes to that name.
-    private mutating func isAnswered(_ adoption: AdoptedRuns.Adoption, at now: Instant) {
+    mutating func isAnswered(_ adoption: AdoptedRuns.Adoption, at now: Instant) {
         let run = adoption.run
         guard let known = runs[run] else { return }
         switch adoption.stage {
@@ -233,16 +204,22 @@ extension OpenClawSession {
         return .running(text: nil)
     }
 
-    private func isOfYoungerGateway(_ run: RunID) -> Bool {
-        guard let asked = runs.questions[run]?.at, let began = gateway?.startedAt else { return false }
-        return began > asked
+    /// Where its age leaves that open, the gateway before it decides: what left for that one is not this one's.
+    func isOfYoungerGateway(_ run: RunID) -> Bool {
+        guard let asked = runs.questions[run]?.at, let gateway, let after = gateway.startedAfter,
+            let before = gateway.startedBefore
+        else { return false }
+        if after > asked { return true }
+        guard before > asked, let former = introduction.formerGateway else { return false }
+        return gateway.hasRestarted(since: former)
     }
 
     /// With a process of the gateway its runs die, unless the next one goes on with them. What it wrote down is all there will be.
     private mutating func lookAfterRestart(
         for run: RunID, _ known: GatewayRuns.Run, _ finding: OpenClawHistory.Finding, at now: Instant
     ) -> RunLookup? {
-        guard let gateway, let began = gateway.startedAt, isOfYoungerGateway(run), finding.active?.contains(run) != true
+        guard let gateway, let began = gateway.startedBefore, isOfYoungerGateway(run),
+            finding.active?.contains(run) != true
         else { return nil }
         if finding.isComplete, finding.hasText { return nil }
         // What it says is not known before the row is here in full.
@@ -259,9 +236,13 @@ extension OpenClawSession {
             isAnswered(runs.adopted.adopt(other, for: run, in: known.session), at: now)
             return .running(text: nil)
         }
-        let end = min(gateway.greetedAt + AdoptedRuns.resumption, began + AdoptedRuns.latestResumption)
+        let latest = began + AdoptedRuns.latestSettlement
+        let end =
+            finding.isUnsettled
+            ? min(now + AdoptedRuns.resumption, latest)
+            : min(gateway.greetedAt + AdoptedRuns.resumption, began + AdoptedRuns.latestResumption)
         if gateway.isNew, now < end {
-            runs.adopted.died(run, in: known.session, until: end)
+            runs.adopted.died(run, in: known.session, until: end, latest: latest)
             return .running(text: nil)
         }
         return .failed(RunFailure(kind: .agentGone, message: "its gateway was restarted", text: text))
@@ -312,13 +293,18 @@ extension OpenClawSession {
         return true
     }
 
-    /// No Stop of ours, and no words: an error is announced so, just before it is sent (E3).
+    /// No Stop of ours, and no words: an error is announced so, just before it is sent (E3). One that is known already may not be sent.
     private mutating func mayHaveFailed(
         _ run: RunID, _ known: GatewayRuns.Run, _ end: RunEnd, at now: Instant
     ) -> Bool {
-        guard gateway?.isNew == true, end.text == nil, !known.isStopped, !runs.verdicts.isHeld(run) else {
-            return false
+        guard gateway?.isNew == true, !known.isStopped, !runs.verdicts.isHeld(run) else { return false }
+        if let cause = runs.verdicts.cause(of: run), !cause.isEmpty {
+            take(
+                [.signal(RunSignal(run: run, session: known.session, event: .failed(RunFailure(message: cause))))],
+                at: now)
+            return true
         }
+        guard end.text == nil else { return false }
         runs.verdicts.holds(end, of: run, at: now)
         return true
     }
@@ -363,7 +349,7 @@ extension OpenClawSession {
         }
         for run in runs.adopted.givenUp(at: now) {
             guard let known = runs[run] else { continue }
-            if let asked = runs.questions[run]?.at, let began = gateway?.startedAt, began > asked {
+            if isOfYoungerGateway(run) {
                 lookUp(run, in: known.session, isAsked: false, at: now)
             } else {
                 // Nothing is waited for again.

@@ -21,14 +21,14 @@ extension OpenClawSession {
                 challengedAt: root["payload"]?["ts"]?.integer(in: .wallMilliseconds)
                     ?? Int(life.wallMilliseconds ?? 0)))
         _ = frame.withUnsafeBytes { decoder.sent($0, capacity: $0.count, at: now) }
-        life.awaits(.hello(request: id), at: now)
+        life.awaits(.hello(request: id, askedAt: now), at: now)
         orders.append(.send(frame))
     }
 
     // MARK: The answer
 
-    mutating func introduced(_ root: FrameNode, at now: Instant) {
-        if root["ok"]?.flag == true, let gateway = Gateway(root["payload"], at: now) {
+    mutating func introduced(_ root: FrameNode, askedAt: Instant, at now: Instant) {
+        if root["ok"]?.flag == true, let gateway = Gateway(root["payload"], askedAt: askedAt, at: now) {
             return greeted(by: gateway, at: now)
         }
         apply(ConnectRefusal(root["error"]), isSocketOpen: true, at: now)

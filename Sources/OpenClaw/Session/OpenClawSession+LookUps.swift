@@ -138,8 +138,7 @@ extension OpenClawSession {
         #if PLANTED_FAULTS
             if PlantedFault.livingRunGivenUp.isPlanted { return false }
         #endif
-        guard let asked = runs.questions[run]?.at, let began = gateway?.startedAt else { return false }
-        return began <= asked
+        return runs.questions[run] != nil && gateway?.startedAfter != nil && !isOfYoungerGateway(run)
     }
 
     /// Rows that the history cut, where the gateway hands them out one by one (E3).
@@ -193,8 +192,10 @@ extension OpenClawSession {
     /// Without text the transcript may still be on its way to disk; only where the run is known to be over is that an answer.
     private mutating func conclude(_ run: RunID, wasLast: Bool, at now: Instant) {
         guard let finding = lookUps[run]?.finding else { return }
-        if let words = finding.failure {
-            let cause = words.isEmpty ? runs.verdicts.cause(of: run) ?? "the agent gave no reason" : words
+        // The lifecycle has the better words.
+        let said = [runs.verdicts.cause(of: run), finding.failure].compactMap(\.self).first { !$0.isEmpty }
+        if finding.failure != nil || (wasLast && !finding.hasText && said != nil) {
+            let cause = said ?? "the agent gave no reason"
             return finish(run, .failed(RunFailure(message: cause, text: finding.end.text)), at: now)
         }
         let isAnswer = finding.hasText || (wasLast && finding.isQuestionThere)
@@ -276,7 +277,9 @@ extension OpenClawSession {
         switch result {
         case .ended, .failed: ended(run, at: now)
         case .waits, .unknown: runs.missed(run)
-        case .running: runs.found(run, in: known.session, at: now)
+        case .running:
+            runs.found(run, in: known.session, at: now)
+            runs.verdicts.isUndecided(run, at: now)
         }
         if known.isAgain { lookUp(run, in: known.session, isAsked: known.isAsked, at: now) }
     }

@@ -13,7 +13,7 @@ extension OpenClawSession {
         }
         let hasRestarted = gateway?.hasRestarted(since: introduction.formerGateway) == true
         if hasRestarted { approvals.gatewayRestarted() }
-        approvals.gatewayBegan(gateway?.startedAt)
+        approvals.gatewayBegan(gateway?.startedAfter)
         listApprovals(at: now)
         observed([.linkBack])
         let held = runs.held
@@ -80,6 +80,6 @@ extension OpenClawSession {
     /// old it is counts as the same only where we saw it before.
     private func knowsKey(sentAt since: Instant, at now: Instant) -> Bool {
         guard now - since < Self.keyLife, let gateway else { return false }
-        return gateway.startedAt.map { $0 <= since } ?? (introduction.formerGateway != nil)
+        return gateway.startedBefore.map { $0 <= since } ?? (introduction.formerGateway != nil)
     }
 }

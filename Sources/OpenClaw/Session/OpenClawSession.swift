@@ -20,8 +20,8 @@ package struct OpenClawSession: ~Copyable {
     enum Awaited {
         /// The gateway's challenge.
         case challenge
-        /// The answer to `connect`.
-        case hello(request: String)
+        /// The answer to `connect`, which left at that moment.
+        case hello(request: String, askedAt: Instant)
     }
 
     /// What is true on one socket, from its greeting to its loss.
@@ -216,7 +216,9 @@ package struct OpenClawSession: ~Copyable {
         }
         let said = decoder.read(root, type, at: now)
         if type.holds("res"), let id = root["id"]?.string {
-            if case .greeting(.hello(let request), _) = life.state, id == request { return introduced(root, at: now) }
+            if case .greeting(.hello(let request, let askedAt), _) = life.state, id == request {
+                return introduced(root, askedAt: askedAt, at: now)
+            }
             // Unknown ids are second answers, or too late: dropped in silence (openclaw.md#frames).
             noteArrival(of: id, at: now)
             guard let request = requests.answered(id) else { return }

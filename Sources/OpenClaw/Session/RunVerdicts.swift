@@ -7,6 +7,7 @@ import BridgeModel
 /// - In the first era each attempt that fails has a terminal frame, at once. It is an end where nothing of the run comes within the time
 ///   that later eras take for that; what comes then has no terminal frame at all.
 /// - Where the lifecycle ends and no terminal frame follows, the history says what became of the run.
+/// - Whether an attempt that failed was the last one the gateway says when it is asked, long before it says so by itself.
 /// - An answer without words is said to be stopped, and to have failed right after that.
 ///
 /// What is decided is due after a while. A new attempt undoes it, any other sign of life puts a look-up off, and a terminal frame that
@@ -24,10 +25,14 @@ struct RunVerdicts {
     private static let limit = 512
 
     private var decided: [RunID: (verdict: Verdict, due: Instant)] = [:]
+    /// When to ask whether an attempt that failed was the last one, and how long after that once more.
+    private var questions: [RunID: (due: Instant?, pause: Duration)] = [:]
     /// `at`: an attempt failed then; nil: its row alone says so.
     private var failures: [RunID: (words: String, at: Instant?)] = [:]
 
-    var nextDue: Instant? { decided.values.lazy.map(\.due).min() }
+    var nextDue: Instant? {
+        [decided.values.lazy.map(\.due).min(), questions.values.lazy.compactMap(\.due).min()].compactMap(\.self).min()
+    }
 
     /// Why the last attempt of the run failed.
     func cause(of run: RunID) -> String? { failures[run]?.words }
@@ -35,6 +40,15 @@ struct RunVerdicts {
     mutating func attemptFailed(_ run: RunID, _ words: String, at now: Instant) {
         if failures.count >= Self.limit { failures.removeAll() }
         failures[run] = (words.isEmpty ? failures[run]?.words ?? "" : words, now)
+        questions[run] = (now + Self.patience, Self.patience + Self.patience)
+    }
+
+    /// The gateway was asked, and does not say that the run is over.
+    mutating func isUndecided(_ run: RunID, at now: Instant) {
+        guard let failedAt = failures[run]?.at, let known = questions[run], known.due == nil,
+            now - failedAt < Self.grace
+        else { return }
+        questions[run] = (now + known.pause, known.pause + known.pause)
     }
 
     /// Its row says why, in the vendor's words: those of the lifecycle are better.
@@ -46,6 +60,7 @@ struct RunVerdicts {
 
     mutating func attemptBegan(_ run: RunID) {
         decided[run] = nil
+        questions[run] = nil
         failures[run] = nil
     }
 
@@ -83,14 +98,20 @@ struct RunVerdicts {
     mutating func due(at now: Instant) -> [(run: RunID, verdict: Verdict)] {
         let due = decided.filter { $0.value.due <= now }.sorted { $0.key < $1.key }
         for (run, _) in due { decided[run] = nil }
-        return due.map { ($0.key, $0.value.verdict) }
+        let open = questions.filter { $0.value.due.map { $0 <= now } == true }.keys.sorted()
+        for run in open { questions[run]?.due = nil }
+        return due.map { ($0.key, $0.value.verdict) } + open.map { ($0, .lookUp) }
     }
 
     /// Another attempt may have begun meanwhile, and ended: the history says it.
-    mutating func socketLost() { decided.removeAll() }
+    mutating func socketLost() {
+        decided.removeAll()
+        questions.removeAll()
+    }
 
     mutating func forget(_ run: RunID) {
         decided[run] = nil
+        questions[run] = nil
         failures[run] = nil
     }
 }

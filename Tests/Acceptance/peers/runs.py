@@ -347,6 +347,9 @@ class Run:
             self.agent("lifecycle", {"phase": "error", "error": step.message, "aborted": False, "fallbackExhaustedFailure": True,
                                      "endedAt": self.clock.milliseconds()})
         elif self.era.name != "E1":
+            # Who asks hears at once that it is over.
+            if self.era.name == "E2":
+                self.finished.set()
             await asyncio.sleep(self.gateway.hold_back_seconds)
         self.state, self.error = "error", step.message
         # The second era has no terminal frame of a run that a message began: its session's row says it.

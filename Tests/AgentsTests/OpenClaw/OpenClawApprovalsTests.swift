@@ -199,7 +199,7 @@ struct OpenClawApprovalsTests {
         // A process that began since, and does not list it, is not asked.
         #expect(talk.methods.contains("exec.approval.resolve") == !restarted)
         if restarted {
-            #expect(talk.observations.contains(.settled("ap-1", .unknown)))
+            #expect(talk.observations.contains(.settled("ap-1", .gone)))
             return
         }
         talk.clear()

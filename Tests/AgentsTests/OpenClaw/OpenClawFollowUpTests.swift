@@ -161,4 +161,45 @@ struct OpenClawFollowUpTests {
             talk, "r2", Talk.history([Self.second, Talk.row("assistant", "Yes.", more: Self.stop)]))
         #expect(said == .lookedUp(RunID("r2"), .ended(RunEnd(text: "Yes."))))
     }
+
+    @Test(
+        "what the agent says behind a command that waits is in its row alone, and goes before the follow-up",
+        arguments: [true, false])
+    func silenced(_ isSpoken: Bool) {
+        let talk = Talk(era: .e2)
+        talk.goLiveWithRun()
+        talk.lifecycle("r1", #""phase":"start""#)
+        talk.assistant("r1", "I ask.")
+        talk.event(
+            "agent",
+            """
+            {"runId":"r1","seq":5,"stream":"tool","sessionKey":"\(Talk.key)","data":{"phase":"start","name":"exec",\
+            "toolCallId":"c1"}}
+            """)
+        talk.event(
+            "agent",
+            """
+            {"runId":"r1","seq":6,"stream":"tool","sessionKey":"\(Talk.key)","data":{"phase":"result","name":"exec",\
+            "toolCallId":"c1","result":{"details":{"status":"approval-pending","approvalId":"ap-1"}}}}
+            """)
+        talk.clear()
+        if isSpoken { talk.assistant("r1", "It waits.") }
+        talk.wrote(Talk.row("assistant", "It waits.", more: Self.stop))
+        let said: [TextChange] = [.segmentEnded(nil), .segment("It waits.")]
+        #expect(talk.observations == said.map { .said("r1", .text($0)) })
+        talk.clear()
+        talk.chat("final", isSpoken ? "I ask.It waits." : "I ask.")
+        #expect(talk.observations == [.said("r1", .finished(RunEnd(text: "It waits.", scope: .segment)))])
+    }
+
+    @Test("where nothing waits for approval a row says nothing that its frames do not")
+    func notSilenced() {
+        let talk = Talk(era: .e2)
+        talk.goLiveWithRun()
+        talk.lifecycle("r1", #""phase":"start""#)
+        talk.assistant("r1", "I ask")
+        talk.clear()
+        talk.wrote(Talk.row("assistant", "I ask. It waits.", more: Self.stop))
+        #expect(talk.observations == [])
+    }
 }

@@ -84,4 +84,136 @@ struct OpenClawRestartTests {
         talk.answer("plugin.approval.list", "[]")
         #expect(talk.observations.contains(.settled("ap-1", .cancelled)) == isYounger)
     }
+
+    @Test("a gateway that greets slowly is no younger than a run that it has", arguments: [GatewayEra.e1, .e2, .e3])
+    func slowGreeting(_ era: GatewayEra) {
+        let talk = Talk(era: era)
+        talk.gatewayBegan = talk.now - .seconds(1)
+        talk.goLiveWithRun()
+        talk.close(1006)
+        talk.pass(2)
+        talk.open()
+        talk.challenge()
+        let hello = talk.hello
+        talk.pass(4)
+        talk.clear()
+        talk.answer(id: talk.allSent.last?.id ?? "", hello)
+        talk.answer("chat.history", Talk.history([Talk.row("user", "Hello?", key: era == .e3 ? "r1:user" : nil)]))
+        talk.answer("agent.wait", #"{"runId":"r1","status":"timeout"}"#)
+        #expect(talk.observations.last == .lookedUp(RunID("r1"), .running(text: nil)))
+        talk.clear()
+        talk.pass(25)
+        #expect(talk.observations == [])
+    }
+
+    @Test("a gateway that greets slowly is the next one where that is known", arguments: [GatewayEra.e1, .e2])
+    func slowSuccessor(_ era: GatewayEra) {
+        let talk = Talk(era: era)
+        talk.goLiveWithRun()
+        talk.pass(1)
+        talk.close(1006)
+        talk.gatewayBegan = talk.now
+        talk.pass(1)
+        talk.open()
+        talk.challenge()
+        talk.pass(5)
+        talk.clear()
+        talk.answer(id: talk.allSent.last?.id ?? "", talk.hello)
+        talk.answer("chat.history", Talk.history([]))
+        guard case .lookedUp(_, .failed)? = talk.observations.last else {
+            Issue.record("\(String(describing: talk.observations.last))")
+            return
+        }
+    }
+
+    private static let ours = Talk.row("user", "Hello?", key: "r1:user")
+    private static let goesOn = Talk.row(
+        "user", "[System] Your previous turn was interrupted by a gateway restart while it was at work. Continue.")
+
+    /// Its gateway was restarted, and has said nothing of the run.
+    private static func restarted(status: String) -> OpenClawConversation {
+        let talk = Talk(era: .e3)
+        talk.goLiveWithRun()
+        talk.close(1006)
+        talk.pass(2)
+        talk.gatewayBegan = talk.now
+        talk.goLive()
+        talk.answer("chat.history", history(status: status))
+        return talk
+    }
+
+    private static func history(status: String) -> String {
+        Talk.history([ours], more: #","sessionInfo":{"activeRunIds":[],"status":"\#(status)"}"#)
+    }
+
+    private static func tookMessage(_ talk: OpenClawConversation) {
+        talk.event("sessions.changed", #"{"sessionKey":"\#(Talk.key)","reason":"send"}"#)
+    }
+
+    private static func isGivenUp(_ talk: OpenClawConversation) -> Bool {
+        talk.observations.contains {
+            if case .signal(let signal) = $0, case .failed = signal.event { true } else { false }
+        }
+    }
+
+    @Test("a run that a slow gateway is about to go on with is waited for")
+    func slowResumption() {
+        let talk = Self.restarted(status: "failed")
+        talk.pass(14)
+        Self.tookMessage(talk)
+        talk.pass(12)
+        #expect(!Self.isGivenUp(talk))
+        talk.lifecycle("own-1", #""phase":"start""#)
+        talk.wrote(Self.goesOn)
+        talk.clear()
+        talk.assistant("own-1", "And more.")
+        #expect(talk.observations == [.said("r1", .text(.segment("And more.")))])
+    }
+
+    @Test("messages of others put that off for two minutes at most")
+    func busyAfterRestart() {
+        let talk = Self.restarted(status: "failed")
+        for _ in 0..<14 {
+            talk.pass(10)
+            Self.tookMessage(talk)
+        }
+        talk.answer("chat.history", Self.history(status: "failed"))
+        #expect(Self.isGivenUp(talk))
+    }
+
+    @Test("a session whose run has no end yet is not given up before the gateway settles it", arguments: [true, false])
+    func unsettled(_ isSettled: Bool) {
+        let talk = Self.restarted(status: "running")
+        talk.pass(16)
+        talk.answer("chat.history", Self.history(status: isSettled ? "failed" : "running"))
+        #expect(Self.isGivenUp(talk) == isSettled)
+        for _ in 0..<8 where !isSettled {
+            talk.pass(16)
+            talk.answer("chat.history", Self.history(status: "running"))
+        }
+        #expect(Self.isGivenUp(talk))
+    }
+
+    @Test("words that were on their way in a restart stay in front of the rows that follow it")
+    func wordsOnTheirWay() {
+        let talk = Self.restarted(status: "running")
+        talk.lifecycle("own-1", #""phase":"start""#)
+        talk.wrote(Self.goesOn)
+        talk.assistant("own-1", "And more.")
+        talk.clear()
+        talk.chat("final", "And more.", run: "own-1")
+        let stop = #","stopReason":"stop""#
+        let rows = [
+            Self.ours, Talk.row("assistant", "Before the tool.", more: #","stopReason":"toolUse""#), Self.goesOn,
+            Talk.row("assistant", "And more.", more: stop),
+        ]
+        talk.answer("chat.history", Talk.history(rows, more: #","sessionInfo":{"activeRunIds":[]}"#))
+        guard case .signal(let signal)? = talk.observations.last, case .finished(let end) = signal.event else {
+            Issue.record("\(talk.observations)")
+            return
+        }
+        #expect(
+            end.joined(along: "Before the tool.\n\nI was at\n\nAnd more.").text
+                == "Before the tool.\n\nI was at\n\nAnd more.")
+    }
 }

@@ -172,7 +172,7 @@ struct Disorder {
                     allowed: random.happens(0.2) ? [.deny] : nil))
         case 12:
             let outcome: ApprovalSettlement.Outcome = random.pick([
-                .decided(.approve), .decided(.deny), .expired, .unknown, .cancelled, .inDoubt,
+                .decided(.approve), .decided(.deny), .expired, .unknown, .cancelled, .inDoubt, .gone,
             ])
             return .approvalSettled(ApprovalSettlement(id: id, outcome: outcome))
         case 13: return .paused(PausedCall(call: random.happens(0.7) ? call : nil, approval: id))

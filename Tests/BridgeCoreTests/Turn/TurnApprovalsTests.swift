@@ -301,6 +301,17 @@ struct TurnApprovalsTests {
             ])
     }
 
+    @Test("one whose yes had left for a process that is gone ends at once, in doubt")
+    func detachedGone() {
+        var turn = Make.holding()
+        _ = turn.decided(id, .approve, reason: nil, at: .at(10))
+        #expect(turn.on(.approvalSettled(ApprovalSettlement(id: id, outcome: .gone)), at: 12).last == Make.lookUp)
+        #expect(
+            turn.lookedUp(.ended(RunEnd(text: "Let me look.")), at: .at(13)) == [
+                Make.end("Let me look.\n\n" + Sentences.decisionInDoubt)
+            ])
+    }
+
     @Test("a pause of which the question never comes does not hang")
     func pauseAlone() {
         var turn = Make.speaking("Wait.")

@@ -57,6 +57,27 @@ struct TurnEndingTests {
             ])
     }
 
+    @Test("an answer that is cut is asked about no more, and says so even where nothing of it can be had")
+    func cutToNothing() {
+        var turn = Make.running()
+        #expect(
+            turn.on(.finished(RunEnd(truncated: true)), at: 1) == [Make.end(Sentences.cutShort, .stop), .agentFree])
+    }
+
+    @Test("an answer that is cut says so behind its follow-up as well")
+    func cutBeforeFollowUp() {
+        var turn = Make.asking(detached: true)
+        #expect(turn.on(.finished(RunEnd(text: "Let me look.", truncated: true)), at: 1) == [.agentFree])
+        _ = turn.on(.approvalSettled(ApprovalSettlement(id: ApprovalID("a1"), outcome: .cancelled)), at: 2)
+        #expect(
+            turn.lookedUp(.ended(RunEnd(text: "Let me look.")), at: .at(3)) == [
+                Make.end(
+                    [
+                        "Let me look.", Sentences.cutShort, Sentences.approvalCancelled,
+                    ].joined(separator: "\n\n"))
+            ])
+    }
+
     @Test("an abort without a word says so")
     func abortedEmpty() {
         var turn = Make.running()

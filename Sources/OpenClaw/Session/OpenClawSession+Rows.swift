@@ -1,0 +1,52 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// Rows as they are written down (openclaw.md#seen-on-running-gateways): whose answer comes, and what no frame of a run says.
+extension OpenClawSession {
+    mutating func noticeRow(_ payload: FrameNode, at now: Instant) {
+        guard let row = payload["message"], let session = session(of: payload) else { return }
+        if row["role"]?.holds("user") == true {
+            let asker = OpenClawHistory.asker(row)
+            let adoption = runs.adopted.asked(
+                in: session, by: asker, row["content"]?.contentText ?? "",
+                isInterruption: OpenClawHistory.isInterruption(row),
+                isFirst: asker.map { runs.written(RunID($0)) } ?? false)
+            if let adoption { isAnswered(adoption, at: now) }
+            return
+        }
+        guard row["role"]?.holds("assistant") == true else { return }
+        if OpenClawHistory.noticeOfRestart(row) != nil {
+            for run in runs.followed where runs[run]?.session == session {
+                if case .dead? = runs.adopted.stage(of: run) { lookUp(run, in: session, isAsked: false, at: now) }
+            }
+            return
+        }
+        if row["stopReason"]?.holds("error") == true { return noticeFailure(row, in: session, at: now) }
+        let text = OpenClawHistory.piece(row["content"]?.contentText ?? "", row).text
+        guard !text.isEmpty else { return }
+        guard let run = runs.adopted.answered(in: session) else {
+            return noticeSilence(text, payload, in: session, at: now)
+        }
+        observed([.signal(RunSignal(run: run, session: session, event: .text(.segmentEnded(text))))])
+        runs.told(of: run, in: session, at: now)
+    }
+
+    /// Behind a command that waits for approval the second era has no frames of what its agent says.
+    private mutating func noticeSilence(_ text: String, _ payload: FrameNode, in session: AgentSession, at now: Instant)
+    {
+        guard gateway?.isNew == false, let run = runs.onlyBegun(in: session),
+            runs.questions[run]?.question.approvals.isEmpty == false,
+            !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: now)
+        else { return }
+        take(decoder.wrote(text, in: run, payload), at: now)
+    }
+
+    /// The vendor's words, where the lifecycle has none: of the only run at work there.
+    private mutating func noticeFailure(_ row: FrameNode, in session: AgentSession, at now: Instant) {
+        guard let words = row["errorMessage"]?.string, !words.isEmpty, let run = runs.onlyBegun(in: session),
+            !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: now)
+        else { return }
+        runs.verdicts.isWritten(run, words)
+    }
+}
