@@ -77,7 +77,7 @@ struct BridgeFilesTests {
         var bridge = Self.bridge(Self.opening(1), whenBusy: .steer)
         bridge.turnBegins(Self.opening(2, files: 0), at: .at(2))
         _ = Self.heard(&bridge)
-        bridge.timePassed(at: .at(602))
+        bridge.timePassed(at: .at(662))
         #expect(Self.heard(&bridge) == ["drop int_1", "message 1 with 0", "message 2 with 0"])
     }
 

@@ -175,7 +175,7 @@ struct BridgeQuestionsTests {
         bridge.turnBegins(Self.withFile(2, "also fix the footer"), at: .at(2))
         bridge.agentSays(signal(.asked(Make.question())), at: .at(3))
         _ = settle(&bridge, at: .at(3))
-        bridge.timePassed(at: .at(602))
+        bridge.timePassed(at: .at(662))
         #expect(bridge.turn(TurnID("int_2"))?.phase == .waiting)
     }
 
