@@ -85,6 +85,7 @@ extension Bridge {
 
     /// A card whose ask is over, or has another one, goes to no phone.
     mutating func withdraw(_ cards: [ApprovalID], of turn: Turn) {
+        guard settings.withdrawsCards else { return }
         let left = turn.approvals.postedCards
         for card in cards where !left.contains(card) { delivery.withdraw(card, of: turn.opening.id) }
     }

@@ -129,6 +129,8 @@ extension Bridge {
         keepChanged()
     }
 
+    package func hasTurn(in chat: SessionID) -> Bool { entries.values.contains { $0.turn.opening.session == chat } }
+
     private mutating func keepModels() {
         for (session, chosen) in chats.models.takeUnkept() where keeping.isJournaled {
             orders.append(.keepModel(session, chosen))

@@ -1,27 +1,5 @@
 package import BridgeModel
 
-package struct BridgeSettings: Sendable, Hashable {
-    package var turn = TurnSettings()
-    package var delivery = DeliverySettings()
-    /// How long a message may be answered under its interaction (relay.md#sessionmessage-the-user-wrote).
-    package var window = Duration.seconds(30 * 60)
-    /// What becomes of a message that comes while its agent session is running.
-    package var whenBusy = WhenBusy.wait
-    /// How long a Stop for a message that has not come yet is remembered.
-    package var stopMemory = Duration.seconds(30 * 60)
-    /// Runs that the agent has at once; more messages wait their turn in the journal, in the order they came.
-    package var runLimit = 200
-    /// Turns that are open at once, those that wait for their run included; above it no message is taken.
-    package var turnLimit = 2_000
-    /// Of those, turns of runs that no message began; above it such runs are not shown.
-    package var mirroredLimit = 500
-    package var words = OwnWordSettings()
-    /// The agent's model can be chosen.
-    package var choosesModels = false
-
-    package init() {}
-}
-
 /// All decisions of one connection: the turns, the queue of each agent session, and the delivery of what they say.
 ///
 /// Events go in by the methods, orders come out of `takeOrders()`; `nextWake` is the moment at which `timePassed` must be
@@ -81,7 +59,6 @@ package struct Bridge: ~Copyable {
     package var hasWaitingText: Bool { delivery.hasWaitingText }
     package func turn(_ id: TurnID) -> Turn? { entries[id]?.turn }
     package func turn(of run: RunID) -> TurnID? { agent.turnOfRun[run] }
-    package func hasTurn(in chat: SessionID) -> Bool { entries.values.contains { $0.turn.opening.session == chat } }
     /// A run that some turn waits for, such as the follow-up of an approval.
     package func expects(_ run: RunID) -> Bool { entries.values.contains { $0.turn.expects(run) } }
 

@@ -22,6 +22,7 @@ final class Pipeline {
         let log = log
         calls = CallLog(http)
         var settings = BridgeSettings()
+        settings.withdrawsCards = false
         // All is played at once, and what is expected holds all the text: how much of it is gone when the end goes must not
         // depend on how fast this machine is.
         settings.delivery.textHold = .seconds(60)

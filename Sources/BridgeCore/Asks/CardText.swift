@@ -39,7 +39,7 @@ struct CardText: Hashable, Sendable {
         let own = Self.own(request)
         var lines = Self.lines(request.facts)
         if let wholeHost, wholeHost != host { lines.append("Host: \(wholeHost)") }
-        // A line joins what stands apart in the title that the agent wrote.
+        // A line joins the lines of the title that the agent wrote.
         let unbroken = VisibleText.unbroken(VisibleText.trimmed(request.title))
         if said != unbroken {
             lines.append("Title: \(unbroken)")

@@ -54,7 +54,7 @@ package struct SeverityRules {
         package var home: String?
         /// The bridge's configuration and state.
         package var ownFolders: [String]
-        /// `command` is what a dialog says: a command stands somewhere in its lines.
+        /// `command` is the text of a dialog, which may have a command in any of its lines.
         package var isProse = false
         /// All that is shown beside `command`, one text each.
         package var others: [String] = []
@@ -110,7 +110,7 @@ package struct SeverityRules {
         return met
     }
 
-    /// What stands in a line behind the words that lead to a command, as in "Run sudo make install?".
+    /// The rest of a line behind the words that lead to a command, as in "Run sudo make install?".
     private static func commands(in text: String) -> [String] {
         text.split(separator: "\n").prefix(lineLimit).compactMap { line in
             let words = line.split(separator: " ")

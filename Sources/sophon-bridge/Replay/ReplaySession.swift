@@ -29,6 +29,7 @@ final class ReplaySession: Sendable {
         calls = keepsCalls ? CallLog(http) : nil
         self.output = output
         var settings = BridgeSettings()
+        settings.withdrawsCards = false
         // How much text is dropped before an end depends on how fast the relay and this machine are: nothing to compare.
         if keepsCalls { settings.delivery.textHold = Self.patience }
         var edges = BridgeRunner.Edges(

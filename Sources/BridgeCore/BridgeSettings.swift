@@ -1,0 +1,25 @@
+import BridgeModel
+
+package struct BridgeSettings: Sendable, Hashable {
+    package var turn = TurnSettings()
+    package var delivery = DeliverySettings()
+    /// How long a message may be answered under its interaction (relay.md#sessionmessage-the-user-wrote).
+    package var window = Duration.seconds(30 * 60)
+    /// What becomes of a message that comes while its agent session is running.
+    package var whenBusy = WhenBusy.wait
+    /// How long a Stop for a message that has not come yet is remembered.
+    package var stopMemory = Duration.seconds(30 * 60)
+    /// Runs that the agent has at once; more messages wait their turn in the journal, in the order they came.
+    package var runLimit = 200
+    /// Turns that are open at once, those that wait for their run included; above it no message is taken.
+    package var turnLimit = 2_000
+    /// Of those, turns of runs that no message began; above it such runs are not shown.
+    package var mirroredLimit = 500
+    package var words = OwnWordSettings()
+    /// The agent's model can be chosen.
+    package var choosesModels = false
+    /// A card that waits in its lane is dropped when its ask ends. Not of a recording, in which an answer may come at once.
+    package var withdrawsCards = true
+
+    package init() {}
+}
