@@ -194,7 +194,7 @@ extension OpenClawSession {
         guard let finding = lookUps[run]?.finding else { return }
         // The lifecycle has the better words.
         let said = [runs.verdicts.cause(of: run), finding.failure].compactMap(\.self).first { !$0.isEmpty }
-        if finding.failure != nil || (wasLast && !finding.hasText && said != nil) {
+        if finding.failure != nil || said != nil && (runs.verdicts.failedLast(run) || wasLast && !finding.hasText) {
             let cause = said ?? "the agent gave no reason"
             return finish(run, .failed(RunFailure(message: cause, text: finding.end.text)), at: now)
         }

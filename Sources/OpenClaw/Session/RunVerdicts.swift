@@ -27,8 +27,8 @@ struct RunVerdicts {
     private var decided: [RunID: (verdict: Verdict, due: Instant)] = [:]
     /// When to ask whether an attempt that failed was the last one, and how long after that once more.
     private var questions: [RunID: (due: Instant?, pause: Duration)] = [:]
-    /// `at`: an attempt failed then; nil: its row alone says so.
-    private var failures: [RunID: (words: String, at: Instant?)] = [:]
+    /// `at`: an attempt failed then; nil: its row alone says so. `isLast`: nothing of the run came since, and no frame was missed.
+    private var failures: [RunID: (words: String, at: Instant?, isLast: Bool)] = [:]
 
     var nextDue: Instant? {
         [decided.values.lazy.map(\.due).min(), questions.values.lazy.compactMap(\.due).min()].compactMap(\.self).min()
@@ -37,9 +37,12 @@ struct RunVerdicts {
     /// Why the last attempt of the run failed.
     func cause(of run: RunID) -> String? { failures[run]?.words }
 
+    /// The run said nothing since an attempt failed: where it is over, that was its end, whatever it had said before.
+    func failedLast(_ run: RunID) -> Bool { failures[run]?.isLast == true }
+
     mutating func attemptFailed(_ run: RunID, _ words: String, at now: Instant) {
         if failures.count >= Self.limit { failures.removeAll() }
-        failures[run] = (words.isEmpty ? failures[run]?.words ?? "" : words, now)
+        failures[run] = (words.isEmpty ? failures[run]?.words ?? "" : words, now, true)
         questions[run] = (now + Self.patience, Self.patience + Self.patience)
     }
 
@@ -55,7 +58,7 @@ struct RunVerdicts {
     mutating func isWritten(_ run: RunID, _ words: String) {
         guard failures[run]?.words.isEmpty ?? true else { return }
         if failures.count >= Self.limit { failures.removeAll() }
-        failures[run] = (words, failures[run]?.at)
+        failures[run] = (words, failures[run]?.at, failures[run]?.isLast ?? false)
     }
 
     mutating func attemptBegan(_ run: RunID) {
@@ -64,7 +67,10 @@ struct RunVerdicts {
         failures[run] = nil
     }
 
-    mutating func spoke(_ run: RunID) { if case .lookUp? = decided[run]?.verdict { decided[run] = nil } }
+    mutating func spoke(_ run: RunID) {
+        failures[run]?.isLast = false
+        if case .lookUp? = decided[run]?.verdict { decided[run] = nil }
+    }
 
     /// A terminal frame says that it failed. Nil: that is its end. Else it is one then.
     mutating func mayGoOn(_ run: RunID, _ failure: RunFailure, at now: Instant) -> Bool {
@@ -107,6 +113,7 @@ struct RunVerdicts {
     mutating func socketLost() {
         decided.removeAll()
         questions.removeAll()
+        for run in failures.keys { failures[run]?.isLast = false }
     }
 
     mutating func forget(_ run: RunID) {
