@@ -106,8 +106,14 @@ package enum PrivateFile {
                 "\(path) belongs to another user (\(status.st_uid)), who may put files of their own into it; name another directory, or "
                 + "run: chown \(user) \(path)"
         }
-        guard status.st_mode & S_IWOTH != 0 else { return nil }
-        return "every user of this machine may write into \(path); run: chmod o-w \(path)"
+        return nil
+    }
+
+    /// Every user may write there: of no weight in a container, whose volumes are made so.
+    package static func warning(ofDirectory path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IWOTH != 0 else { return nil }
+        return "every user of this machine may write into \(path); if there are others, run: chmod o-w \(path)"
     }
 
     // MARK: Within

@@ -205,6 +205,7 @@ class Stage:
         file = self.directory / "config" / "bridge.json"
         file.parent.mkdir(mode=0o700, exist_ok=True)
         file.write_text(json.dumps(configuration))
+        file.chmod(0o600)
 
     def environment(self):
         return {

@@ -4,45 +4,35 @@ import Testing
 
 @Suite("Whose directory it is")
 struct DirectoryTrustTests {
-    private func made(_ mode: mode_t, owner: uid_t = geteuid()) -> String {
-        var template = Array("/tmp/trust.XXXXXX".utf8CString)
-        let path = String(cString: mkdtemp(&template))
-        chmod(path, mode)
-        chown(path, owner, getegid())
-        return path
-    }
-
-    @Test("a directory that every user may write, or that is another user's, is not believed")
-    func foreign() {
-        let (own, open) = (made(0o755), made(0o777))
-        defer { for path in [own, open] { rmdir(path) } }
-        #expect(PrivateFile.fault(ofDirectory: own) == nil)
-        #expect(PrivateFile.fault(ofDirectory: open)?.contains("chmod o-w") == true)
-        #expect(PrivateFile.fault(ofDirectory: "/nonexistent/there") == nil)
+    @Test("of a directory that every user may write a person is warned")
+    func open() throws {
+        let folder = try Folder()
+        chmod(folder.path, 0o755)
+        #expect(PrivateFile.warning(ofDirectory: folder.path) == nil)
+        chmod(folder.path, 0o777)
+        #expect(PrivateFile.fault(ofDirectory: folder.path) == nil)
+        #expect(PrivateFile.warning(ofDirectory: folder.path)?.contains("chmod o-w") == true)
+        #expect(PrivateFile.warning(ofDirectory: folder.path + "/there/not") == nil)
     }
 
     @Test("one of a user is taken by that user and by root")
-    func owner() {
-        let path = made(0o700)
-        defer { rmdir(path) }
+    func owner() throws {
+        let folder = try Folder()
         guard geteuid() == 0 else { return }
-        chown(path, 12_345, 12_345)
-        #expect(PrivateFile.fault(ofDirectory: path, for: 12_345) == nil)
-        #expect(PrivateFile.fault(ofDirectory: path, for: 0) == nil)
-        #expect(PrivateFile.fault(ofDirectory: path, for: 12_346)?.contains("chown 12346") == true)
+        chmod(folder.path, 0o700)
+        chown(folder.path, 12_345, 12_345)
+        #expect(PrivateFile.fault(ofDirectory: folder.path, for: 12_345) == nil)
+        #expect(PrivateFile.fault(ofDirectory: folder.path, for: 0) == nil)
+        #expect(PrivateFile.fault(ofDirectory: folder.path, for: 12_346)?.contains("chown 12346") == true)
     }
 
     @Test("a link at the place of the lock is not followed")
     func link() throws {
-        let path = made(0o700)
-        let target = path + "/precious"
-        defer { for name in ["/sophon-bridge.lock", "/precious", ""] { remove(path + name) } }
-        let descriptor = creat(target, 0o600)
-        #expect(write(descriptor, "words", 5) == 5)
-        close(descriptor)
-        symlink(target, path + "/sophon-bridge.lock")
-        #expect(throws: FileError.self) { try InstanceLock(directory: path) }
-        var status = stat()
-        #expect(stat(target, &status) == 0 && status.st_size == 5)
+        let folder = try Folder()
+        chmod(folder.path, 0o700)
+        try folder.put("words", "precious")
+        symlink(folder.path + "/precious", folder.path + "/sophon-bridge.lock")
+        #expect(throws: FileError.self) { try InstanceLock(directory: folder.path) }
+        #expect(folder.text("precious") == "words")
     }
 }

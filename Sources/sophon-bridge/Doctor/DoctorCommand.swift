@@ -37,6 +37,9 @@ struct DoctorCommand: Command {
         for fault in Set(directories).sorted().compactMap({ PrivateFile.fault(ofDirectory: $0) }) {
             tell(DoctorFinding(.stateDirectory, .failed, fault, exitCode: .usage))
         }
+        for warning in Set(directories).sorted().compactMap({ PrivateFile.warning(ofDirectory: $0) }) {
+            tell(DoctorFinding(.stateDirectory, .warning, warning))
+        }
         let running = checkState(loaded.configuration.stateDirectory, tell)
         let secrets = output.secrets
         let cover: @Sendable (Secret) -> Void = { secrets.cover($0) }

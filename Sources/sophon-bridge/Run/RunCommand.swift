@@ -39,8 +39,12 @@ struct RunCommand: Command {
         output.event("starting", [("version", .string(HelpText.version))])
         let loaded = try CommandConfiguration.load(command, output)
         var configuration = loaded.configuration
-        if let fault = configuration.configDirectory.flatMap({ PrivateFile.fault(ofDirectory: $0) }) {
+        let directories = [configuration.configDirectory, configuration.stateDirectory].compactMap(\.self)
+        if let fault = directories.lazy.compactMap({ PrivateFile.fault(ofDirectory: $0) }).first {
             throw FileError(.foreign, fault)
+        }
+        for warning in Set(directories).sorted().compactMap({ PrivateFile.warning(ofDirectory: $0) }) {
+            output.say(warning)
         }
         let lock = try InstanceLock(directory: configuration.stateDirectory)
         let wake = try RunBell()
