@@ -143,7 +143,7 @@ extension AgentRunner where Machine: ~Copyable {
         let words = complaints.withLock {
             $0.take(edges.redact(line), isSealed: edges.isSealed(), at: edges.clock.now)
         }
-        for words in words { outlets.tell(.note(.words(words))) }
+        for words in words { outlets.tell(.note(.complaint(words))) }
     }
 }
 

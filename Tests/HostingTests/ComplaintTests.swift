@@ -11,7 +11,7 @@ struct ComplaintTests {
     private let stage = Stage { $0.replacing("hunter2", with: "***") }
 
     private var notes: [String] {
-        stage.events.withLock { $0 }.compactMap { if case .note(.words(let words)) = $0 { words } else { nil } }
+        stage.events.withLock { $0 }.compactMap { if case .note(.complaint(let words)) = $0 { words } else { nil } }
     }
 
     init() { stage.order(.open(Stage.channel, Stage.child())) }

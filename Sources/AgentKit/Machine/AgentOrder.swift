@@ -41,8 +41,10 @@ package enum AgentState: Hashable, Sendable {
 
 /// For logs and `status`.
 package enum AgentNote: Hashable, Sendable {
-    /// What the far side said, if anything of it is there, stands behind the first colon.
+    /// Words of the far side, if there are any, are behind the first colon.
     case words(String)
+    /// Of the agent's standard error: quoted or counted, as its chats allow.
+    case complaint(String)
     /// What a person can do, while the link is there.
     case remedy(String)
     case unknown(UnknownTally)

@@ -268,6 +268,7 @@ package final class LiveConnection: Sendable {
             tell(.agentLost(name, reason: reason, retryIn: retryAt - clock.now, remedy: remedy))
         case .note(.remedy(let remedy)): tell(.remedy(name, .agent, remedy))
         case .note(.unknown(let tally)): tell(.unknownFrames(name, link: "agent", tally))
+        case .note(.complaint(let words)): tell(.note(name, words))
         case .note(.words(let words)): tell(.note(name, keys?.hasHeldKey == true ? AgentNote.own(words) : words))
         // Only `doctor` asks for them.
         case .finding, .done: break

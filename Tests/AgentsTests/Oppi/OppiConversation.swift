@@ -326,7 +326,7 @@ struct OppiConversation: MachineConversation {
                 if case .approvalRequested(let request) = signal.event { cards.append(request) }
             }
             return observations.map(ObservationText.line)
-        case .note(.words(let words)): return ["note \(words)"]
+        case .note(.words(let words)), .note(.complaint(let words)): return ["note \(words)"]
         case .note(.remedy(let words)): return ["remedy \(words)"]
         case .note(.unknown(let tally)): return ["unknown \(tally.counts.keys.sorted())"]
         case .state(.up(let version, _)): return ["up \(version)"]
