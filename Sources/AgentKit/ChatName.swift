@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// What stands for a chat in the name of its agent session.
+/// The part of an agent session's name that is a chat's.
 ///
 /// Invariants, whatever ids a relay gives: two chats have two names, also where the agent does not tell capitals from small letters; and no
 /// name is another chat's with the mark of a `/bridge new` behind it. Otherwise a relay would get the session of a sealed chat in the open,

@@ -75,7 +75,7 @@ enum CodexForm: Hashable {
             return .approval(
                 ApprovalRequest(id: id, subject: .dialog, title: title, message: whole, facts: facts), .form)
         }
-        // What the form is about stands above its first question.
+        // The form's own message is above its first question.
         let head = [words(facts), message]
         let questions = names.compactMap { member -> CodexQuestion? in
             guard let node = members?.member(member) else { return nil }
@@ -149,7 +149,7 @@ enum CodexForm: Hashable {
             command: input?.compact.text, facts: facts)
     }
 
-    /// `texts`: what stands above its own.
+    /// `texts`: the lines above its own.
     private static func question(
         _ member: String, _ node: FrameNode, _ id: QuestionID, _ title: String, _ texts: [String]
     ) -> CodexQuestion? {

@@ -380,24 +380,4 @@ struct CodexThread {
     private static func text(of messages: [Said]) -> String {
         messages.map(\.text).filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
-
-    // MARK: Whose it is
-
-    /// The messages of clients in a turn.
-    static func labels(of turn: FrameNode) -> [RunID] {
-        (turn["items"]?.elements ?? []).compactMap { label(of: $0) }
-    }
-
-    /// Which message an item is; nil: it is none, or one without a label.
-    static func label(of item: FrameNode) -> RunID? {
-        guard item["type"]?.holds("userMessage") == true else { return nil }
-        return item["clientId"]?.string.map { RunID($0) }
-    }
-
-    /// All of them where the message is not among them: a list in short has the first one alone.
-    private static func items(of turn: FrameNode, behind label: RunID?) -> [FrameNode] {
-        let items = turn["items"]?.elements ?? []
-        guard let label, let place = items.firstIndex(where: { self.label(of: $0) == label }) else { return items }
-        return Array(items[(place + 1)...])
-    }
 }

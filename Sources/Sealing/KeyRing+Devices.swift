@@ -185,7 +185,7 @@ extension KeyRing {
     package mutating func saidItself(_ change: ChangedKey, at now: Instant) {
         guard chats[change.session]?.newest.name == change.key else { return }
         chats[change.session]?.untold?.isSaidItself = true
-        changedSlightly(at: now)
+        changed(at: now)
     }
 
     package mutating func told(of change: ChangedKey, at now: Instant) {

@@ -15,7 +15,7 @@ final class Transfer {
     /// Shared by all transfers of a loop.
     private let checked: CheckedConnections
     private var isPlain = false
-    /// What libcurl was told; it begins with the proxies of the environment.
+    /// The option that libcurl has; it begins with the proxies of the environment.
     private var asksNoProxy = false
     /// Why the program that listens gets nothing.
     private var stranger: String?

@@ -33,7 +33,7 @@ struct BridgeRecordsTests {
         #expect(Self.isKept(ended))
     }
 
-    /// What the next process is told: whether the agent has answered for the message.
+    /// For the next process: whether the agent has answered for the message.
     private static func isAccepted(_ bridge: borrowing Bridge) -> Bool? {
         bridge.record(of: Make.opening.id).map { StoredTurn($0).value.forwarded.isAccepted }
     }

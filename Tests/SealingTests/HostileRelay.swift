@@ -65,7 +65,7 @@ struct HostileRelay {
     var turns: [(session: String, key: KeyName)] = []
     /// What the disk had for certain when the newest event came.
     var kept: StoredKeyRing?
-    /// A copy that somebody made of the file of the devices.
+    /// A copy of the file of the devices, from outside.
     var copy: StoredKeyRing.Devices?
     var sent: [Update] = []
     var envelopes: [(text: String, isOurs: Bool)] = []

@@ -88,7 +88,7 @@ struct KeyRingPairingTests {
             for key in UInt8(9)...12 { #expect(try talk.granted(name, key).first == "tell keyRefused(\(name))") }
         }
         #expect(!talk.ring.isSealed(SessionID("ses_other")))
-        // Nobody has said whose devices these are.
+        // The owner of these devices is unknown.
         #expect(talk.announced(try talk.phone(1)).first == "tell deviceHeld(phone-1)")
         #expect(talk.ring.book.devices[DeviceID("phone-1")]?.number == 2)
         _ = talk.allKept()

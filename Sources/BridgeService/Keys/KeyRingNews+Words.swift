@@ -16,7 +16,8 @@ extension KeyRingNews {
         case .tooManyDevices: "the relay announces more devices than a person has; no more are taken"
         case .keyChanged(let session, let device, let isFurther):
             "the chat \(session) has \(isFurther ? "yet " : "")another key, "
-                + (device.map { "after \($0.words) was revoked" } ?? "which files of an earlier version name no reason for")
+                + (device.map { "after \($0.words) was revoked" }
+                    ?? "which files of an earlier version name no reason for")
         case .keyRefused(let session):
             "another key was granted for the chat \(session), and no device was revoked; it goes on under its own"
         case .grantUnreadable(let session, let error): "a key for the chat \(session) cannot be read: \(error)"
