@@ -56,7 +56,7 @@ class StateTests(Scenarios):
 
     @scenario(60)
     async def test_a_state_directory_that_cannot_be_written(self):
-        with Mounted("ro") as path:
+        with Mounted("ro,mode=0755") as path:
             await self.is_refused(path, "Read-only file system")
             await self.is_refused(path / "state", "Read-only file system")
 
