@@ -5,7 +5,7 @@ import RelayRules
 extension WorldJudge {
     /// No person said no: a card that the relay refuses once is asked again with less, and a page refuses none.
     mutating func judgeDenials(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
-        let isLenient = plan.code?.effect == .endsTurn || plan.closesTurns
+        let isLenient = plan.code?.effect == .endsTurn || plan.isRemoved || plan.closesTurns
         guard !isLenient, refusals({ $0 == nil || $0 == "requestApproval" }) <= 1,
             plan.themes.isDisjoint(with: [.sleep, .numbers])
         else { return }

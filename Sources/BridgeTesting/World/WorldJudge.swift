@@ -205,7 +205,7 @@ struct WorldJudge {
     }
 
     private mutating func judgeTasks(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
-        guard !plan.mayBeRefused, !plan.themes.contains(.sleep) else { return }
+        guard !plan.mayBeRefused, !plan.isRemoved, !plan.themes.contains(.sleep) else { return }
         // In a chat that the person has archived, as in a deleted one, nothing more is shown.
         for session in side.relay.sessions where !session.isDeleted && !session.isArchived {
             let open = session.tasks.filter { $0.status == nil }

@@ -93,9 +93,12 @@ extension WorldPlan {
 }
 
 extension WorldPlan {
+    /// The relay says that the installation is removed: asks are denied at the agent, runs are stopped, and nothing more is posted.
+    var isRemoved: Bool { code?.code == "installation_revoked" }
+
     /// An installation that is gone takes its open turns with it: their bubbles cannot be ended.
     func abandons(_ answers: [PhoneMessage]) -> Bool {
-        code?.code == "installation_revoked" && answers.contains { !$0.isFinal }
+        isRemoved && answers.contains { !$0.isFinal }
     }
 
     /// Something may have been refused for good.
