@@ -159,7 +159,7 @@ struct SeverityRulesTests {
 
     @Test(
         "whatever is not closed, nested without end or doubled without end is read to some end",
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(5)),
         arguments: [
             "$(", "`", "(", "((", "{", "{a,", "'", "\"", "\"$(", "<(", "<<a ", "<<a\n", "${a:-", "$((", "a=$a$a$a$a;",
             "sudo ", "sh -c '", "eval ", "env ", "xargs ", "find / -exec ", "if ", "for a in b; do ", "case a in a) ",
@@ -177,7 +177,7 @@ struct SeverityRulesTests {
     }
 
     @Test(
-        "the work does not grow faster than the text", .timeLimit(.minutes(1)),
+        "the work does not grow faster than the text", .timeLimit(.minutes(5)),
         arguments: ["(", "cd a;", "find /a /b -exec "])
     func long(piece: String) {
         _ = SeverityRules.met(subject(String(repeating: piece, count: 112_000 / piece.utf8.count)))
