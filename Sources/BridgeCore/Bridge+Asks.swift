@@ -83,7 +83,7 @@ extension Bridge {
         }
     }
 
-    /// A card whose ask is over, or has another one, goes to no phone.
+    /// Untried cards of ended or replaced asks are withdrawn from the lane.
     mutating func withdraw(_ cards: [ApprovalID], of turn: Turn) {
         guard settings.withdrawsCards else { return }
         let left = turn.approvals.postedCards

@@ -22,7 +22,7 @@ package struct OpenAsk: Hashable, Sendable {
     package var since: Instant
     /// Cards that the relay took for it; 0 for a question, which has none.
     package var cards: Int
-    /// Those of them that are over, unanswered; of a question 1 once its time is.
+    /// Expired cards; for a question 1 while it is unanswered and not displayed.
     package var ended: Int
     /// When the agent stops waiting, if it said so.
     package var until: Instant?

@@ -1,5 +1,6 @@
 import BridgeModel
 
+/// Limits and policies of one connection's core.
 package struct BridgeSettings: Sendable, Hashable {
     package var turn = TurnSettings()
     package var delivery = DeliverySettings()
@@ -18,7 +19,7 @@ package struct BridgeSettings: Sendable, Hashable {
     package var words = OwnWordSettings()
     /// The agent's model can be chosen.
     package var choosesModels = false
-    /// A card that waits in its lane is dropped when its ask ends. Not of a recording, in which an answer may come at once.
+    /// Untried cards are withdrawn when their ask ends. A replay keeps them: a recording's answer may follow at once.
     package var withdrawsCards = true
 
     package init() {}

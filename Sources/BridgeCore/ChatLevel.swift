@@ -3,7 +3,7 @@ package import BridgeModel
 /// The level of a chat that the journal keeps: a message without one leads back from it.
 package struct ChosenLevel: Hashable, Sendable {
     package var level: ThoughtLevel
-    /// What the session had before, where the agent said so.
+    /// The session's level before the first choice, in the agent's word; nil: unknown.
     package var original: String?
 
     package init(_ level: ThoughtLevel, original: String? = nil) {

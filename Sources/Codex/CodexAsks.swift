@@ -117,7 +117,7 @@ struct CodexAsk {
         }
     }
 
-    /// Of a request with questions, what its fingerprint has elsewhere.
+    /// Fields of a request with questions that the fingerprint covers by the questions themselves.
     private static let shown: Set = ["message", "questions", "requestedSchema", "isBlocking", "mode", "serverName"]
 
     private static func name(_ params: FrameNode, _ number: JSONText) -> String {

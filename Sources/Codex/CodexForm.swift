@@ -93,9 +93,9 @@ enum CodexForm: Hashable {
 
     /// Of an elicitation, what is shown elsewhere.
     private static let read: Set = ["mode", "message", "requestedSchema"]
-    /// Of a question in a request for input.
+    /// Fields of a question that a request for input shows.
     private static let readOfQuestion: Set = ["id", "header", "question", "options", "isOther", "isSecret"]
-    /// Of a member of a form.
+    /// Fields of a form's member that its question shows.
     private static let readOfMember: Set = ["type", "title", "description", "enum", "enumNames"]
 
     /// Of a form with members, what is beside them; of one without, the whole schema, unless it says nothing.

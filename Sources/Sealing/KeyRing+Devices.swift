@@ -213,7 +213,7 @@ extension KeyRing {
 package struct ChangedKey: Hashable, Sendable {
     package var session: SessionID
     package var key: KeyName
-    /// Nil: files of an earlier version name neither it nor the key before.
+    /// The revoked device; nil: files of an earlier version name neither a device nor the previous key.
     package var revoked: NumberedDevice?
     /// Another phone's key had come before it.
     package var isFurther: Bool

@@ -43,7 +43,7 @@ package enum AgentState: Hashable, Sendable {
 package enum AgentNote: Hashable, Sendable {
     /// Words of the far side, if there are any, are behind the first colon.
     case words(String)
-    /// Of the agent's standard error: quoted or counted, as its chats allow.
+    /// Standard error of the agent, quoted or counted as its chats allow.
     case complaint(String)
     /// What a person can do, while the link is there.
     case remedy(String)

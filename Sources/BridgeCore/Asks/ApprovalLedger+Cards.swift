@@ -62,7 +62,7 @@ extension ApprovalLedger {
     /// The newest card expired unanswered. False: that is no open ask, or it was known.
     mutating func closeCard(_ id: ApprovalID, limitedFor refill: Duration? = nil, at now: Instant) -> Bool {
         guard let approval = approvals[id], approval.state == .open, !approval.cards.life.isClosed else { return false }
-        // The relay's word on it may come before its answer to the call.
+        // The relay's decision can arrive before its answer to the request.
         approvals[id]?.cards.life.taken(at: now)
         if let refill {
             approvals[id]?.cards.life.closeForLimit(refill, agentWaitsUntil: approval.expiresAt, at: now)
@@ -73,7 +73,7 @@ extension ApprovalLedger {
         return true
     }
 
-    /// The relay never had the newest card. False: that is no open ask, or it was known.
+    /// The newest card never reached the relay. False: the ask is not open, or has no card.
     mutating func loseCard(_ id: ApprovalID, at now: Instant) -> Bool {
         guard let approval = approvals[id], approval.state == .open, !approval.cards.life.isClosed else { return false }
         approvals[id]?.cards.life.close(agentWaitsUntil: approval.expiresAt, at: now)
@@ -117,14 +117,14 @@ extension ApprovalLedger {
 
     enum Return: Hashable {
         case card(ApprovalCard)
-        /// Its parts go first once more, in its turn.
+        /// The ask's parts are posted again before its card, one such ask of a chat at a time.
         case inParts
     }
 
     /// The next card of the ask; nil: it has one, or is over.
     mutating func comesBack(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> Return? {
         guard let approval = approvals[id], mayComeBack(id, at: now) else { return nil }
-        // What is sent again counts too: a chat is not filled with one text.
+        // Repeated parts count against the turn's limit too.
         let bytes = approval.cards.parts.reduce(0) { $0 + $1.utf8.count }
         if bytes > 0, partBytes + bytes > Self.partLimit {
             approvals[id]?.cards.isTooLong()
@@ -141,7 +141,7 @@ extension ApprovalLedger {
         return approval.cards.isInParts ? .inParts : approvals[id].map { .card($0.cards.card) }
     }
 
-    /// Not for the last moments of the agent's own clock.
+    /// False: the ask has a card or has ended, or its agent stops waiting too soon.
     func mayComeBack(_ id: ApprovalID, at now: Instant) -> Bool {
         guard let approval = approvals[id], approval.state == .open, approval.cards.life.isClosed else { return false }
         return CardLife.isWorthIt(until: approval.expiresAt, at: now)
@@ -199,7 +199,7 @@ extension ApprovalLedger {
         return nil
     }
 
-    /// With all that goes before it at the relay.
+    /// The card of an ask whose parts the relay has.
     mutating func postCard(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> ApprovalCard? {
         guard let approval = approvals[id] else { return nil }
         approvals[id]?.cards.life.state = .posted

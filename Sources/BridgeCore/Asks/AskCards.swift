@@ -8,9 +8,9 @@ struct AskCards: Hashable, Sendable {
     var life = CardLife()
     /// Nil: a record of an earlier version does not say, and no yes can be given.
     var fingerprint: AskFingerprint?
-    /// The text beyond the card, which goes out before each card of the ask. Empty: there is none, or the ask is over.
+    /// The text beyond the card, posted before each card of the ask. Empty: the card holds all of it, or the ask has ended.
     var parts: [String] = []
-    /// They went out, for this card or for an earlier one.
+    /// The parts were posted, for this card or for an earlier one.
     var isInParts = false
     /// Not all of it could be shown.
     var canOnlyBeDenied = false

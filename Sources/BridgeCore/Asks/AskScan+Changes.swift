@@ -83,7 +83,7 @@ extension AskScan {
             if let name = source.bytes.split(separator: UInt8(ascii: "/")).last { writes(to: folder + [Array(name)]) }
             if let flow = content(source) { keep(flow, in: target) }
         }
-        // What a deletion by moving is: the workspace is free to delete in.
+        // A move into the workspace or into nothing counts as a deletion of its sources.
         if program == "mv", AskPlaces.isNothing(folder) || !places.isOutside(folder) {
             for source in sources { deletes(source.bytes) }
         }

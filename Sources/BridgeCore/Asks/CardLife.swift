@@ -37,7 +37,7 @@ struct CardLife: Hashable, Sendable {
     var number = 1
     /// The number of the ask's first card: an earlier ask under its id, or a name that the relay has something else under, is before it.
     var first = 1
-    /// Cards that came by themselves, and that the relay took.
+    /// Timed returns whose card the relay took.
     var returned = 0
     /// Cards that the relay took.
     var shownCards = 0
@@ -45,7 +45,7 @@ struct CardLife: Hashable, Sendable {
     var askedAt: Instant?
     /// When the newest card was made.
     var postedAt: Instant?
-    /// When the next one comes by itself; of a card on its way, that it did.
+    /// The next timed return; of a posted card, the one that it is.
     var dueAt: Instant?
     /// When the relay's bucket has filled after its limit closed one.
     var refilledAt: Instant?
@@ -81,7 +81,7 @@ struct CardLife: Hashable, Sendable {
     mutating func taken(at now: Instant) {
         guard state == .posted else { return }
         shownCards += 1
-        // One that the relay never has spends no return.
+        // An undelivered card spends no return.
         if dueAt != nil { returned += 1 }
         dueAt = nil
         state = .shown(until: now + Self.longest + Self.grace)

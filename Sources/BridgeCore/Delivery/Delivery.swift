@@ -95,7 +95,7 @@ package struct Delivery: Sendable {
         change(turn, at: time.latest) { lane, _ in lane.abandon() }
     }
 
-    /// The ask of the card is over.
+    /// The card's ask has ended.
     package mutating func withdraw(_ card: ApprovalID, of turn: TurnID) {
         change(turn, at: time.latest) { lane, _ in lane.withdraw(card) }
     }

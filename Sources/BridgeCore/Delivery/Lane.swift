@@ -23,7 +23,7 @@ package enum LaneBounds {
 /// - *underWay*: a call is at the relay. Can become: idle (delivered, done, dropped, given up), resting (to be tried
 ///   again), refused (an open, an end or a whole message that the turn must replace), gone.
 /// - *resting*: the call was tried and will be again, with the same key and the same value, not before a moment. Can
-///   become: underWay; idle, when it is a delta or a progress that is given up because the end waits.
+///   become: underWay; idle, when it is a delta or a progress that is given up because the end waits, or a withdrawn card.
 /// - *refused*: waits for `replace` or `skip`. Can become: idle, gone.
 /// - *gone*: the destination is gone, or the lane was abandoned and nothing is left to answer. Final.
 ///
@@ -153,7 +153,7 @@ struct Lane: Sendable {
     /// The turn's key has come, or is gone.
     mutating func use(_ sealing: TurnSealing) { address.sealing = sealing }
 
-    /// The ask of the card is over. One that is at the relay at this moment may be shown still.
+    /// The card's ask has ended. A call under way is left to its answer.
     mutating func withdraw(_ card: ApprovalID) {
         queue.removeAll { entry in
             if case .post(let post) = entry.content { post.name == .approval(card) } else { false }

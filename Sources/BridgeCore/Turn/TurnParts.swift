@@ -44,7 +44,7 @@ struct TurnAgent: Hashable, Sendable {
     /// A stop was asked for; it is never taken back.
     var isStopping = false
     var isAway = false
-    /// Its message was handed over, the link was lost, and nothing has said since then that the agent has it.
+    /// The message's receipt by the agent is unconfirmed: the link was lost after the hand-over.
     var isInDoubt = false
     /// Its session may go on with other messages; once it is free of this turn it stays so.
     var isFree = false

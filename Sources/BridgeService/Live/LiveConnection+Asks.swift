@@ -52,7 +52,7 @@ package struct UnansweredCards: Sendable {
         var since: Instant
     }
 
-    /// Of each open ask, how many of its cards are over. Two that began in one moment are one here.
+    /// Expired cards of each open ask. Asks of one chat and moment are counted together.
     private var known: [Name: Int] = [:]
 
     package init() {}

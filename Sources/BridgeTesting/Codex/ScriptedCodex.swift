@@ -139,7 +139,7 @@ package final class ScriptedCodex: ScriptedAgent {
     package func opened(_ line: DoubleLine) -> Bool {
         guard !line.arguments.contains("app-server") else {
             guard process == nil else {
-                // Its words are in its log alone: it has no pipe.
+                // The server has no pipe for standard error: the log has the complaint.
                 log += Array("Error: app-server control socket is already in use\n".utf8)
                 line.end(.failed(words: ""))
                 return true

@@ -21,7 +21,7 @@ struct CodexOpenAsks {
         /// Where it was asked: a sub-agent's outlives the end of the turn. Nil: decided in an earlier process, and not asked in this one.
         var thread: String?
         var matter: Matter
-        /// Of a file change that was asked in this process, under its first name.
+        /// The ask about a file change as this process first read it; a later patch is compared with it. Nil: another kind of ask, or an earlier process's.
         var change: CodexAsk?
         /// Where it was asked; nil: on a connection that is gone.
         var id: JSONText?
