@@ -31,6 +31,9 @@ FILE_BYTES(client_js) = {
 FILE_BYTES(compose_js) = {
 #embed "page/compose.js"
 };
+FILE_BYTES(copy_js) = {
+#embed "page/copy.js"
+};
 FILE_BYTES(curve_js) = {
 #embed "page/curve.js"
 };
@@ -39,6 +42,9 @@ FILE_BYTES(developer_js) = {
 };
 FILE_BYTES(dom_js) = {
 #embed "page/dom.js"
+};
+FILE_BYTES(endings_js) = {
+#embed "page/endings.js"
 };
 FILE_BYTES(faults_js) = {
 #embed "page/faults.js"
@@ -61,6 +67,9 @@ FILE_BYTES(main_js) = {
 FILE_BYTES(markdown_js) = {
 #embed "page/markdown.js"
 };
+FILE_BYTES(menu_js) = {
+#embed "page/menu.js"
+};
 FILE_BYTES(models_js) = {
 #embed "page/models.js"
 };
@@ -69,6 +78,9 @@ FILE_BYTES(opened_js) = {
 };
 FILE_BYTES(phone_js) = {
 #embed "page/phone.js"
+};
+FILE_BYTES(plain_js) = {
+#embed "page/plain.js"
 };
 FILE_BYTES(questions_js) = {
 #embed "page/questions.js"
@@ -94,6 +106,9 @@ FILE_BYTES(storage_js) = {
 FILE_BYTES(stream_js) = {
 #embed "page/stream.js"
 };
+FILE_BYTES(streamed_js) = {
+#embed "page/streamed.js"
+};
 FILE_BYTES(theme_js) = {
 #embed "page/theme.js"
 };
@@ -118,9 +133,11 @@ static const phone_page_file files[] = {
     ENTRY("chats.js", SCRIPT, chats_js),
     ENTRY("client.js", SCRIPT, client_js),
     ENTRY("compose.js", SCRIPT, compose_js),
+    ENTRY("copy.js", SCRIPT, copy_js),
     ENTRY("curve.js", SCRIPT, curve_js),
     ENTRY("developer.js", SCRIPT, developer_js),
     ENTRY("dom.js", SCRIPT, dom_js),
+    ENTRY("endings.js", SCRIPT, endings_js),
     ENTRY("faults.js", SCRIPT, faults_js),
     ENTRY("graphs.js", SCRIPT, graphs_js),
     ENTRY("keys.js", SCRIPT, keys_js),
@@ -128,9 +145,11 @@ static const phone_page_file files[] = {
     ENTRY("lock.js", SCRIPT, lock_js),
     ENTRY("main.js", SCRIPT, main_js),
     ENTRY("markdown.js", SCRIPT, markdown_js),
+    ENTRY("menu.js", SCRIPT, menu_js),
     ENTRY("models.js", SCRIPT, models_js),
     ENTRY("opened.js", SCRIPT, opened_js),
     ENTRY("phone.js", SCRIPT, phone_js),
+    ENTRY("plain.js", SCRIPT, plain_js),
     ENTRY("questions.js", SCRIPT, questions_js),
     ENTRY("redraw.js", SCRIPT, redraw_js),
     ENTRY("resume.js", SCRIPT, resume_js),
@@ -139,6 +158,7 @@ static const phone_page_file files[] = {
     ENTRY("state.js", SCRIPT, state_js),
     ENTRY("storage.js", SCRIPT, storage_js),
     ENTRY("stream.js", SCRIPT, stream_js),
+    ENTRY("streamed.js", SCRIPT, streamed_js),
     ENTRY("theme.js", SCRIPT, theme_js),
     ENTRY("tools.js", SCRIPT, tools_js),
     ENTRY("verbatim.js", SCRIPT, verbatim_js),

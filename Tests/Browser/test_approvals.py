@@ -1,6 +1,6 @@
 """What the agent asks: several at the same time, long and strange ones, those in parts, and those that nobody answers."""
 
-from harness import NARROW, WIDE, Bridge, BrowserTest, until
+from harness import NARROW, WIDE, Bridge, BrowserTest, Keys, until
 
 LINE = "printf 'line %04d of the script' {:04d} >> out"
 
@@ -48,6 +48,58 @@ class Approvals(BrowserTest):
             self.page.click("#sheet .once")
         self.page.gone("#sheet")
         self.assertEqual(self.waiting(), [])
+
+    def test_who_would_rather_write_is_led_to_the_box_and_the_words_stand_there_once(self):
+        page = self.page
+        words = "or write what to do instead"
+        self.cleaning.approval("a-1", title="Run it", command="rm -r build", message=f"Folder: /work\n{words}")
+        page.says("#sheet .actions", words)
+        self.assertEqual(page.text("#sheet").count(words), 1)
+        self.assertEqual(page.text("#sheet .sheet-message").strip(), "Folder: /work")
+        self.assertEqual(page.texts("#sheet .actions button")[-1], words)
+        self.assertEqual(page.focused(), "deny")
+        page.resize(NARROW)
+        page.picture("approval-instead-narrow-light")
+        page.click("#sheet .instead")
+        page.gone("#sheet")
+        self.assertEqual(page.focused(), "text")
+        self.assertEqual(self.waiting(), ["a-1"])
+        page.says("#asks", "Run it")
+        self.decided_elsewhere("a-1")
+        # Words alone, and words that stand elsewhere.
+        self.cleaning.approval("a-2", title="Run two", command="ls", message="Or write what to do instead.")
+        page.says("#sheet-title", "Run two")
+        page.says("#sheet .actions", words)
+        self.assertEqual(page.count("#sheet .sheet-message"), 0)
+        self.decided_elsewhere("a-2")
+        self.cleaning.approval("a-3", title="Run three", command="ls", message=f"Press it {words} now")
+        page.says("#sheet-title", "Run three")
+        self.assertEqual((page.count("#sheet .instead"), page.text("#sheet .sheet-message").strip()), (0, f"Press it {words} now"))
+        page.click("#sheet .deny")
+        page.gone("#sheet")
+
+    def test_of_two_cards_the_newest_leads_to_the_box_and_none_takes_the_keyboard(self):
+        page = self.page
+        hint = "Tap your answer, or write what to do instead"
+        for name in ("a-1", "a-2"):
+            self.cleaning.approval(name, title=f"Run {name}", command="ls", message=f"Folder: /work\n{hint}")
+        page.says("#sheet-title", "Run a-1")
+        self.assertEqual(page.text("#sheet .sheet-message").strip(), "Folder: /work")
+        until(lambda: page.count("#sheet .instead") == 0, "words would refuse the other one, once it is there")
+        page.keys(Keys.ESCAPE)
+        self.cleaning.delta("Words. ")
+        page.says("#sheet-title", "Run a-2")
+        page.click("#sheet .instead")
+        page.gone("#sheet")
+        self.cleaning.delta("More words. ")
+        page.says("#messages", "More words.")
+        self.assertEqual((page.is_shown("#sheet"), page.focused()), (False, "text"))
+        self.assertEqual(self.waiting(), ["a-1", "a-2"])
+
+    def test_a_card_of_many_lines_is_drawn_at_once(self):
+        self.cleaning.approval("a-1", title="Run it", command="ls", message="\n" * 40_000 + "x")
+        self.page.says("#sheet-title", "Run it")
+        self.assertEqual(self.page.count("#sheet .instead"), 0)
 
     # Long and strange ones
 

@@ -11,6 +11,7 @@ from test_files import FOX
 from test_sealed_live import LiveBridge
 from peers.steps import Say, Tool  # noqa: E402: test_agent has made them findable
 
+FILES = ("notes.md", "fox.png", "gone.txt", "grown.txt")
 NOTES = "# Treasure\nunder the old oak, <b>seven</b> feet down\n"
 
 
@@ -29,7 +30,8 @@ class FileView(BrowserTest):
         (self.work / "notes.md").write_text(NOTES)
         (self.work / "fox.png").write_bytes(base64.b64decode(FOX))
         (self.work / "gone.txt").write_text("x")
-        self.peer.gateway.plan("Go.", *[Tool("write", {"path": str(self.work / name)}) for name in ("notes.md", "fox.png", "gone.txt")], Say(["Done."]))
+        (self.work / "grown.txt").write_text("x")
+        self.peer.gateway.plan("Go.", *[Tool("write", {"path": str(self.work / name)}) for name in FILES], Say(["Done."]))
 
     def open_and_look(self, isSealed):
         page = self.page
@@ -40,13 +42,14 @@ class FileView(BrowserTest):
             page.click("#lock")
             until(lambda: page.attribute("#lock", "data-lock") == "open", "the chat is not to be sealed")
         page.write("Go." + Keys.ENTER)
-        page.says("#agent-files", "notes.md")
-        page.says("#agent-files", "fox.png")
-        page.says("#agent-files", "gone.txt")
+        for name in FILES:
+            page.says("#agent-files", name)
         self.look("notes.md", lambda: page.says("#file-body", "under the old oak, <b>seven</b> feet down"))
         self.look("fox.png", lambda: until(lambda: page.run("return document.querySelector('#file-body img')?.naturalWidth"), "the picture is shown"))
         os.unlink(self.work / "gone.txt")
         self.look("gone.txt", lambda: page.says("#file-body", "not there any more"))
+        (self.work / "grown.txt").write_bytes(b"x" * 1_600_000)
+        self.look("grown.txt", lambda: page.says("#file-body", "larger than 1.5 MiB"))
         page.reload()
         page.says("#agent-files", "notes.md")
         self.look("notes.md", lambda: (page.says("#file-body", "Treasure"), page.picture(f"file-view-{'sealed' if isSealed else 'open'}")))
@@ -66,13 +69,13 @@ class FileView(BrowserTest):
 
     def test_in_the_open(self):
         self.open_and_look(False)
-        self.assertEqual({file["path"] for file in self.listed()}, {str(self.work / name) for name in ("notes.md", "fox.png", "gone.txt")})
+        self.assertEqual({file["path"] for file in self.listed()}, {str(self.work / name) for name in FILES})
 
-    test_in_the_open.complaints = ("404",)
+    test_in_the_open.complaints = ("404", "413")
 
     def test_sealed_the_relay_learns_neither_names_nor_content(self):
         self.open_and_look(True)
-        self.assertEqual(len(self.listed()), 3)
+        self.assertEqual(len(self.listed()), len(FILES))
         self.assertNotIn("notes", str(self.listed()))
 
-    test_sealed_the_relay_learns_neither_names_nor_content.complaints = ("404",)
+    test_sealed_the_relay_learns_neither_names_nor_content.complaints = ("404", "413")

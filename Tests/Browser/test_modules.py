@@ -145,6 +145,7 @@ class Modules(BrowserTest):
             "1. a\n2. b\n\n5. c": "<ol><li>a</li><li>b</li><li>c</li></ol>",
             "- a\n  - b\n- c": "<ul><li><p>a</p><ul><li>b</li></ul></li><li>c</li></ul>",
             "> a\n> > b": "<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote>",
+            "![plan](https://x.y/p.png) ![](https://x.y) ![c](data:image/png,x) !a": '<p><a href="https://x.y/p.png">plan</a> <a href="https://x.y/">picture</a> ![c](data:image/png,x) !a</p>',
             "a\nb": "<p>a<br>b</p>",
             "\\*not\\* <b>": "<p>*not* &lt;b&gt;</p>",
             "[a](https://x.y/z) [b](ftp://x) [c](javascript:1)": '<p><a href="https://x.y/z">a</a> [b](ftp://x) [c](javascript:1)</p>',

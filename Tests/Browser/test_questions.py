@@ -30,18 +30,27 @@ class Questions(BrowserTest):
         page = self.page
         self.asks(QUESTION)
         self.assertEqual(self.options(), ["Red", "Light Green: new", "Blue", "Skip"])
+        # What the buttons say is not said twice.
+        self.assertEqual(page.text(".message.agent .body"), "Let me ask.\n\nWhich colour?\n\nFor the door.")
+        self.assertNotIn("your own words", page.text(".options"))
         page.picture("question")
         page.click(".options .option:nth-child(2)")
         until(lambda: self.written() == ["Paint it", "2"], "the number was sent")
+        until(lambda: page.texts(".message.user .body") == ["Paint it", "Light Green: new"], "the chat shows what the button said")
         until(lambda: not page.is_enabled(".options .option"), "a second tap does nothing")
         self.turn.delta("\n\nAnswered: Light Green")
         page.gone(".options")
+        page.says(".message.agent .body ol", "Light Green: new")
         self.assertEqual(self.written(), ["Paint it", "2"])
+        page.reload()
+        until(lambda: page.texts(".message.user .body") == ["Paint it", "Light Green: new"], "after a reload too")
+        self.assertNotIn("Light Green", page.run("return JSON.stringify({ ...localStorage })"))
 
     def test_several_are_chosen_and_sent_together(self):
         page = self.page
         self.asks(SEVERAL)
         self.assertEqual(self.options(), ["Hall", "Kitchen", "Attic", "Send", "Skip"])
+        page.says(".options", "Or write your own words.")
         self.assertFalse(page.is_enabled(".options .primary"))
         for place in (3, 2, 1, 2):
             page.click(f".options .option:nth-child({place})")
@@ -49,6 +58,7 @@ class Questions(BrowserTest):
         page.picture("question-several")
         page.click(".options .primary")
         until(lambda: self.written() == ["Paint it", "1, 3"], "the numbers were sent")
+        until(lambda: page.texts(".message.user .body")[-1] == "Hall, Attic", "the chat shows their names")
 
     def test_skip_declines(self):
         self.asks(QUESTION)
@@ -79,7 +89,8 @@ class Questions(BrowserTest):
                      f"1. Red\n\n{HINT}\n\nMore words."):
             run = Bridge.ask(self.relay, "Say", self.turn.session).open()
             run.delta(text)
-            until(lambda: text.split("\n")[-1] in page.newest()["text"], "it is shown")
+            # The number of an item is its mark, and no text.
+            until(lambda: text.split("\n")[-1].removeprefix("2. ") in page.newest()["text"], "it is shown")
             self.assertEqual(self.options(), [], text)
             run.end("Done.")
         hostile = Bridge.ask(self.relay, "Say", self.turn.session).open()

@@ -40,6 +40,20 @@ class Sealed(BrowserTest):
                                                 for session in self.relay.call("GET", "/v1/me")["sessions"]]
         return "".join(str(self.relay.call("GET", path)) for path in calls)
 
+    def test_what_is_typed_into_a_sealed_chat_is_stored_nowhere(self):
+        self.device = Device(self.relay)
+        self.open()
+        page = self.page
+        page.new_chat()
+        page.says("#lock-words", "only your devices and the bridge")
+        page.write("the north cellar")
+        self.assertNotIn("north cellar", page.run("return JSON.stringify([{ ...sessionStorage }, { ...localStorage }])"))
+        page.write(Keys.ENTER)
+        self.device.asked("the north cellar")
+        page.says(".message.user .body", "the north cellar")
+        page.write("the south gate")
+        self.assertNotIn("south gate", page.run("return JSON.stringify([{ ...sessionStorage }, { ...localStorage }])"))
+
     def test_a_sealed_chat_streams_asks_and_is_read_again_after_a_reload(self):
         self.device = Device(self.relay)
         self.open()
@@ -100,6 +114,8 @@ class Sealed(BrowserTest):
         self.page.open_chat(session)
         self.page.says(".body.unreadable", "no key for it yet")
         self.page.says("#lock-words", "no device has handed its key")
+        own = next(device for device in self.relay.call("GET", "/v1/me/devices")["devices"] if device["platform"] == "web")["device_id"]
+        self.page.says("#lock-words", f"run “sophon-bridge devices allow {own}” on its machine")
         self.assertEqual(self.lock(), "locked")
         self.page.picture("sealed-without-key")
         # Nothing goes out in the open for want of a key.

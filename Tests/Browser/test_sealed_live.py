@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness import BrowserTest, Keys, command, until
 from test_agent import GatewayThread
-from peers.steps import Approval, Hold, Say, Tool  # noqa: E402: test_agent has made them findable
+from peers.steps import Approval, Fail, Hold, Say, Tool  # noqa: E402: test_agent has made them findable
 
 WORDS = ("treasure", "old oak", "dig --deep", "seven feet", "Thank you", "welcome")
 
@@ -49,6 +49,35 @@ class SealedLive(BrowserTest):
         self.relay = self.simulator()
         self.bridge = LiveBridge(self.folder, self.relay, self.peer.gateway)
         self.addCleanup(self.bridge.kill)
+
+    def test_a_failed_and_a_stopped_run_of_the_bridge_are_known_as_what_they_are_after_a_reload_too(self):
+        page, gateway = self.page, self.peer.gateway
+        gateway.plan("One", Say(["Begun, "]), Fail())
+        gateway.plan("Two", Say(["Once upon a time"]), Hold("never"))
+        gateway.plan("Three", Say(["All of it."]))
+        page.open(self.relay.phone_url)
+        page.says("#bridge", "Bridge connected")
+        page.new_chat()
+        ended = lambda *wanted: until(lambda: page.run(  # noqa: E731
+            """return [...document.querySelectorAll(".message.agent[data-state=final]")].map((row) => row.dataset.ending ?? "by itself")""") == list(wanted), wanted)
+        page.write("One" + Keys.ENTER)
+        ended("failed")
+        page.write("Two" + Keys.ENTER)
+        page.says(".message.agent:last-child .body", "Once upon a time")
+        page.click("#stop")
+        ended("failed", "stopped")
+        page.write("Three" + Keys.ENTER)
+        ended("failed", "stopped", "by itself")
+        page.reload()
+        ended("failed", "stopped", "by itself")
+        self.assertEqual(page.attribute("#lock", "data-lock"), "sealed")
+        # What this device can read it can copy.
+        page.run("navigator.clipboard.writeText = async (text) => void (window.copied = text)")
+        page.click(".message.agent:last-child .copy-message")
+        until(lambda: page.run("return window.copied") == "All of it.", "it is copied")
+        page.click(".again")
+        self.assertEqual(page.run("return document.getElementById('text').value"), "One")
+        self.assertEqual(self.relay.breaches(), [])
 
     def test_it_streams_asks_is_answered_and_outlives_a_reload_and_a_killed_bridge(self):
         page, gateway = self.page, self.peer.gateway

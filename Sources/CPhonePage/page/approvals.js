@@ -8,6 +8,21 @@ import { lengthOf, lines, newestParts, verbatim } from "./verbatim.js";
 const COOL_DOWN_MS = { high: 5_000, critical: 2_000 };
 const SEVERITY_WORDS = { low: "Low risk", medium: "Medium risk", high: "High risk", critical: "Critical" };
 
+/** The last line of a card whose chat's next message is taken for a no with its words, as the bridge writes it and as others may. */
+const INSTEAD = "or write what to do instead";
+const HINTS = [INSTEAD, `tap your answer, ${INSTEAD}`];
+
+/** A card's text without that line. Only its last line is looked at: an agent may have filled the rest with anything. */
+function parted(message) {
+  const said = (message ?? "").trimEnd();
+  const begin = said.lastIndexOf("\n") + 1;
+  const last = said.slice(begin).trim().replace(/\.$/, "").toLowerCase();
+  if (HINTS.includes(last)) return { said: said.slice(0, begin).trimEnd(), takesWords: true };
+  const cut = said.length - (said.endsWith(".") ? 1 : 0) - INSTEAD.length;
+  const isLast = last.endsWith(INSTEAD) && /[.!?,;:] $/.test(said.slice(Math.max(begin, cut - 2), cut));
+  return isLast ? { said: said.slice(0, cut).trimEnd(), takesWords: true } : { said: message, takesWords: false };
+}
+
 /** Above an open chat: the pending approvals, here or in another chat; and those that ended with nobody's answer. */
 export function askBanner(phone) {
   const banner = byId("asks");
@@ -77,6 +92,8 @@ export function approvalSheet(phone) {
       sheet.replaceChildren(...contents(asked, state));
       coolDown(asked);
     }
+    // Words would refuse a card that came meanwhile.
+    if (open && !takesWords(open, state)) sheet.querySelector(".instead")?.remove();
     if (open || document.querySelector("dialog[open]")) return;
     const next = pendingApprovals(state, state.selected).find((approval) => !putOff.has(approval.id));
     if (!next || !state.selected) return;
@@ -147,13 +164,28 @@ export function approvalSheet(phone) {
       make("div", { class: "actions" },
         isSealed ? null : button("Allow", "allow once primary", allow("approve", "Allow")),
         isSealed ? null : button("Allow always", "allow always", allow("approve_always", "Allow always")),
-        button("Deny", "deny", decide("deny"))),
+        button("Deny", "deny", decide("deny")), takesWords(approval, state) ? instead(state) : null),
     ].filter(Boolean);
   }
 
+  /** Words refuse the newest card of a chat, so that only that one leads to the box. */
+  function takesWords(approval, state) {
+    return parted(approval.message).takesWords && pendingApprovals(state, approval.session).at(-1)?.id === approval.id;
+  }
+
+  /** Writing is elsewhere: the sheet goes, and no other comes between the person and the box; the questions stay open above the chat. */
+  function instead(state) {
+    return button(INSTEAD, "instead", () => {
+      for (const { id } of pendingApprovals(phone.state, state.selected)) putOff.add(id);
+      sheet.close();
+      dispatchEvent(new CustomEvent("write", { detail: "" }));
+    });
+  }
+
   function message({ message, command }) {
-    if (!message || message === command) return [];
-    const shown = unmasked(message);
+    const { said } = parted(message);
+    if (!said || said === command) return [];
+    const shown = unmasked(said);
     const isLong = shown.split("\n").length > 12 || shown.length > 600;
     return [make("div", { class: "sheet-message", tabindex: "0" }, ...lines(shown, "auto")),
       isLong ? make("p", { class: "quiet message-length", text: lengthOf(shown) }) : null];

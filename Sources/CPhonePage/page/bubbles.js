@@ -1,10 +1,14 @@
-// The open chat: bubbles that stream, and the final text as Markdown. A bubble is touched only when its message has changed.
+// The open chat: bubbles that stream, as Markdown from the first letter on. A bubble is touched only when its message has changed.
 
-import { bridgeLine } from "./chats.js";
-import { arrange, byId, dayText, make, setAttribute, setHidden, setText, timeText, unmaskedLine } from "./dom.js";
+import { bridgeLine, waitingWords } from "./chats.js";
+import { messageCopyButton } from "./copy.js";
+import { arrange, byId, dayText, icon, make, setAttribute, setHidden, setText, timeText, unmaskedLine } from "./dom.js";
+import { endingOf } from "./endings.js";
 import { markdown } from "./markdown.js";
-import { askingMessage, optionsRow } from "./questions.js";
-import { isUnreadable, lockOf, openRuns, pendingApprovals, titleOf } from "./state.js";
+import { startMenu } from "./menu.js";
+import { askingMessage, optionsRow, questionAtEndOf } from "./questions.js";
+import { isUnreadable, lockOf, openRuns, pendingApprovals, titleOf, waitsForBridge } from "./state.js";
+import { Streamed } from "./streamed.js";
 import { toolsRow } from "./tools.js";
 import { partOf, verbatim } from "./verbatim.js";
 
@@ -13,7 +17,8 @@ const UNREADABLE = {
   no_key: "Sealed: this page has no key for it yet.",
   broken: "Sealed, and it cannot be opened: it was changed on its way, or sealed under a key that this page never had.",
 };
-const REASONS = { length: "Cut off: the answer was too long", content_filter: "Stopped by a content filter", stopped: "Stopped" };
+const ENDINGS = { length: "Cut off: the answer was too long", content_filter: "Stopped by a content filter", stopped: "Stopped", failed: "Failed" };
+const ENDING_ICONS = { stopped: "stop", failed: "cross" };
 
 export function conversation(phone) {
   const scroller = byId("scroller");
@@ -70,7 +75,7 @@ function drawHead(state, chat) {
   const isBusy = chat && openRuns(chat).length > 0;
   const asks = chat && pendingApprovals(state, chat.id).length > 0;
   const words = !state.selected ? "" : line.kind !== "connected" && line.kind !== "never" ? line.words
-    : asks ? "Waits for your approval" : isBusy ? "Working…" : line.kind === "connected" ? "Bridge connected" : line.words;
+    : asks ? "Waits for your approval" : isBusy && !waitsForBridge(state, chat) ? "Working…" : line.kind === "connected" ? "Bridge connected" : line.words;
   setText(byId("subtitle"), words);
   setAttribute(byId("subtitle"), "data-kind", asks ? "asks" : isBusy && line.kind === "connected" ? "busy" : line.kind);
   setHidden(byId("chat-menu"), !chat);
@@ -98,6 +103,8 @@ function rowsOf(chat, state, bubbles, phone, isNew) {
   let lastDay = null;
   const isSealed = lockOf(state, chat.id) !== "open";
   const asking = askingMessage(chat);
+  const waiting = waitingWords(state, chat);
+  const isSilent = (message) => !message.isFinal && message.preview.trim() === "";
   const row = (key, make, draw) => {
     if (!bubbles.has(key)) bubbles.set(key, make());
     const bubble = bubbles.get(key);
@@ -115,7 +122,10 @@ function rowsOf(chat, state, bubbles, phone, isNew) {
     const asks = message.role === "agent" && !message.isFinal
       ? pendingApprovals(state, chat.id).filter((approval) => approval.interaction === message.interaction) : [];
     row(message.id, () => newBubble(message), (bubble) => {
-      drawBubble(bubble, message, tasks, asks, isNew, chat, isSealed && !message.seal);
+      drawBubble(bubble, message, tasks, asks, isNew, chat, {
+        isOpen: isSealed && !message.seal, ending: endingOf(message, state.stops), waiting: isSilent(message) ? waiting : null,
+        name: state.names.get(message.id) ?? null, isAsking: message === asking,
+      });
       drawOptions(bubble, message === asking, message, phone, chat);
     });
   }
@@ -124,7 +134,7 @@ function rowsOf(chat, state, bubbles, phone, isNew) {
     if (told.has(interaction)) continue;
     const tasks = chat.tasks.filter((task) => task.interaction === interaction);
     row(`wait ${interaction}`, () => newBubble({ role: "agent" }), (bubble) =>
-      drawBubble(bubble, { role: "agent", isFinal: false, preview: "", at: 0, isWaiting: true }, tasks, [], isNew, chat));
+      drawBubble(bubble, { role: "agent", isFinal: false, preview: "", at: 0, isWaiting: true }, tasks, [], isNew, chat, { waiting }));
   }
   for (const key of bubbles.keys()) if (!seen.has(key)) bubbles.delete(key);
   return rows;
@@ -136,30 +146,33 @@ function dayRow(day) {
 
 function newBubble(message) {
   const bubble = {
-    tools: null, options: null, body: make("div", { class: "body" }), foot: make("p", { class: "foot" }), message: null, tasks: [], asks: 0,
-    who: make("span", { class: "unseen", text: message.role === "user" ? "You: " : "Agent: " }),
+    tools: null, options: null, streamed: null, body: make("div", { class: "body" }), message: null, tasks: [], asks: 0, marks: {},
+    who: make("span", { class: "unseen", text: message.role === "user" ? "You: " : "Agent: " }), mark: make("span", { class: "foot-mark" }),
+    words: make("span", { class: "foot-words" }), copy: messageCopyButton(() => bubble.marks.name ?? bubble.message.text), again: null,
   };
+  bubble.foot = make("p", { class: "foot" }, bubble.mark, bubble.words, bubble.copy);
   bubble.bubble = make("div", { class: "bubble" }, bubble.who, bubble.body);
   bubble.element = make("li", { class: `message ${message.role}`, "data-message": message.id, "data-interaction": message.interaction },
     bubble.bubble, bubble.foot);
   return bubble;
 }
 
-function drawBubble(bubble, message, tasks, asks, isNew, chat, isOpen = false) {
-  const isSame = bubble.message === message && bubble.isOpen === isOpen && bubble.asks === asks.length && bubble.tasks.length === tasks.length &&
-    bubble.tasks.every((task, index) => task === tasks[index]);
+/** `marks`: what the message alone does not say of its bubble. */
+function drawBubble(bubble, message, tasks, asks, isNew, chat, marks) {
+  const isSame = bubble.message === message && bubble.asks === asks.length && bubble.tasks.length === tasks.length &&
+    bubble.tasks.every((task, index) => task === tasks[index]) && Object.keys(marks).every((name) => bubble.marks[name] === marks[name]);
   if (isSame) return;
   const wasFinal = bubble.message?.isFinal ?? isNew;
-  Object.assign(bubble, { message, tasks, asks: asks.length, isOpen });
+  Object.assign(bubble, { message, tasks, asks: asks.length, marks });
   if (tasks.length > 0 && !bubble.tools) {
     bubble.tools = toolsRow();
     bubble.body.before(bubble.tools.element);
   }
   bubble.tools?.draw(tasks, !message.isFinal);
   setAttribute(bubble.element, "data-state", message.isFinal ? "final" : message.isWaiting ? "waiting" : "open");
+  setAttribute(bubble.element, "data-ending", marks.ending);
   drawBody(bubble, message);
-  setText(bubble.foot, footOf(message, isOpen));
-  setHidden(bubble.foot, !bubble.foot.textContent);
+  drawFoot(bubble, message, chat);
   if (message.isFinal && !wasFinal && message.role === "agent") announce(message, chat);
 }
 
@@ -173,6 +186,18 @@ function drawOptions(bubble, isAsking, message, phone, chat) {
 
 function drawBody(bubble, message) {
   const { body } = bubble;
+  const text = isUnreadable(message) ? "" : shownOf(message, bubble.marks);
+  const isStreaming = message.role === "agent" && !message.isFinal && text !== "";
+  setHidden(body, Boolean(bubble.marks.isAsking) && text === "");
+  if (isStreaming) {
+    body.className = "body markdown";
+    body.removeAttribute("dir");
+    (bubble.streamed ??= new Streamed(body)).show(text);
+    return;
+  }
+  const { streamed } = bubble;
+  streamed?.stop();
+  bubble.streamed = null;
   if (isUnreadable(message)) {
     body.className = "body plain quiet unreadable";
     setText(body, UNREADABLE[message.seal] ?? UNREADABLE.broken);
@@ -184,19 +209,26 @@ function drawBody(bubble, message) {
     const isEmpty = message.text.trim() === "";
     body.className = isEmpty ? "body plain quiet" : "body markdown";
     if (isEmpty) setText(body, bubble.tasks.length ? "" : "(no text)");
+    else if (streamed) streamed.end(message.text);
     else body.replaceChildren(markdown(message.text));
     setHidden(body, isEmpty && bubble.tasks.length > 0);
-  } else if (message.isFinal || message.preview.trim() !== "") {
+  } else if (message.isFinal) {
     body.className = "body plain";
     setAttribute(body, "dir", "auto");
-    grow(body, message.isFinal ? message.text : (message.isCut ? "… " : "") + message.preview);
-    if (message.attachments?.length) {
-      body.append(...attachments(message.attachments));
-    }
-  } else if (!body.classList.contains("thinking")) {
+    body.replaceChildren(text, ...attachments(message.attachments ?? []));
+  } else {
+    // Made once: what shimmers begins from the left each time it is made.
+    if (!body.classList.contains("thinking")) body.replaceChildren(make("span"));
     body.className = "body thinking";
-    body.replaceChildren(make("span", { text: "Thinking…" }));
+    setText(body.firstChild, bubble.marks.waiting);
   }
+}
+
+/** A button that was pressed is shown by its name; options that are buttons are not shown twice. */
+function shownOf(message, { name, isAsking }) {
+  if (message.isFinal) return name ?? message.text;
+  const text = isAsking ? questionAtEndOf(message.preview)?.before ?? message.preview : message.preview;
+  return text.trim() === "" ? "" : (message.isCut ? "… " : "") + text;
 }
 
 /** Pictures of this relay are shown; what else comes with a message has a name here, and is opened by nobody. */
@@ -218,21 +250,29 @@ function isOfThisRelay(address) {
   }
 }
 
-/** What is streamed only grows: the browser then lays out the addition, and a selection stays. */
-function grow(element, text) {
-  const node = element.firstChild;
-  const isGrowing = element.childNodes.length === 1 && node.nodeType === Node.TEXT_NODE && text.startsWith(node.data);
-  if (isGrowing) node.appendData(text.slice(node.data.length));
-  else element.replaceChildren(text);
+function drawFoot(bubble, message, chat) {
+  const { ending } = bubble.marks;
+  setText(bubble.words, footOf(message, bubble.marks));
+  const drawing = ENDING_ICONS[ending];
+  bubble.mark.replaceChildren(...(drawing ? [icon(drawing)] : []));
+  setHidden(bubble.copy, !message.isFinal || isUnreadable(message) || message.text.trim() === "");
+  setHidden(bubble.foot, !bubble.words.textContent && bubble.copy.hidden);
+  const asked = ending === "failed" ? chat.messages.find(({ role, interaction }) => role === "user" && interaction === message.interaction) : null;
+  bubble.again?.remove();
+  bubble.again = null;
+  if (!asked || isUnreadable(asked) || asked.text.trim() === "") return;
+  // Into the box to write in: what a failed run has done already is for the person to know, before it is asked again.
+  bubble.again = make("button", { type: "button", class: "link again", text: "Try again", title: "Puts your message into the box below; nothing is sent yet",
+    on: { click: () => dispatchEvent(new CustomEvent("write", { detail: asked.text })) } });
+  bubble.words.after(bubble.again);
 }
 
-function footOf(message, isOpen) {
+function footOf(message, { isOpen, ending }) {
   if (!message.at || (!message.isFinal && message.role === "agent")) return "";
   // The agent's own figures, passed on as they are: of any kind.
   const count = message.usage?.output_tokens;
   const tokens = Number.isFinite(count) && count > 0 ? `${count.toLocaleString()} tokens` : "";
-  const reason = Object.hasOwn(REASONS, message.reason) ? REASONS[message.reason] : "";
-  return [isOpen ? "Not sealed" : "", reason, timeText(message.at), tokens].filter(Boolean).join(" · ");
+  return [isOpen ? "Not sealed" : "", ENDINGS[ending] ?? "", timeText(message.at), tokens].filter(Boolean).join(" · ");
 }
 
 /** Only whole answers are read out: a growing text would never let a listener go. */
@@ -244,10 +284,10 @@ function announce(message, chat) {
 // What is on its way
 
 function newDraft(session, draft, phone) {
-  const body = make("div", { class: "body plain", dir: "auto", text: draft.text });
+  const body = make("div", { class: "body plain", dir: "auto", text: draft.name ?? draft.text });
   if (draft.files.length) body.append(...attachments(draft.files.map((file) => ({ name: file.name }))));
   const words = make("span");
-  const again = make("button", { type: "button", class: "link", text: "Try again", on: { click: () => phone.send(draft.text, session, draft.id, false, draft.files) } });
+  const again = make("button", { type: "button", class: "link", text: "Try again", on: { click: () => phone.send(draft.text, session, draft.id, false, draft.files, draft.name) } });
   const away = make("button", { type: "button", class: "link", text: "Discard", on: { click: () => phone.giveUp(session, draft.id) } });
   const foot = make("p", { class: "foot" }, words, " ", again, " ", away);
   const element = make("li", { class: "message user draft" }, make("div", { class: "bubble" }, body), foot);
@@ -259,49 +299,4 @@ function drawDraft(bubble, draft) {
   setHidden(bubble.again, !draft.error);
   setHidden(bubble.away, !draft.error);
   bubble.element.classList.toggle("failed", Boolean(draft.error));
-}
-
-// The chat's own menu
-
-function startMenu(phone) {
-  const menu = byId("chat-menu");
-  const done = (action) => async () => {
-    menu.removeAttribute("open");
-    const chat = phone.state.chats.get(phone.state.selected);
-    if (!chat) return;
-    try {
-      await action(chat);
-      await phone.refresh();
-    } catch (refusal) {
-      byId("announcer").textContent = refusal.message;
-    }
-  };
-  byId("archive").addEventListener("click", done(async (chat) => {
-    await phone.client.archive(chat.id, !chat.isArchived);
-    // A bridge forgets the key of a chat that has ended (relay.md#others).
-    if (chat.isArchived) await phone.keys.handAgain(chat.id);
-  }));
-  byId("hand-key").addEventListener("click", done((chat) => phone.keys.handAgain(chat.id)));
-  byId("remove").addEventListener("click", done((chat) => phone.client.remove(chat.id)));
-  byId("rename").addEventListener("click", done(async (chat) => {
-    const isSealed = lockOf(phone.state, chat.id) !== "open";
-    const title = await askText(chat.title ?? (isSealed ? "" : titleOf(chat)), isSealed ? "The name is not sealed: the relay can read it." : "");
-    if (title !== null) await phone.client.rename(chat.id, title.trim() || null);
-  }));
-  addEventListener("click", (event) => {
-    if (!menu.contains(event.target)) menu.removeAttribute("open");
-  });
-}
-
-function askText(text, hint) {
-  const dialog = byId("ask-text");
-  const field = byId("ask-text-field");
-  field.value = text.slice(0, 200);
-  setText(byId("ask-text-hint"), hint);
-  dialog.returnValue = "";
-  dialog.showModal();
-  field.select();
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => resolve(dialog.returnValue === "ok" ? field.value : null), { once: true });
-  });
 }

@@ -1,12 +1,15 @@
 // The list of chats, with what the bridge is up to above it.
 
 import { arrange, byId, dayText, icon, make, setAttribute, setHidden, setText, timeText } from "./dom.js";
-import { lastLine, lockOf, openRuns, pendingApprovals, titleOf } from "./state.js";
+import { lastLine, lockOf, openRuns, pendingApprovals, titleOf, waitsForBridge } from "./state.js";
 
 export const BRIDGE_WORDS = {
   connected: "Bridge connected", degraded: "Bridge away: answers wait until it is back", revoked: "Bridge removed: pair it anew",
   never: "No bridge has connected yet",
 };
+
+/** What a run says that has said nothing yet. */
+export const waitingWords = (state, chat) => (waitsForBridge(state, chat) ? "Waiting for the bridge" : "Thinking…");
 
 /** What the line above the list says: the relay first, for without it nothing else is known. */
 export function bridgeLine(state) {
@@ -74,7 +77,7 @@ function drawRow(row, chat, state, isStop) {
   const isToday = dayText(chat.updatedAt) === "Today";
   setText(row.title, titleOf(chat));
   setText(row.time, chat.updatedAt ? (isToday ? timeText(chat.updatedAt) : dayText(chat.updatedAt)) : "");
-  setText(row.line, asks ? "Waits for your approval" : chat.isArchived ? "Archived" : lastLine(chat) || (chat.count ? `${chat.count} messages` : "No messages yet"));
+  setText(row.line, asks ? "Waits for your approval" : chat.isArchived ? "Archived" : lastLine(chat, waitingWords(state, chat)) || (chat.count ? `${chat.count} messages` : "No messages yet"));
   const lock = lockOf(state, chat.id);
   setHidden(row.lock, lock === "open");
   setAttribute(row.lock, "data-lock", lock);

@@ -1,7 +1,12 @@
 // The box to write in, the files that go along, Send and Stop.
 
 import { byId, icon, make, setHidden, setText } from "./dom.js";
-import { openRuns } from "./state.js";
+import { lockOf, openRuns } from "./state.js";
+import { readOfTab, writeOfTab } from "./storage.js";
+
+// What was typed and not sent outlives a reload, in the tab's own storage alone; of a sealed chat it is in memory only.
+const KEPT_DRAFTS = 30;
+const LONGEST_DRAFT = 20_000;
 
 export function composeBox(phone) {
   const form = byId("compose");
@@ -14,7 +19,17 @@ export function composeBox(phone) {
   const kept = new Map();
   let files = [];
   let shown = null;
+  for (const [session, words] of readOfTab("drafts", [])) kept.set(session, { words, files: [] });
 
+  const isSealed = (chat) => chat === "new" ? phone.state.keys.canSeal && phone.state.sealsNew : lockOf(phone.state, chat) !== "open";
+  const store = (chat, words) => {
+    const { chats, isLoaded } = phone.state;
+    const isThere = (session) => session === "new" || !isLoaded || chats.has(session);
+    const others = readOfTab("drafts", []).filter(([session]) => session !== chat && isThere(session) && !isSealed(session));
+    const own = words.trim() === "" || isSealed(chat) ? [] : [[chat, words.slice(0, LONGEST_DRAFT)]];
+    writeOfTab("drafts", [...others, ...own].slice(-KEPT_DRAFTS));
+  };
+  const keep = () => shown && store(shown, text.value);
   const fit = () => {
     text.style.height = "auto";
     // Hidden, it has no height to go by; its own one line is right then.
@@ -53,7 +68,18 @@ export function composeBox(phone) {
   }
   addEventListener("dragleave", (event) => event.relatedTarget === null && form.classList.remove("dropping"));
   text.addEventListener("paste", (event) => add(event.clipboardData?.files ?? []));
-  text.addEventListener("input", fit);
+  text.addEventListener("input", () => {
+    fit();
+    keep();
+  });
+  /** Words that another part of the page puts here, behind what was typed; nothing is sent by it. */
+  addEventListener("write", ({ detail }) => {
+    if (form.hidden) return;
+    if (detail) text.value = text.value.trim() === "" ? detail : `${text.value.trimEnd()}\n${detail}`;
+    fit();
+    keep();
+    text.focus();
+  });
   text.addEventListener("keydown", (event) => {
     // While an input method composes text, Enter is its own.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -66,13 +92,21 @@ export function composeBox(phone) {
     const along = files;
     if (!words && along.length === 0) return;
     const session = phone.state.selected === "new" ? null : phone.state.selected;
+    const from = shown;
     text.value = "";
     choose([]);
+    keep();
     try {
       await phone.send(words, session, undefined, phone.state.keys.canSeal && phone.state.sealsNew, along);
     } catch (refusal) {
+      if (shown !== from) {
+        // Another chat's box is not theirs: it may be one in the open.
+        kept.set(from, { words, files: along });
+        return store(from, words);
+      }
       text.value = words;
       choose(along);
+      keep();
       complain(refusal);
     }
   });
@@ -97,10 +131,11 @@ export function composeBox(phone) {
       text.value = left?.words ?? "";
       shown = state.selected;
       choose(left?.files ?? []);
+      keep();
     }
     const runs = chat ? openRuns(chat) : [];
     setHidden(stop, runs.length === 0);
-    const isStopping = runs.length > 0 && runs.includes(chat.stopping);
+    const isStopping = runs.length > 0 && runs.every((interaction) => state.stops.has(interaction));
     if (stop.disabled !== isStopping) stop.disabled = isStopping;
     stop.setAttribute("aria-label", isStopping ? "Stopping…" : "Stop the run");
   };

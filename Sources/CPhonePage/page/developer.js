@@ -31,7 +31,18 @@ export function developerPanel(phone, client, redraw) {
     make("div", { class: "developer-body" }, alarm, caution, notice, figures, graphs.element, faults.element, lists.element));
 
   const isOpen = () => !pane.hidden;
+  const coversAll = matchMedia("(max-width: 759px)");
+  // Where the panel is over everything, it is a place of its own: Back leads out of it, to what was below.
   function toggle(open) {
+    if (open && coversAll.matches && !history.state?.isPanel) history.pushState({ isPanel: true }, "");
+    turn(open);
+    if (!open && history.state?.isPanel) history.back();
+  }
+  addEventListener("popstate", ({ state }) => {
+    const isThere = Boolean(state?.isPanel);
+    if (isThere !== isOpen() && coversAll.matches) turn(isThere);
+  });
+  function turn(open) {
     setHidden(pane, !open);
     document.documentElement.dataset.developer = open ? "open" : "closed";
     for (const button of document.querySelectorAll(".developer-toggle")) button.setAttribute("aria-pressed", String(open));
@@ -98,6 +109,8 @@ export function developerPanel(phone, client, redraw) {
     redraw.ask();
   }
 
+  // A page that is loaded again at the panel's place shows it, so that Back leads out of it as before.
+  if (history.state?.isPanel && coversAll.matches) turn(true);
   if (read("developer", false) && matchMedia("(min-width: 1080px)").matches) toggle(true);
 
   return () => {

@@ -11,7 +11,7 @@ const PICTURES = /^image\/(png|jpeg|gif|webp|bmp)$/;
 const TEXTS = /^text\/|^application\/(json|xml|yaml|toml)$|^image\/svg/;
 const SENTENCES = {
   not_found: "The file is not there any more.", forbidden: "The bridge does not show this file.",
-  permission_denied: "The bridge may not read this file.", too_large: "The file is too large to be shown.",
+  permission_denied: "The bridge may not read this file.", too_large: "The file is larger than 1.5 MiB, the most that is shown here.",
   no_session_key: "The bridge has no key for this chat.", upstream_error: "The bridge has not answered in time.",
 };
 

@@ -5,7 +5,9 @@ import { lockOf } from "./state.js";
 
 const SEALED = "Sealed: the relay passes on what it cannot read. Names of tools, states and figures are in the open.";
 const CHANGED = "The key of this chat was changed while it was in use. If you have not taken a device away, ask yourself who did.";
-const LOCKED = "Sealed, and no device has handed its key to this page yet. Where the bridge made the chat, “sophon-bridge devices allow” lets it.";
+const LOCKED = "Sealed, and no device has handed its key to this page yet.";
+/** The id is the relay's: in a command that a person is to copy stands nothing that a shell would read otherwise. */
+const remedy = (device) => (/^[\w-]{1,80}$/.test(device ?? "") ? ` If the bridge started this chat, run “sophon-bridge devices allow ${device}” on its machine to let this phone read it.` : "");
 
 export function lockView(phone) {
   const button = byId("lock");
@@ -44,6 +46,6 @@ function wordsOfNew({ keys, sealsNew }, lock) {
 
 function wordsOf({ keys, selected }, lock) {
   if (lock === "open") return "Not sealed: the relay can read what is said here.";
-  if (lock === "locked") return keys.missing ?? LOCKED;
+  if (lock === "locked") return keys.missing ?? LOCKED + remedy(keys.device);
   return keys.held.get(selected) ? CHANGED : SEALED;
 }

@@ -82,6 +82,13 @@ function start(token) {
     history.replaceState(null, "", `#/chat/${encodeURIComponent(session)}`);
     route();
   };
+  /** A chat that was open, and still is, is gone: no way leads back to it. A wide page opens another one by itself. */
+  phone.onRemoved = (session) => {
+    if (location.hash !== `#/chat/${encodeURIComponent(session)}`) return;
+    history.replaceState(null, "", location.pathname);
+    route();
+    if (!isWide.matches) (document.querySelector(".chats a[tabindex='0']") ?? byId("new-chat")).focus();
+  };
   byId("new-chat").addEventListener("click", () => {
     if (location.hash !== "#/new") history.pushState(null, "", "#/new");
     route();

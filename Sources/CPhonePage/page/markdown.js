@@ -1,9 +1,10 @@
-// Markdown of a final text, as elements made one by one. What is not understood stays text; links lead to http and https alone.
+// Markdown as elements made one by one. What is not understood stays text; links lead to http and https alone, and nothing is fetched.
 //
 // The text may be hostile. So that no text takes longer than its length allows, no expression here can be matched in two ways (what
 // repeats and then has to meet an end is cut by hand), and what looks ahead inside a block looks only LONGEST_SPAN far.
 
-import { icon, make } from "./dom.js";
+import { copyButton } from "./copy.js";
+import { make } from "./dom.js";
 
 const DEEPEST = 6;
 const LONGEST_SPAN = 4_000;
@@ -16,7 +17,22 @@ export function markdown(text) {
   return fragment;
 }
 
+/** Each block with the place of its first letter in the text, which has no returns. */
+export function* blocksOf(text) {
+  const lines = text.split("\n");
+  let line = 0;
+  let from = 0;
+  for (const { element, at } of blocks(lines, 0)) {
+    for (; line < at; line += 1) from += lines[line].length + 1;
+    yield { element, from };
+  }
+}
+
 function appendBlocks(parent, lines, depth) {
+  for (const { element } of blocks(lines, depth)) parent.append(element);
+}
+
+function* blocks(lines, depth) {
   let at = 0;
   while (at < lines.length) {
     if (lines[at].trim() === "") {
@@ -25,7 +41,7 @@ function appendBlocks(parent, lines, depth) {
     }
     const block = fence(lines, at) ?? heading(lines, at) ?? rule(lines, at) ?? quote(lines, at, depth) ??
       list(lines, at, depth) ?? table(lines, at) ?? paragraph(lines, at);
-    parent.append(block.element);
+    yield { element: block.element, at };
     at = block.next;
   }
 }
@@ -57,27 +73,8 @@ function withoutEnd(text, letters) {
 /** Code with a button that copies it. */
 export function codeBlock(text, language = "") {
   const label = make("span", { text: language || "code", dir: "auto" });
-  return make("figure", { class: "code" }, make("figcaption", {}, label, copyButton(text)),
+  return make("figure", { class: "code" }, make("figcaption", {}, label, copyButton()),
     make("pre", { tabindex: "0", dir: "ltr" }, make("code", { text })));
-}
-
-export function copyButton(text) {
-  const button = make("button", { type: "button", class: "copy", "aria-label": "Copy the code" }, icon("copy"), "Copy");
-  button.addEventListener("click", async () => {
-    const done = await copy(text);
-    button.lastChild.textContent = done ? "Copied" : "Not copied";
-    setTimeout(() => (button.lastChild.textContent = "Copy"), 1_600);
-  });
-  return button;
-}
-
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function heading(lines, at) {
@@ -104,9 +101,9 @@ function quote(lines, at, depth) {
     inner.push(lines[next].replace(/^ {0,3}> ?/, ""));
     next += 1;
   }
-  const element = make("blockquote");
+  const element = make("blockquote", { dir: directionOf(inner.join("\n")) });
   appendBlocks(element, inner, depth + 1);
-  return { element: directed(element), next };
+  return { element, next };
 }
 
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/;
@@ -115,7 +112,8 @@ function list(lines, at, depth) {
   const first = ITEM.exec(lines[at]);
   if (!first || depth >= DEEPEST) return null;
   const isOrdered = /\d/.test(first[2]);
-  const element = make(isOrdered ? "ol" : "ul", isOrdered && parseInt(first[2], 10) !== 1 ? { start: parseInt(first[2], 10) } : {});
+  const start = isOrdered ? parseInt(first[2], 10) : 1;
+  const element = make(isOrdered ? "ol" : "ul", { dir: directionOf(lines[at]), start: start === 1 ? null : start });
   let next = at;
   while (next < lines.length) {
     const item = ITEM.exec(lines[next]);
@@ -143,6 +141,8 @@ function list(lines, at, depth) {
     element.append(listItem(inner, depth));
     if (lines[next]?.trim() === "" && ITEM.test(lines[next + 1] ?? "")) next += 1;
   }
+  const digits = isOrdered ? String(start + element.children.length - 1).length : 0;
+  if (digits > 2) element.className = digits > 4 ? "digits-many" : `digits-${digits}`;
   return { element, next };
 }
 
@@ -161,6 +161,8 @@ function listItem(lines, depth) {
   return directed(element);
 }
 
+// A cell with more letters is not squeezed to the width of one word.
+const LONG_CELL = 32;
 const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").slice(0, 32).map((cell) => cell.trim());
 
 function table(lines, at) {
@@ -172,7 +174,7 @@ function table(lines, at) {
   const align = marks.map((mark) => (mark.endsWith(":") ? (mark.startsWith(":") ? "center" : "end") : "start"));
   // No cell that is not written: a short line under a wide head would be many elements for two letters.
   const row = (tag, texts) => make("tr", {}, ...texts.slice(0, head.length).map((text, index) =>
-    directed(inlineInto(make(tag, { class: `align-${align[index]}` }), text))));
+    directed(inlineInto(make(tag, { class: `align-${align[index]}${text.length > LONG_CELL ? " long" : ""}` }), text))));
   const body = make("tbody");
   let next = at + 2;
   while (next < lines.length && lines[next].includes("|") && lines[next].trim() !== "") {
@@ -180,7 +182,7 @@ function table(lines, at) {
     next += 1;
   }
   const element = make("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" },
-    make("table", {}, make("thead", {}, row("th", head)), body));
+    make("table", { dir: directionOf(lines[at]) }, make("thead", {}, row("th", head)), body));
   return { element, next };
 }
 
@@ -198,6 +200,15 @@ function paragraph(lines, at) {
 function directed(element) {
   element.dir = "auto";
   return element;
+}
+
+const LETTER = /\p{L}/u;
+const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+/** By the first letter. A browser that looks by itself does not look into parts that have a direction of their own, as items and cells do. */
+function directionOf(text) {
+  const letter = LETTER.exec(text.slice(0, LONGEST_SPAN))?.[0];
+  return letter && RIGHT_TO_LEFT.test(letter) ? "rtl" : "ltr";
 }
 
 // Inside a block
@@ -242,7 +253,7 @@ function inlineInto(element, text, depth = 0) {
   return element;
 }
 
-const SPANS = { "`": codeSpan, "*": emphasis, _: emphasis, "~": struck, "[": link, h: address };
+const SPANS = { "`": codeSpan, "*": emphasis, _: emphasis, "~": struck, "[": link, "!": picture, h: address };
 const SPECIAL = new Set([...Object.keys(SPANS), "\n", "\\"]);
 
 /** Where `mark` stands next, within bounds; -1 if it does not. */
@@ -293,6 +304,14 @@ function link(text, at, depth) {
   const target = webAddress(firstWord(text.slice(middle + 2, end)).replace(/^<|>$/g, ""));
   if (!target) return null;
   return { element: inlineInto(anchor(target), text.slice(at + 1, middle), depth + DEEPEST), next: end + 1 };
+}
+
+/** What it is called, with a link: a picture that was fetched would tell its server who reads. */
+function picture(text, at, depth) {
+  if (text[at + 1] !== "[") return null;
+  const found = link(text, at + 1, depth);
+  if (found && !found.element.firstChild) found.element.textContent = "picture";
+  return found;
 }
 
 function address(text, at) {

@@ -6,10 +6,12 @@ import { isSealed, opened, openedFiles, openedHistory, openedSnapshot } from "./
 import { Resume } from "./resume.js";
 import { bytesOfBase64 } from "./sealing.js";
 import { emptyState, fold, lockOf } from "./state.js";
-import { read, write } from "./storage.js";
+import { read, readOfTab, write, writeOfTab } from "./storage.js";
 import { Stream } from "./stream.js";
 
 const RAW_LIMIT = 300;
+// So many stopped runs and pressed buttons are remembered over a reload.
+const REMEMBERED = 200;
 // So many chats of the list show their first and last words without being opened.
 const PREVIEWS = 20;
 // Longer than this nothing is held back for keys: it is shown as what it is, and opened when they are there.
@@ -47,6 +49,8 @@ export class Phone {
       return;
     }
     this.tell("page_unread", read("unread", {}));
+    this.tell("page_stops", { interactions: read("stops", []) });
+    this.tell("page_names", { names: readOfTab("names", []) });
     this.tell("page_seals_new", { seals: read("seals-new", true) !== false });
     this.stream = new Stream(this.client, "/v1/me/stream", {
       opened: () => this.opened(),
@@ -79,7 +83,7 @@ export class Phone {
 
   /** What came before its key is read again; `session` is nil when devices have changed. */
   keysChanged(session) {
-    this.tell("page_keys", { missing: this.keys.missing, canSeal: this.keys.canSeal, held: this.keys.held() });
+    this.tell("page_keys", { missing: this.keys.missing, canSeal: this.keys.canSeal, held: this.keys.held(), device: this.keys.device });
     const chat = session && this.state.chats.get(session);
     if (!chat) return;
     if (chat.history !== "none" || chat.messages.some((message) => message.seal && message.seal !== "opened")) this.loadHistory(session, true);
@@ -220,10 +224,10 @@ export class Phone {
     return { mime, bytes };
   }
 
-  /** `sealed`: whether a new chat is to be. */
-  async send(text, session, draftId, sealed = false, files = []) {
+  /** `sealed`: whether a new chat is to be. `name`: what the button says that sends this. */
+  async send(text, session, draftId, sealed = false, files = [], name = null) {
     const id = draftId ?? `draft-${(this.drafts += 1)}`;
-    const draft = { id, text, files, at: Date.now(), error: null, message: null };
+    const draft = { id, text, name, files, at: Date.now(), error: null, message: null };
     if (session && draftId) this.tell("page_not_sent", { session_id: session, draft_id: id, error: null });
     else if (session) this.tell("page_sending", { session_id: session, draft });
     try {
@@ -237,6 +241,7 @@ export class Phone {
       // Their bytes and names are not sealed (relay.md#not-sealed).
       if (files.length) body.attachments = await Promise.all(files.map((file) => this.client.upload(file)));
       const sent = await this.client.send(session, body);
+      if (name) this.named(sent.message_id, name);
       this.tell("page_sent", { session_id: session, draft_id: id, message_id: sent.message_id });
     } catch (refusal) {
       if (!session) throw refusal;
@@ -269,18 +274,25 @@ export class Phone {
     this.tell("page_seals_new", { seals });
   }
 
+  named(message, name) {
+    this.tell("page_names", { names: [[message, name]] });
+    writeOfTab("names", [...this.state.names].slice(-REMEMBERED));
+  }
+
   giveUp(session, draftId) {
     this.tell("page_not_sent", { session_id: session, draft_id: draftId, isGivenUp: true });
   }
 
   async stop(session, interaction) {
-    this.tell("page_stopping", { session_id: session, interaction_id: interaction });
+    this.tell("page_stops", { interactions: [interaction] });
     try {
       await this.client.stop(session, interaction);
     } catch (refusal) {
-      this.tell("page_stopping", { session_id: session, interaction_id: null });
+      this.tell("page_not_stopped", { interaction });
       throw refusal;
     }
+    // The relay keeps no mark of it: what this page knows, its next one is to know as well.
+    write("stops", [...read("stops", []).filter((stopped) => stopped !== interaction), interaction].slice(-REMEMBERED));
   }
 
   /** Someone else may have been faster: then the relay knows no such open question, and the snapshot says so. */

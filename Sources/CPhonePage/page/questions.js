@@ -4,10 +4,10 @@
 import { make, setHidden, unmasked } from "./dom.js";
 
 const OPTION = /^(\d{1,3})\. (\S.*)$/;
-const HINT = /^Reply with (the number of one option|the numbers of all that you choose, such as 1, 3)(?:, or in your own words)?\. \/skip declines\.$/;
+const HINT = /^Reply with (the number of one option|the numbers of all that you choose, such as 1, 3)(, or in your own words)?\. \/skip declines\.$/;
 const MOST = 100;
 
-/** The question with which the text ends; null: it ends with something else, or with a question that has no options. */
+/** The question with which the text ends, and what stands before its options; null: it ends with something else, or with a question that has no options. */
 export function questionAtEndOf(text) {
   const lines = text.trimEnd().split("\n");
   const hint = HINT.exec(lines.at(-1));
@@ -22,7 +22,10 @@ export function questionAtEndOf(text) {
     options.unshift({ number: Number(option[1]), label: option[2] });
   }
   if (options.length === 0 || options[0].number !== 1 || options.length > MOST) return null;
-  return { options, isSeveral: hint[1].startsWith("the numbers"), isNumbered: options.some(({ label }) => /^\d+$/.test(label)) };
+  return {
+    options, before: lines.slice(0, at + 1).join("\n").trimEnd(), takesWords: Boolean(hint[2]), isSeveral: hint[1].startsWith("the numbers"),
+    isNumbered: options.some(({ label }) => /^\d+$/.test(label)),
+  };
 }
 
 /** The chat's newest open bubble that ends with a question. */
@@ -39,11 +42,12 @@ export function optionsRow(phone, session) {
   const enable = (isOn) => {
     for (const button of element.querySelectorAll("button")) button.disabled = !isOn || (button.classList.contains("primary") && chosen.size === 0);
   };
-  const send = async (text) => {
+  /** What a person could have written; the chat shows it by its name. */
+  const send = async (text, name) => {
     const asked = shown;
     // A second tap would be the answer to the next question.
     enable(false);
-    await phone.send(text, session);
+    await phone.send(text, session, undefined, false, [], unmasked(name));
     const failed = phone.state.chats.get(session)?.drafts.some((draft) => draft.text === text && draft.error);
     if (failed && shown === asked) enable(true);
   };
@@ -53,17 +57,19 @@ export function optionsRow(phone, session) {
     const buttons = question.options.map(({ number, label }) => make("button", {
       type: "button", class: "option", dir: "auto", text: unmasked(label), "aria-pressed": question.isSeveral ? "false" : null,
       on: { click: (event) => {
-        if (!question.isSeveral) return void send(answer(question, number));
+        if (!question.isSeveral) return void send(answer(question, number), label);
         if (!chosen.delete(number)) chosen.add(number);
         event.currentTarget.setAttribute("aria-pressed", String(chosen.has(number)));
         enable(true);
       } },
     }));
     const all = make("button", { type: "button", class: "option primary", text: "Send", disabled: true, on: { click: () => {
-      send([...chosen].sort((a, b) => a - b).map((number) => answer(question, number)).join(", "));
+      const all = question.options.filter(({ number }) => chosen.has(number));
+      send(all.map(({ number }) => answer(question, number)).join(", "), all.map(({ label }) => label).join(", "));
     } } });
-    const skip = make("button", { type: "button", class: "option skip", text: "Skip", on: { click: () => send("/skip") } });
-    return [...buttons, ...(question.isSeveral ? [all] : []), skip];
+    const skip = make("button", { type: "button", class: "option skip", text: "Skip", on: { click: () => send("/skip", "Skip") } });
+    const words = question.takesWords ? [make("p", { class: "quiet", text: "Or write your own words." })] : [];
+    return [...buttons, ...(question.isSeveral ? [all] : []), skip, ...words];
   }
 
   return {

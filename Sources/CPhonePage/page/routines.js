@@ -52,6 +52,10 @@ export function routineSheet(phone) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const fields = Object.fromEntries(new FormData(form));
+    if (fields.when === "every" && !(Number(fields.every) > 0 && /^\d{1,9}$/.test(fields.every.trim()))) {
+      say("Every must be a whole number, and at least 1.", true);
+      return form.elements.every.focus();
+    }
     const isDone = await act("add", {
       name: fields.name.trim(), schedule: scheduleOf(fields), sessionTarget: "isolated", wakeMode: "now",
       payload: { kind: "agentTurn", message: fields.message.trim() },

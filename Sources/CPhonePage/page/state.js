@@ -3,9 +3,11 @@
 //
 // Events of the relay have its names (relay.md#sse-events); those that begin with `page_` are the page's own.
 
+import { plainLine } from "./plain.js";
+
 export function emptyState() {
   return { account: null, isLoaded: false, link: { kind: "connecting" }, chats: new Map(), approvals: new Map(), selected: null,
-    keys: { missing: null, canSeal: false, held: new Map() }, sealsNew: true, newModel: null };
+    keys: { missing: null, canSeal: false, held: new Map(), device: null }, sealsNew: true, newModel: null, stops: new Set(), names: new Map() };
 }
 
 const FOLDS = {
@@ -37,7 +39,10 @@ const FOLDS = {
   page_sending: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, drafts: [...chat.drafts, data.draft] })),
   page_sent: sent,
   page_not_sent: (state, data) => changeDraft(state, data, { error: data.error }),
-  page_stopping: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, stopping: data.interaction_id })),
+  // Runs that were stopped here, and what buttons that were pressed here say, by the message that was sent.
+  page_stops: (state, { interactions }) => ({ ...state, stops: new Set([...state.stops, ...interactions]) }),
+  page_not_stopped: (state, { interaction }) => ({ ...state, stops: new Set([...state.stops].filter((stopped) => stopped !== interaction)) }),
+  page_names: (state, { names }) => ({ ...state, names: new Map([...state.names, ...names]) }),
   page_unread: (state, data) => Object.entries(data).reduce((state, [id, unread]) =>
     (state.chats.has(id) ? changeChat(state, id, (chat) => ({ ...chat, unread })) : state), state),
 };
@@ -51,7 +56,7 @@ export function fold(state, event) {
 function newChat(id) {
   return {
     id, title: null, source: null, createdAt: 0, updatedAt: 0, isArchived: false, messages: [], tasks: [], drafts: [], files: [],
-    unread: 0, history: "none", stopping: null, count: 0, model: null,
+    unread: 0, history: "none", count: 0, model: null,
   };
 }
 
@@ -175,12 +180,10 @@ function messageFinalized(state, data) {
     if (known?.isFinal) return chat;
     const final = {
       ...(known ?? newMessage({ ...data, role: "agent" })), text: data.text ?? (isUnreadable(data) ? "" : known?.preview) ?? "",
-      isFinal: true, isCut: false, base: null, pieces: [], seal: data.seal ?? null, usage: data.usage ?? null,
-      reason: data.finish_reason ?? (known?.interaction && chat.stopping === known.interaction ? "stopped" : null),
+      isFinal: true, isCut: false, base: null, pieces: [], seal: data.seal ?? null, usage: data.usage ?? null, reason: data.finish_reason ?? null,
     };
     const messages = known ? chat.messages.map((message) => (message === known ? final : message)) : [...chat.messages, final];
-    const stopping = chat.stopping === final.interaction ? null : chat.stopping;
-    return { ...chat, messages, stopping, unread: chat.id === state.selected ? chat.unread : chat.unread + 1 };
+    return { ...chat, messages, unread: chat.id === state.selected ? chat.unread : chat.unread + 1 };
   });
 }
 
@@ -225,7 +228,7 @@ export function joined(text, pieces) {
 /** Events were missed: what was streamed may have a hole, and histories are old. */
 function gap(state, data) {
   const chats = new Map();
-  if (data.isAnotherRelay) return { ...emptyState(), selected: state.selected, link: state.link, keys: state.keys, sealsNew: state.sealsNew };
+  if (data.isAnotherRelay) return { ...emptyState(), selected: state.selected, link: state.link, keys: state.keys, sealsNew: state.sealsNew, stops: state.stops, names: state.names };
   for (const [id, chat] of state.chats) {
     const messages = chat.messages.map((message) => (message.isFinal ? message : { ...message, isWhole: false, base: null, pieces: [] }));
     chats.set(id, { ...chat, messages, history: "none" });
@@ -345,14 +348,24 @@ export function lockOf(state, session) {
 export function titleOf(chat) {
   if (chat.title) return chat.title;
   const first = chat.messages.find((message) => message.text.trim() !== "");
-  return first?.text.trim().split("\n")[0].slice(0, 120) || chat.drafts[0]?.text.slice(0, 120) || "New chat";
+  const line = first?.text.trim().split("\n")[0].slice(0, 120);
+  return (first?.role === "user" ? line : plainLine(line ?? "")) || chat.drafts[0]?.text.slice(0, 120) || "New chat";
 }
 
-export function lastLine(chat) {
+/** In plain words; `waiting` is what a run says that has said nothing yet. */
+export function lastLine(chat, waiting = "Thinking…") {
   const last = chat.messages.at(-1);
   if (!last) return "";
   // Of what grows, the newest words; of what is done, the first.
   const text = isUnreadable(last) ? "Sealed message" : last.isFinal ? last.text.slice(0, 400).trim() : last.preview.slice(-120).trim();
-  if (!text) return last.role === "agent" && !last.isFinal ? "Thinking…" : "";
-  return (last.role === "user" ? "You: " : "") + text.replace(/[*_`#>|]+/g, "").replace(/\s+/g, " ").trim().slice(0, 140);
+  if (!text) return last.role === "agent" && !last.isFinal ? waiting : "";
+  // Only what an agent wrote is Markdown.
+  return last.role === "user" ? `You: ${text.replace(/\s+/g, " ").slice(0, 140)}` : plainLine(text).slice(0, 140);
+}
+
+/** Whether what runs in the chat can only wait: no bridge is connected, and none has begun to say anything. */
+export function waitsForBridge(state, chat) {
+  const bridge = state.account?.installations[0];
+  return state.link.kind === "live" && bridge?.state !== "connected" &&
+    !chat.messages.some((message) => message.role === "agent" && !message.isFinal && message.preview.trim() !== "");
 }

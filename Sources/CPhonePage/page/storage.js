@@ -1,28 +1,37 @@
-// What the page keeps on the device. A browser may refuse to keep anything: then it is forgotten with the page.
+// What the page keeps on the device, and what it keeps for the tab alone: words that a person or an agent wrote are kept nowhere else.
+// A browser may refuse to keep anything: then it is forgotten with the page.
 
-const memory = new Map();
+const device = { name: "localStorage", memory: new Map() };
+const tab = { name: "sessionStorage", memory: new Map() };
 
-export function read(name, fallback) {
+export const read = (name, fallback) => readIn(device, name, fallback);
+export const write = (name, value) => writeIn(device, name, value);
+
+/** The same for the tab: a reload has it, another tab does not, and it goes with the tab. */
+export const readOfTab = (name, fallback) => readIn(tab, name, fallback);
+export const writeOfTab = (name, value) => writeIn(tab, name, value);
+
+function readIn({ name: store, memory }, name, fallback) {
   try {
-    const text = localStorage.getItem(`phone.${name}`) ?? memory.get(name);
+    const text = globalThis[store].getItem(`phone.${name}`) ?? memory.get(name);
     return text === null || text === undefined ? fallback : JSON.parse(text);
   } catch {
     return fallback;
   }
 }
 
-export function write(name, value) {
+function writeIn({ name: store, memory }, name, value) {
   const text = JSON.stringify(value);
   memory.set(name, text);
   try {
-    if (localStorage.getItem(`phone.${name}`) !== text) localStorage.setItem(`phone.${name}`, text);
+    if (globalThis[store].getItem(`phone.${name}`) !== text) globalThis[store].setItem(`phone.${name}`, text);
   } catch {
     // Full or forbidden: the copy in memory has to do.
   }
 }
 
 export function forget(name) {
-  memory.delete(name);
+  device.memory.delete(name);
   try {
     localStorage.removeItem(`phone.${name}`);
   } catch {

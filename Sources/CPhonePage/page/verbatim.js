@@ -1,7 +1,7 @@
 // Text that decides: letter by letter, with nothing in it read as markup, and nothing that can make it look like another one.
 
 import { make, unmasked } from "./dom.js";
-import { copyButton } from "./markdown.js";
+import { copyButton } from "./copy.js";
 
 const PART = /^Part (\d{1,4}) of (\d{1,4}) of (.+):\n/;
 
@@ -16,7 +16,7 @@ export function lines(text, direction = "ltr") {
 export function verbatim(text, label) {
   const shown = unmasked(text, true);
   return make("figure", { class: "code verbatim" },
-    make("figcaption", {}, make("span", { text: label, dir: "auto" }), make("small", { class: "length", text: lengthOf(shown) }), copyButton(shown)),
+    make("figcaption", {}, make("span", { text: label, dir: "auto" }), make("small", { class: "length", text: lengthOf(shown) }), copyButton()),
     make("pre", { tabindex: "0", dir: "ltr" }, ...lines(shown)));
 }
 

@@ -1,0 +1,42 @@
+// Buttons that copy. Each reads what it copies at the press, from what is shown then: a block that still grows is copied as far as it is.
+
+import { byId, icon, make } from "./dom.js";
+
+const SHOWN_MS = 1_600;
+
+/** For the head of a figure: copies the code below it. */
+export function copyButton() {
+  const button = make("button", { type: "button", class: "copy", "aria-label": "Copy the code" }, icon("copy"), "Copy");
+  button.addEventListener("click", async () => {
+    const isDone = await copied(button.closest("figure").querySelector("pre").textContent);
+    button.lastChild.textContent = isDone ? "Copied" : "Not copied";
+    setTimeout(() => (button.lastChild.textContent = "Copy"), SHOWN_MS);
+  });
+  return button;
+}
+
+/** For the foot of a message: `text()` is what it says, as it was written. */
+export function messageCopyButton(text) {
+  const label = "Copy the message";
+  const button = make("button", { type: "button", class: "copy copy-message", "aria-label": label, title: label }, icon("copy"));
+  const show = (words, drawing) => {
+    button.setAttribute("aria-label", words);
+    button.querySelector("use").setAttribute("href", `#icon-${drawing}`);
+  };
+  button.addEventListener("click", async () => {
+    const isDone = await copied(text());
+    show(isDone ? "Copied" : "Not copied", isDone ? "check" : "cross");
+    byId("announcer").replaceChildren(make("p", { text: isDone ? "Copied" : "Not copied" }));
+    setTimeout(() => show(label, "copy"), SHOWN_MS);
+  });
+  return button;
+}
+
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,38 @@
+// How a run ended, where the page can know it. The relay tells it in `finish_reason` alone (relay.md#sendmessageend), and a bridge may
+// leave that out after a failure or a Stop. Where it is left out, a Stop is known to the page that sent it, which keeps the run's name on the
+// device; a failure is known by the bridge's own sentence, with which the text ends (Tests/TidyTests holds these to the bridge's). A Stop that
+// was pressed elsewhere leaves no mark that a page could find.
+
+const FAILURES = [
+  "The model's rate limit is reached. Please wait a little and ask again. (",
+  "The model did not answer in time. Please ask again. (",
+  "The conversation is too long for the model. Please begin a new chat. (",
+  "The model refused to answer. Please ask in another way. (",
+  "The agent stopped before it had finished. Please ask again. (",
+  "The agent could not finish. Please ask again. (",
+  "The connection to the agent was lost, and it does not know what became of this run.",
+  "The bridge was stopped before the agent had finished. Please ask again.",
+  "The bridge could not read what it had kept of this answer, so it ends here. Please ask again.",
+  "The agent could not be reached, so this message was not delivered.",
+  "The agent refused this message: ",
+];
+const STOPPED = "Stopped.";
+// The bridge may say one thing more behind the sentence, such as which model answered.
+const LAST_PARAGRAPHS = 2;
+
+/** `failed`, `stopped`, `length`, `content_filter`; null: it ended by itself, or nothing is known. `stops` are the runs that were stopped here. */
+export function endingOf(message, stops) {
+  if (message.role !== "agent" || !message.isFinal) return null;
+  switch (message.reason) {
+    case "error": return "failed";
+    case "cancelled": return "stopped";
+    case "length": case "content_filter": return message.reason;
+    case null: break;
+    default: return null;
+  }
+  if (stops.has(message.interaction)) return "stopped";
+  if (!message.interaction) return null;
+  if (message.text.trim() === STOPPED) return "stopped";
+  const paragraphs = message.text.slice(-3_000).trimEnd().split("\n\n").slice(-LAST_PARAGRAPHS);
+  return paragraphs.some((paragraph) => FAILURES.some((sentence) => paragraph.startsWith(sentence))) ? "failed" : null;
+}

@@ -1,0 +1,15 @@
+// Markdown in one line of plain words, for where a text is only hinted at. No expression here can be matched in two ways.
+
+const MARKS = [
+  // A link or a picture is what it is called; its address is not shown.
+  [/!?\[([^[\]\n]{0,400})\]\([^()\s]{0,2000}\)/g, "$1"],
+  [/^[ \t]{0,3}(?:#{1,6}|>|[-+*])[ \t]+/gm, ""],
+  [/^[ \t|:-]{3,400}$/gm, ""],
+  [/~~|\*\*|__|`+|(?<![\p{L}\p{N}])[*_](?=\S)|(?<=\S)[*_](?![\p{L}\p{N}])/gu, ""],
+  [/\|/g, " "],
+  [/\s+/g, " "],
+];
+
+export function plainLine(text) {
+  return MARKS.reduce((line, [mark, instead]) => line.replace(mark, instead), text).trim();
+}
