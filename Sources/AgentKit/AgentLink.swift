@@ -6,7 +6,8 @@ package protocol AgentLink: Sendable {
     func begin(_ past: AgentPast)
     /// For `doctor`, instead: connects, reports its findings, and changes nothing.
     func check()
-    func command(_ command: AgentCommand)
+    /// False: the link closes, and the command goes nowhere.
+    @discardableResult func command(_ command: AgentCommand) -> Bool
     /// `completion` is called once, on any thread.
     func query(_ query: AgentQuery, completion: @escaping @Sendable (AgentReply) -> Void)
     /// The machine has slept.

@@ -6,7 +6,9 @@ package import JSONReading
 package enum DialogRequest {
     /// What only shows something and wants no answer.
     package static let notices: Set<String> = ["notify", "setStatus", "setWidget", "setTitle", "set_editor_text"]
-    private static let longest = 86_400_000
+    /// In milliseconds: a timer of Node's fires at once beyond it.
+    private static let longest = 2_147_483_647
+    private static let tooLong = 2_147_483_648
     private static let title = "The agent asks"
     /// In bytes; what is longer may be cut where it is shown.
     private static let longestTitle = 120
@@ -70,8 +72,12 @@ package enum DialogRequest {
 
     private static func options(_ root: FrameNode) -> [String] { root["options"]?.elements.compactMap(\.string) ?? [] }
 
-    private static func expiry(_ root: FrameNode, at now: Instant) -> Instant? {
-        root["timeout"]?.integer(clampedTo: 0...longest).map { now + .milliseconds($0) }
+    /// The expiry by the agent's own timer (Node): zero sets none, and a number outside of its range expires at once.
+    package static func expiry(_ root: FrameNode, at now: Instant) -> Instant? {
+        guard let milliseconds = root["timeout"]?.integer(clampedTo: -1...tooLong), milliseconds != 0 else {
+            return nil
+        }
+        return now + .milliseconds((1...longest).contains(milliseconds) ? milliseconds : 1)
     }
 }
 

@@ -19,12 +19,16 @@ package struct DoctorFinding: Hashable, Sendable {
         case relay
         case clock
         case relayToken = "relay_token"
+        /// Another bridge that answers with the same token.
+        case anotherBridge = "another_bridge"
         /// The keys of sealed chats, and the phones that may have them.
         case devices
         /// Where those keys are.
         case keyFolder = "key_folder"
         /// A folder that the agent works in.
         case workspace
+        /// The recipient of notices.
+        case notify
         case agent
         case agentToken = "agent_token"
         /// The user whose program listens at the agent's address.

@@ -76,6 +76,7 @@ package struct EarlierTurn: Hashable, Sendable {
     /// The agent had answered for them.
     package var isAccepted: Bool
     package var isStopping: Bool
+    package var stopReach: StopReach
     package var receivedAt: Instant
     package var decisions: [Decision]
     /// Those with a decision among them.
@@ -87,12 +88,14 @@ package struct EarlierTurn: Hashable, Sendable {
 
     package init(
         session: AgentSession, runs: [Run], isAccepted: Bool, isStopping: Bool, receivedAt: Instant,
-        decisions: [Decision], asks: [Ask] = [], detached: [ApprovalID], questions: [QuestionID] = []
+        decisions: [Decision], asks: [Ask] = [], detached: [ApprovalID], questions: [QuestionID] = [],
+        stopReach: StopReach = .everyRun
     ) {
         self.session = session
         self.runs = runs
         self.isAccepted = isAccepted
         self.isStopping = isStopping
+        self.stopReach = stopReach
         self.receivedAt = receivedAt
         self.decisions = decisions
         self.asks = asks

@@ -33,6 +33,11 @@ package protocol LiveAgent: Sendable {
     var abilities: GrantAbilities { get }
     /// The agent has the same file system as the bridge, so the file viewer may serve the paths that its tools name.
     var sharesFiles: Bool { get }
+    /// A prompt has a key by which the agent runs it once, whichever bridge sends it. Without one a prompt waits until the relay has said
+    /// which bridge has its message (`Claim`).
+    var promptHasKey: Bool { get }
+    /// What a person says instead of a yes goes into the run that asked (`UserMessage.steers`).
+    var steersWords: Bool { get }
     /// The model that a message names is set before the message is handed over (`UserMessage.choice`).
     var choosesModels: Bool { get }
     /// A server that outlives the bridge appends to it for as long as it runs; nil: there is none.
@@ -52,6 +57,8 @@ package protocol LiveAgent: Sendable {
 extension LiveAgent {
     package var sharesFiles: Bool { true }
     package var choosesModels: Bool { false }
+    package var promptHasKey: Bool { false }
+    package var steersWords: Bool { false }
     package var serverLog: String? { nil }
 }
 

@@ -63,6 +63,23 @@ extension Bridge {
         }
     }
 
+    /// A message in this chat brings back the card of an ask.
+    func bringsBackCard(_ chat: SessionID, at now: Instant) -> Bool {
+        let asks = settings.turn.asks
+        guard asks.whenAsked == .refuse, asks.whenUnanswered == .hold, agent.isPresent else { return false }
+        return entries.values.contains { entry in
+            entry.turn.opening.session == chat && entry.turn.mayAskAgain && entry.turn.opening.sealing.canSpeak
+                && !entry.turn.approvals.returnable(isAskedFor: false, at: now).isEmpty
+        }
+    }
+
+    /// Bubbles that were held until the relay has the card above them.
+    mutating func openBehindCard(in chat: SessionID, at now: Instant) {
+        for (id, entry) in entries where entry.turn.isBehindCard && entry.turn.opening.session == chat {
+            change(id, at: now) { $0.openLate() }
+        }
+    }
+
     /// The agent is back: signs of life that came while it was away count now.
     mutating func followMissedSigns(at now: Instant) {
         for sign in chats.asks.takeMissed() {
@@ -179,6 +196,8 @@ extension Turn {
         case .question(let question): mayRemind(of: question)
         }
     }
+
+    var isBehindCard: Bool { bubble.isUnopened && !awaitsKey }
 
     var hasOpenAsks: Bool { outcome == nil && (!approvals.isEmpty || !agent.questions.all.isEmpty) }
 

@@ -16,7 +16,7 @@ extension Bridge {
     ) {
         for name in coming {
             chats.stops.add(
-                name, isDeleted ? .chatDeleted : .pressed, at: now, memory: settings.stopMemory)
+                name, isDeleted ? .chatDeleted : .pressed(.ownRuns), at: now, memory: settings.stopMemory)
         }
         let known = entries.values.map(\.turn.opening).filter {
             $0.session == session && (isDeleted || !$0.isNewer(than: made))
@@ -76,6 +76,11 @@ extension Bridge {
             if let own = ownName(of: task, in: entry), entry.turn.hasOpen(own) { return (id, own) }
         }
         return nil
+    }
+
+    /// Another installation has other chats. What the journal has of these is for the caller to delete.
+    package mutating func forgetsChats() -> (homes: [SessionID], models: [SessionID]) {
+        (chats.homes.forgetAll().sorted(), chats.models.forgetAll().sorted())
     }
 
     // MARK: Models

@@ -7,9 +7,9 @@ extension Bridge {
         switch command {
         // A question that is declined costs nothing if the process dies: its run does not go on without an answer.
         case .lookUp, .release, .answer(_, _, .declined, _): orders.append(.command(command))
-        case .abort(let session, let run):
+        case .abort(let session, let run, let reach):
             if gate.withdraw(run: run) { return true }
-            owe(.abort(session: session, run: run), at: now)
+            owe(.abort(session: session, run: run, reach: reach), at: now)
         case .resolve(let approval, let subject, .deny, _, _, _) where isBeingLeft(id):
             gate.withdraw(decisionOf: approval)
             owe(.deny(approval, subject), at: now)
@@ -66,6 +66,7 @@ extension Bridge {
         let isRefusal = if case .resolve(_, _, .deny, _, _, _) = command { true } else { false }
         // A refusal leaves whatever became of its turn.
         guard isRefusal || entries[id]?.turn.maySend(command) == true else { return }
+        if agent.isClosing, case .send(_, _, let run, _) = command { return neverLeft(id, run: run, at: now) }
         orders.append(.command(command))
     }
 
@@ -91,8 +92,9 @@ extension Bridge {
             if PlantedFault.abortForgotten.isPlanted { return }
         #endif
         guard turn.agent.isStopping, turn.occupiesAgent else { return }
-        for run in turn.runs.open {
-            obligations.add(.abort(session: turn.opening.agentSession, run: run), since: now)
+        for order in turn.abortRuns(turn.agent.stopReach) {
+            guard case .command(.abort(let session, let run, let reach)) = order else { continue }
+            obligations.add(.abort(session: session, run: run, reach: reach), since: now)
         }
     }
 
@@ -106,10 +108,13 @@ extension Bridge {
         let name = Obligation.name(ofAbort: run)
         switch answer {
         case .accepted(let taken), .leavesAgain(as: let taken):
-            if taken != run, case .abort(let session, _) = obligations.fulfil(name) {
-                if keeping.isJournaled { orders.append(.fulfilled(.abort(session: session, run: run))) }
-                if !isOfAnotherTurn(taken, than: run) { owe(.abort(session: session, run: taken), at: now) }
-            }
+            guard taken != run, let owed = obligations.fulfil(name) else { break }
+            if keeping.isJournaled { orders.append(.fulfilled(owed)) }
+            guard case .abort(let session, _, let reach) = owed else { break }
+            // The same message under another key is a run of ours.
+            let isOurs = if case .leavesAgain = answer { true } else { false }
+            guard reach.covers(isOurs: isOurs), !isOfAnotherTurn(taken, than: run) else { break }
+            owe(.abort(session: session, run: taken, reach: reach), at: now)
         case .noRun, .refused, .notSent: fulfil(name)
         }
         if let turn = agent.turnOfRun[run] { sendAnswered(answer, for: turn, at: now) }
@@ -128,7 +133,9 @@ extension Bridge {
         switch signal.event {
         case .finished, .failed: if let run = signal.run { fulfil(Obligation.name(ofAbort: run)) }
         case .approvalSettled(let settlement): fulfil(Obligation.name(ofDenial: settlement.id))
-        case .started, .text, .tool, .approvalRequested, .asked, .questionSettled, .paused, .retrying: break
+        case .started, .text, .tool, .approvalRequested, .asked, .questionSettled, .paused, .retrying,
+            .alive:
+            break
         }
     }
 
@@ -141,7 +148,8 @@ extension Bridge {
         case .approvalRequested(let request): approval = request.id
         // An early gateway's list says first that the run waits for it.
         case .paused(let call): approval = call.approval
-        case .started, .text, .tool, .approvalSettled, .asked, .questionSettled, .retrying, .finished, .failed:
+        case .started, .text, .tool, .approvalSettled, .asked, .questionSettled, .retrying, .finished, .failed,
+            .alive:
             return false
         }
         return obligations.owes(Obligation.name(ofDenial: approval))

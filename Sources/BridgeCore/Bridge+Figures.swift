@@ -14,6 +14,8 @@ package struct BridgeFigures: Hashable, Sendable {
     package var asks: [OpenAsk] = []
     /// How often the relay closed a card by itself, by its word for the reason (relay.md#others).
     package var cardEnds: [String: Int] = [:]
+    /// Another bridge that has answered messages in the last day.
+    package var another: OtherBridge?
 }
 
 /// An ask or a question that waits for a person. It holds no word of the chat.
@@ -36,10 +38,12 @@ extension Bridge {
         var delivery = delivery
         var levels: [RelayBucket: Double] = [:]
         for bucket in RelayBucket.allCases { levels[bucket] = delivery.level(of: bucket, at: now) }
-        return BridgeFigures(
+        var figures = BridgeFigures(
             openTurns: openTurns, waitingTurns: agent.queues.values.reduce(0) { $0 + $1.waitingCount },
             callsUnderWay: callsUnderWay, deadLetters: tally.deadLetters, levels: levels, held: heldBytes,
             asks: openAsks(), cardEnds: chats.asks.ends)
+        figures.another = otherBridge(at: now)
+        return figures
     }
 
     /// Aborts and denials that the agent has not confirmed.

@@ -1,4 +1,4 @@
-import BridgeModel
+package import BridgeModel
 
 // Which turn goes to the agent next: one after another in each session, and no more than the agent is given at once.
 extension Bridge {
@@ -6,17 +6,37 @@ extension Bridge {
         guard let session = entries[id]?.turn.opening.agentSession else { return }
         agent.queues[session]?.left(id)
         if agent.queues[session]?.isEmpty == true { agent.queues[session] = nil }
+        if let active = agent.queues[session]?.active { isAlone(active, at: now) }
         handOverNext(of: session, at: now)
         handOverWaiting(at: now)
     }
 
+    /// The run before this turn has ended: the turn's own silence begins.
+    private mutating func isAlone(_ id: TurnID, at now: Instant) {
+        guard entries[id]?.turn.agent.isBesideRun == true else { return }
+        entries[id]?.turn.agent.isBesideRun = false
+        change(id, at: now) { $0.isHeard(at: now) }
+    }
+
+    /// A queue restored after a restart shows which turns wait beside a run.
+    mutating func markBesideRuns() {
+        for queue in agent.queues.values {
+            for id in queue.runningTurns.dropFirst() { entries[id]?.turn.agent.isBesideRun = true }
+        }
+    }
+
     mutating func handOverNext(of session: AgentSession, at now: Instant) {
         beginNew(of: session, at: now)
+        carryOutRefusals(of: session, at: now)
         while let id = nextToHandOver(of: session) {
             switch place(of: id) {
             case .folder(let folder):
                 agent.served.insert(session)
-                let (choice, level, line) = choice(of: id)
+                // Words that go into a run change nothing of its model.
+                let isBesideRun = agent.queues[session]?.active != id
+                entries[id]?.turn.agent.isBesideRun = isBesideRun
+                let isSteered = entries[id]?.turn.agent.refusal != nil && isBesideRun
+                let (choice, level, line) = isSteered ? (.unchanged, .unchanged, nil) : choice(of: id)
                 change(id, at: now) { $0.handOver(in: folder, at: now, choice: choice, level: level, line: line) }
             case .missing(let line): change(id, at: now) { $0.hasNoPlace(line, at: now) }
             }
@@ -24,14 +44,28 @@ extension Bridge {
         }
     }
 
+    /// The process ends: what waits is the next one's.
+    package mutating func handsOverNoMore() { agent.isClosing = true }
+
+    /// The agent's link was closed before the message could leave.
+    package mutating func neverLeft(_ id: TurnID, run: RunID, at now: Instant) {
+        guard let turn = entries[id]?.turn else { return }
+        guard !turn.agent.isStopping else { return sendAnswered(.noRun, run: run, at: now) }
+        agent.isClosing = true
+        agent.queues[turn.opening.agentSession]?.takenBack(id)
+        change(id, at: now) { $0.neverLeft() }
+        keepChanged(.synced)
+    }
+
     mutating func nextToHandOver(of session: AgentSession) -> TurnID? {
+        guard !agent.isClosing else { return nil }
         guard hasRoomForRun else {
             agent.isRunLimitReached = true
             return nil
         }
         // Messages are handed over in the order they came: one that is not complete yet is waited for, and so is a word to the bridge.
         if let first = agent.queues[session]?.firstWaiting, let turn = entries[first]?.turn,
-            turn.isIncomplete || turn.opening.ownWord != nil
+            isIncomplete(first) || turn.isToBridge || waitsForAsk(first)
         {
             return nil
         }

@@ -5,10 +5,11 @@ package import BridgeModel
 extension Bridge {
     /// The message of this turn goes to the question that it answers, if there is one, and not into the queue. Decided when it can be
     /// read first: while its files are fetched a question may be asked that it does not answer.
-    mutating func routeAnswer(_ id: TurnID, to recorded: QuestionID? = nil, at now: Instant) {
+    /// True: it went there, or was too late for one.
+    mutating func routeAnswer(_ id: TurnID, to recorded: QuestionID? = nil, at now: Instant) -> Bool {
         guard let turn = entries[id]?.turn, turn.mayAnswer, let message = turn.opening.message,
             !turn.opening.cameInTheOpen
-        else { return }
+        else { return false }
         let chat = entries.values.filter {
             $0.turn.opening.session == turn.opening.session && !$0.turn.agent.questions.all.isEmpty
         }.map(\.turn)
@@ -17,25 +18,28 @@ extension Bridge {
             leaveQueue(id, at: now)
             change(id, at: now) { $0.answers(asked.question.id, of: known.opening.id) }
             if asked.isOver { change(id, at: now) { $0.answerEnded(.taken(asked.words), at: now) } }
-            return
+            return true
         }
         if let recorded, let asking = chat.first(where: { $0.hasOpen(recorded) }) {
-            guard let question = asking.agent.questions[recorded]?.question else { return }
-            return answer(question, of: asking.opening.id, with: message, from: id, at: now)
+            guard let question = asking.agent.questions[recorded]?.question else { return false }
+            answer(question, of: asking.opening.id, with: message, from: id, at: now)
+            return true
         }
         let asking = chat.filter { openQuestion(of: $0) != nil }
             .max { $0.opening.receivedAt < $1.opening.receivedAt }
         if let asking, let question = openQuestion(of: asking) {
-            return answer(question, of: asking.opening.id, with: message, from: id, at: now)
+            answer(question, of: asking.opening.id, with: message, from: id, at: now)
+            return true
         }
         // An update may be long on its way: the relay keeps it while the bridge is away.
         let written = turn.opening.made?.instant ?? turn.opening.receivedAt
         let isLate =
             chat.contains(where: \.hasUnseenQuestionEnd)
             || chats.showedQuestion(in: turn.opening.session, at: written)
-        guard isLate else { return }
+        guard isLate else { return false }
         leaveQueue(id, at: now)
         change(id, at: now) { $0.isNoAnswer(Sentences.answerTooLate, at: now) }
+        return true
     }
 
     func openQuestion(of turn: Turn) -> Question? {

@@ -21,6 +21,14 @@ extension Bridge {
         let opening = record.opening
         guard entries[opening.id] == nil else { return }
         if !record.turn.occupiesAgent { record.turn.opening = atHome(opening) }
+        #if PLANTED_FAULTS
+            let isWithAgent = record.turn.phase == .handedOver || record.turn.phase == .running
+            if PlantedFault.wordsSentAgain.isPlanted, record.turn.agent.refusal != nil, isWithAgent {
+                record.turn.phase = .waiting
+                // Under the same name the gateway would take them for those it has.
+                record.turn.opening.run = RunID("\(opening.run)-again")
+            }
+        #endif
         record.catchUp(with: deltas)
         record.lane.learn(keptAt)
         let streamed = Self.streamed(deltas, record.lane.waitingText)
@@ -30,8 +38,9 @@ extension Bridge {
         record.turn.agent.folder = folder(of: opening)
         let cards = record.turn.approvals.resume(with: record.lane, hasEnds: settings.turn.cardsHaveEnds, at: now)
         if !record.turn.agent.questions.all.isEmpty { chats.haveQuestions = true }
-        delivery.restoreLane(record.lane, windowEnds: opening.windowEnds, at: now)
-        entries[opening.id] = Entry(turn: record.turn, renamed: record.renamed)
+        delivery.restoreLane(record.lane, windowEnds: opening.windowEnds, mark: mark(of: opening), at: now)
+        let claim = claim(of: record.turn, in: record.lane)
+        entries[opening.id] = Entry(turn: record.turn, renamed: record.renamed, claim: claim)
         if let key = opening.sealing.key { takeKey(key, of: opening.id) }
         delivery.heldBeside += record.turn.heldBytes
         name(record)
@@ -46,6 +55,7 @@ extension Bridge {
         change(opening.id, at: now) { _ in cards.map { .post(.approval($0)) } }
         change(opening.id, at: now) { $0.agentLost(at: now) }
         change(opening.id, at: now) { $0.fetchAgain(at: now) }
+        change(opening.id, at: now) { $0.silenceResumes(at: now) }
     }
 
     /// Nil: a piece of it is not known any more.
@@ -100,7 +110,7 @@ extension RunEvent {
     /// Text and running output: what of it must outlive the process, its calls say.
     var isTransient: Bool {
         switch self {
-        case .text, .tool(.progress): true
+        case .text, .tool(.progress), .alive: true
         case .started, .tool(.started), .tool(.finished), .approvalRequested, .approvalSettled, .asked,
             .questionSettled, .paused, .retrying, .finished, .failed:
             false
@@ -112,7 +122,7 @@ extension RunEvent {
         switch self {
         case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying, .finished, .failed:
             true
-        case .started, .text, .tool: false
+        case .started, .text, .tool, .alive: false
         }
     }
 }

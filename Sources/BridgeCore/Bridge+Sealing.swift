@@ -32,7 +32,7 @@ extension Bridge {
         known.removeAll { $0.sealing == .sealed(nil) && $0.sealedText != nil && opened[$0.id] == nil }
         for opening in known {
             change(opening.id, at: now) { $0.keyCame(key, opened[opening.id], at: now) }
-            if !obey(opening.id, at: now), !stopsByWord(opening.id, at: now) { routeAnswer(opening.id, at: now) }
+            route(opening.id, at: now)
         }
         for agentSession in Set(known.map(\.agentSession)).sorted() { handOverNext(of: agentSession, at: now) }
         deliver(at: now)

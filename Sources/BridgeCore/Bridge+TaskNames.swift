@@ -31,7 +31,9 @@ extension Bridge {
         return switch report {
         case .dropped(.taskStarted(let task), let code): .dropped(.taskStarted(own(task)), code)
         case .deadLetter(.taskStarted(let task)): .deadLetter(.taskStarted(own(task)))
-        case .delivered, .refused, .dropped, .deadLetter, .destinationGone, .windowClosed: report
+        case .delivered, .refused, .dropped, .deadLetter, .heldBack, .postponed, .anothers, .destinationGone,
+            .windowClosed:
+            report
         }
     }
 }

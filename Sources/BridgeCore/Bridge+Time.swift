@@ -16,8 +16,9 @@ extension Bridge {
                 wakes.turns.set(now + .seconds(1), for: id)
                 continue
             }
-            // One that does not wait for its files any more goes to the agent.
-            let waiting = entries[id].flatMap { $0.turn.isIncomplete ? $0.turn.opening.agentSession : nil }
+            // A turn whose files and open are complete is handed over.
+            let waiting = isIncomplete(id) ? entries[id]?.turn.opening.agentSession : nil
+            entries[id]?.claim.timePassed(at: now)
             change(id, at: now) { $0.deadlineHit(at: now, agentRemedy: remedy) }
             if let waiting { handOverNext(of: waiting, at: now) }
         }

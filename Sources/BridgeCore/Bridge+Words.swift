@@ -15,6 +15,8 @@ extension Bridge {
     /// All that an earlier process left is restored: what needs no agent continues.
     package mutating func restored(at now: Instant) {
         for session in agent.queues.keys.sorted() { beginNew(of: session, at: now) }
+        markBesideRuns()
+        settleRefusals(at: now)
         for chat in Set(entries.values.map(\.turn.opening.session)).sorted() { tellInParts(in: chat, at: now) }
         deliver(at: now)
         keepChanged()
@@ -37,16 +39,26 @@ extension Bridge {
 
     // MARK: Words
 
+    /// A message that can be read is a word to the bridge, a Stop, an answer, a refusal, or one for the agent: the first that fits.
+    mutating func route(_ id: TurnID, answering: QuestionID? = nil, at now: Instant) {
+        if obey(id, at: now) || stopsByWord(id, at: now) || routeAnswer(id, to: answering, at: now) { return }
+        routeWords(id, at: now)
+    }
+
     /// True: the message of this turn is a word to the bridge itself.
     mutating func obey(_ id: TurnID, at now: Instant) -> Bool {
         guard let turn = entries[id]?.turn, turn.phase == .waiting, let word = turn.opening.ownWord else {
             return false
         }
-        let situation = situation(of: turn.opening)
+        let situation = situation(of: turn.opening, at: now)
         switch word {
         case .help(let unknown): answer(id, OwnWordAnswers.help(unknown: unknown), at: now)
         case .workspaces: answer(id, OwnWordAnswers.workspaces(settings.words, situation), at: now)
         case .status: answer(id, OwnWordAnswers.status(settings.words, situation), at: now)
+        case .stop:
+            let running = running(besides: turn)
+            answer(id, running.isEmpty ? OwnWordAnswers.nothingToStop : OwnWordAnswers.stopped, at: now)
+            stop(running, at: now)
         case .asks:
             let chat = turn.opening.session
             // First the words, then the cards that they announce.
@@ -55,6 +67,8 @@ extension Bridge {
                 OwnWordAnswers.asks(
                     openAsks(), in: chat, clock: settings.turn.localTime, comeBack: agent.isPresent, at: now), at: now)
             personIsThere(in: chat, isAskedFor: true, at: now)
+        case .no(let words):
+            if let line = refuseNewest(by: id, words: words, at: now) { answer(id, line, at: now) }
         case .new(let workspace):
             // Else it waits for its place in the queue of its chat.
             if let line = refusal(ofNew: workspace, in: turn.opening.session) { answer(id, line, at: now) }
@@ -65,27 +79,35 @@ extension Bridge {
     /// True: the message of this turn is a Stop of what runs in its chat.
     mutating func stopsByWord(_ id: TurnID, at now: Instant) -> Bool {
         guard let turn = entries[id]?.turn, turn.phase == .waiting, let word = turn.stopWord else { return false }
-        let chat = turn.opening.session
-        let running = (agent.queues[turn.opening.agentSession]?.runningTurns ?? []).compactMap { entries[$0]?.turn }
-            .filter { $0.opening.session == chat && $0.outcome == nil }
+        let running = running(besides: turn)
         guard !running.isEmpty, word == .command || !running.contains(where: { openQuestion(of: $0) != nil }) else {
             return false
         }
         answer(id, OwnWordAnswers.stopped, at: now)
-        for run in running { change(run.opening.id, at: now) { $0.stopRequested(at: now) } }
+        stop(running, at: now)
         return true
+    }
+
+    /// What runs in the chat of that turn.
+    private func running(besides turn: Turn) -> [Turn] {
+        (agent.queues[turn.opening.agentSession]?.runningTurns ?? []).compactMap { entries[$0]?.turn }
+            .filter { $0.opening.session == turn.opening.session && $0.outcome == nil }
+    }
+
+    private mutating func stop(_ running: [Turn], at now: Instant) {
+        for run in running { change(run.opening.id, at: now) { $0.stopRequested(at: now) } }
     }
 
     private mutating func answer(_ id: TurnID, _ line: String, at now: Instant) {
         change(id, at: now) { $0.isAnswered(by: line, at: now) }
     }
 
-    private func situation(of opening: TurnOpening) -> OwnWordSituation {
+    private func situation(of opening: TurnOpening, at now: Instant) -> OwnWordSituation {
         let queue = agent.queues[opening.agentSession]
         let waiting = (queue?.turns ?? []).filter { $0 != opening.id && entries[$0]?.turn.phase == .waiting }
         return OwnWordSituation(
             isPresent: agent.isPresent, remedy: agent.remedy, isBusy: queue?.active != nil, waiting: waiting.count,
-            workspace: chats.homes[opening.session]?.workspace, openTurns: entries.count - 1)
+            workspace: chats.homes[opening.session]?.workspace, chats: standings(for: opening, at: now))
     }
 
     private func refusal(ofNew workspace: String?, in chat: SessionID) -> String? {

@@ -10,6 +10,7 @@ package struct Bridge: ~Copyable {
         var turn: Turn
         /// Cards whose id another turn had already used.
         var renamed: [TaskID: TaskID] = [:]
+        var claim = Claim.needless
     }
 
     package internal(set) var settings: BridgeSettings
@@ -69,13 +70,17 @@ package struct Bridge: ~Copyable {
     package mutating func turnBegins(_ opening: TurnOpening, answering: QuestionID? = nil, at now: Instant) {
         guard entries[opening.id] == nil else { return }
         let opening = atHome(opening)
+        // The card is above the message that brought it back.
+        let isBehindCard = opening.message != nil && opening.ownWord == nil && bringsBackCard(opening.session, at: now)
+        if isBehindCard { personIsThere(in: opening.session, wrote: true, at: now) }
+        settings.turn.openingPatience = openingPatience(of: opening, at: now)
         var turn = Turn(opening, settings: settings.turn)
         delivery.openLane(
             LaneAddress(
                 turn: opening.id, session: opening.session, interaction: opening.interaction, sealing: opening.sealing),
-            windowEnds: opening.windowEnds)
-        let first = turn.begin(at: now)
-        entries[opening.id] = Entry(turn: turn)
+            windowEnds: opening.windowEnds, mark: mark(of: opening))
+        let first = turn.begin(isBehindCard: isBehindCard, at: now)
+        entries[opening.id] = Entry(turn: turn, claim: claim(of: turn))
         keeping.changed(opening.id)
         agent.turnOfRun[opening.run] = opening.id
         orders.append(.turnOpened(opening))
@@ -87,14 +92,12 @@ package struct Bridge: ~Copyable {
         if !agent.isPresent { change(opening.id, at: now) { $0.agentLost(at: now) } }
         // A Stop can overtake its message.
         switch chats.stops.take(of: opening) {
-        case .pressed: change(opening.id, at: now) { $0.stopRequested(at: now) }
+        case .pressed(let reach): change(opening.id, at: now) { $0.stopRequested(reach: reach, at: now) }
         case .chatDeleted: change(opening.id, at: now) { $0.chatEnded(isDeleted: true, at: now) }
         case nil: break
         }
-        if !obey(opening.id, at: now), !stopsByWord(opening.id, at: now) {
-            routeAnswer(opening.id, to: answering, at: now)
-        }
-        if opening.message != nil { personIsThere(in: opening.session, wrote: true, at: now) }
+        route(opening.id, answering: answering, at: now)
+        if opening.message != nil, !isBehindCard { personIsThere(in: opening.session, wrote: true, at: now) }
         handOverNext(of: opening.agentSession, at: now)
         deliver(at: now)
         keepChanged()
@@ -110,20 +113,21 @@ package struct Bridge: ~Copyable {
         let known = entries.values.filter { entry in
             let opening = entry.turn.opening
             guard reach.covers(isOurs: !entry.turn.isInRunOfOthers) else { return false }
-            return interaction.map { opening.isNamed($0) }
-                ?? (opening.session == session && !opening.isNewer(than: made)
-                    && !(opening.isMirrored && opening.beganAfter(pressed)))
+            let isLater = opening.isNewer(than: made)
+            if let interaction { return opening.isNamed(interaction) && !(isLater && !opening.isOwnName(interaction)) }
+            let saysNoTime = opening.isMirrored || made == nil
+            return opening.session == session && !isLater && !(saysNoTime && opening.beganAfter(pressed))
         }
         // The youngest first, so that stopping the active one does not hand a waiting one over.
         for entry in known.sorted(by: { $0.turn.opening.receivedAt > $1.turn.opening.receivedAt }) {
             if entry.turn.agent.questions.isOnPhone {
                 chats.questionEnded(in: entry.turn.opening.session, at: made?.instant ?? now)
             }
-            change(entry.turn.opening.id, at: now) { $0.stopRequested(at: now) }
+            change(entry.turn.opening.id, at: now) { $0.stopRequested(reach: reach, at: now) }
         }
         if let session = session ?? known.first?.turn.opening.session { personIsThere(in: session, at: now) }
         if known.isEmpty, let interaction {
-            chats.stops.add(interaction, .pressed, made: made, at: now, memory: settings.stopMemory)
+            chats.stops.add(interaction, .pressed(reach), made: made, at: now, memory: settings.stopMemory)
         }
         deliver(at: now)
         keepChanged(.synced)
@@ -176,9 +180,11 @@ package struct Bridge: ~Copyable {
         if case .asked = signal.event { chats.haveQuestions = true }
         let run = signal.run ?? entries[id]?.turn.opening.run
         guard let run else { return true }
+        if case .alive(let activity) = signal.event, isAlive(id, activity, at: now) { return true }
         if agent.turnOfRun[run] == nil { agent.turnOfRun[run] = id }
         let form = entries[id]?.turn.textForm
-        change(id, at: now, isText: signal.event.isTransient) { $0.runEvent(signal.event, of: run, at: now) }
+        let isText = signal.event.isTransient && entries[id]?.turn.tellsStatus != true
+        change(id, at: now, isText: isText) { $0.runEvent(signal.event, of: run, at: now) }
         if case .tool(let event) = signal.event { touched(agent.toolFiles.heard(event, of: id), by: id) }
         let newForm = entries[id]?.turn.textForm
         if newForm != form { keeping.changed(id) }
@@ -227,6 +233,8 @@ package struct Bridge: ~Copyable {
         // What a stop owes comes before anything new.
         forgetObligations(at: now)
         for obligation in obligations.all { orders.append(.command(obligation.command)) }
+        obligations.areOrdered()
+        forgetObligations(at: now)
         for id in entries.keys.sorted() { change(id, at: now) { $0.agentBack(at: now) } }
         settleAnswers(at: now)
         followMissedSigns(at: now)
@@ -263,7 +271,7 @@ package struct Bridge: ~Copyable {
                 { $0.opening.agentSession == signal.session && $0.knows(question.id) }
             case .questionSettled(let settlement):
                 { $0.opening.agentSession == signal.session && $0.knows(settlement.id) }
-            case .started, .text, .tool, .paused, .retrying, .finished, .failed: nil
+            case .started, .text, .tool, .paused, .retrying, .finished, .failed, .alive: nil
             }
         if let isKnown, let known = entries.first(where: { isKnown($0.value.turn) })?.key { return known }
         return signal.session.flatMap { agent.queues[$0]?.active } ?? turns.first
@@ -287,7 +295,7 @@ package struct Bridge: ~Copyable {
         if let chat, entries[id]?.turn.approvals.hasOpenParts != true { tellInParts(in: chat, at: now) }
         // Looked for again only if the orders may have closed the turn.
         guard let left = turnOrders.isEmpty ? index : entries.index(forKey: id) else { return }
-        wakes.turns.set(entries.values[left].turn.nextDeadline, for: id)
+        wakes.turns.set(entries.values[left].nextDeadline, for: id)
     }
 
     private mutating func perform(_ turnOrders: [TurnOrder], of id: TurnID, at now: Instant) {
@@ -306,14 +314,16 @@ package struct Bridge: ~Copyable {
             case .dropUnsealed: delivery.dropUnsealed(of: id)
             case .abandonLane: delivery.abandon(id)
             case .command, .fetch, .answerEnded, .withdrawAnswer, .tellsInParts, .wantsCard, .wantsReminder,
-                .endsAreRefused, .agentFree, .closed, .note:
+                .endsAreRefused, .agentFree, .closed, .note, .stuck:
                 break
             }
         }
         var neverLeft = false
         for order in turnOrders {
             switch order {
-            case .command(let command): if give(command, of: id, at: now) { neverLeft = true }
+            case .command(let command):
+                hears(command, of: id, at: now)
+                if give(command, of: id, at: now) { neverLeft = true }
             case .answerEnded(let answerer, let end): change(answerer, at: now) { $0.answerEnded(end, at: now) }
             case .withdrawAnswer(let question, let asker): withdrawAnswer(question, of: asker, from: id, at: now)
             case .fetch(let attachments): orders.append(.fetch(id, attachments))
@@ -324,6 +334,7 @@ package struct Bridge: ~Copyable {
             case .agentFree: free(id, at: now)
             case .closed: close(id, at: now)
             case .note(let note): orders.append(.turnNote(id, note))
+            case .stuck: orders.append(.stuck(id))
             case .useSealing(.sealed(let key?)): takeKey(key, of: id)
             case .post, .replace, .skip, .stopPreview, .closeWindow, .abandonLane, .useSealing, .dropUnsealed: break
             }
@@ -354,6 +365,7 @@ package struct Bridge: ~Copyable {
             let report = withOwnNames(report, of: turn)
             let hadUnseenEnd = chats.haveQuestions && entries[turn]?.turn.hasUnseenQuestionEnd == true
             change(turn, at: now) { $0.reported(report, at: now) }
+            heed(report, of: turn, at: now)
             if hadUnseenEnd, let entry = entries[turn], !entry.turn.hasUnseenQuestionEnd {
                 chats.questionEnded(in: entry.turn.opening.session, at: now)
             }

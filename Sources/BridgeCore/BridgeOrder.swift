@@ -23,7 +23,12 @@ package enum BridgeOrder: Sendable, Hashable {
     case dropFiles(TurnID)
     indirect case filesTouched(SessionID, TurnSealing, [ToolFile])
     indirect case turnOpened(TurnOpening)
+    /// Another bridge answers the message of that turn.
+    case anotherBridge(TurnID, OtherBridge)
     case turnClosed(TurnID, TurnOutcome)
+    /// Nothing has been heard of its run for `TurnSettings.stuck`, and nothing is known that it waits for. Once a turn, also over
+    /// restarts.
+    case stuck(TurnID)
     /// The relay will have nothing more from this connection.
     case connectionStopped(RelayErrorCode)
     case turnNote(TurnID, TurnNote)

@@ -7,6 +7,8 @@ import BridgeModel
 /// Invariant: a run belongs to one turn, the first that it was named for.
 struct BridgeAgent: Sendable {
     var isPresent: Bool
+    /// The process ends: nothing more is handed over.
+    var isClosing = false
     /// What a person can do, so that it can be reached.
     var remedy: String?
     /// Some turn could not be handed over because it has `BridgeSettings.runLimit` runs.
@@ -55,6 +57,8 @@ struct BridgeChats: Sendable {
     var homes = ChatHomes()
     var models = ModelBook()
     var asks = AskReturns()
+    /// Nil: none was ever seen.
+    var other: OtherBridge?
 
     /// Some turn of this process has asked, or had before.
     var haveQuestions = false

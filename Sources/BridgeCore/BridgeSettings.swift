@@ -21,6 +21,8 @@ package struct BridgeSettings: Sendable, Hashable {
     package var choosesModels = false
     /// Untried cards are withdrawn when their ask ends. A replay keeps them: a recording's answer may follow at once.
     package var withdrawsCards = true
+    /// `StateMark.bits`; nil: placeholders do not say whose they are.
+    package var mark: UInt32?
 
     package init() {}
 }

@@ -67,6 +67,12 @@ struct ModelBook: Sendable {
     /// Chats whose `ChosenModel` the journal does not have as it is.
     private var unkept: [SessionID] = []
 
+    /// The chats of which something was known; the caller writes it down.
+    mutating func forgetAll() -> Set<SessionID> {
+        defer { (chats, unkept) = ([:], []) }
+        return Set(chats.keys).union(unkept)
+    }
+
     /// `isPossible`: the agent's model can be chosen at all.
     mutating func choice(
         of model: String?, in session: SessionID, isPossible: Bool

@@ -3,13 +3,13 @@ package import BridgeModel
 /// What a Stop owes to the agent until the agent has answered it: also after the turn has closed, after a lost link, and in the
 /// next process.
 package enum Obligation: Hashable, Sendable {
-    case abort(session: AgentSession, run: RunID)
+    case abort(session: AgentSession, run: RunID, reach: StopReach = .everyRun)
     /// A yes may be on its way to this approval, or be given later; it is refused.
     case deny(ApprovalID, ApprovalRequest.Subject)
 
     package var command: AgentCommand {
         switch self {
-        case .abort(let session, let run): .abort(session: session, run: run)
+        case .abort(let session, let run, let reach): .abort(session: session, run: run, reach: reach)
         case .deny(let approval, let subject): .resolve(approval: approval, subject: subject, decision: .deny)
         }
     }
@@ -17,7 +17,7 @@ package enum Obligation: Hashable, Sendable {
     /// Unique among the obligations of a connection; the journal keeps it under this name.
     package var name: String {
         switch self {
-        case .abort(_, let run): Self.name(ofAbort: run)
+        case .abort(_, let run, _): Self.name(ofAbort: run)
         case .deny(let approval, _): Self.name(ofDenial: approval)
         }
     }
@@ -28,7 +28,8 @@ package enum Obligation: Hashable, Sendable {
 
 /// The obligations of one connection.
 ///
-/// Invariants: each is kept from before its command is ordered until the agent has answered, or for 24 hours; there are at
+/// Invariants: each is kept from before its command is ordered until the agent has answered, or for 24 hours; one of an earlier process is
+/// ordered once before it may expire, since a wall clock that was set makes it any age; there are at
 /// most `limit`, and one beyond that is ordered once, as before, and not repeated.
 struct Obligations: Sendable {
     static let life = Duration.seconds(24 * 3_600)
@@ -37,6 +38,9 @@ struct Obligations: Sendable {
     private struct Kept {
         var obligation: Obligation
         var since: Instant
+        /// In this process.
+        var isOrdered: Bool
+        var isLate = false
     }
 
     private var kept: [String: Kept] = [:]
@@ -51,10 +55,18 @@ struct Obligations: Sendable {
     /// `isWritten`: the journal has it, with the moment it began.
     mutating func add(_ obligation: Obligation, since: Instant, isWritten: Bool = false) {
         let name = obligation.name
-        guard kept[name] == nil, kept.count < Self.limit else { return }
-        kept[name] = Kept(obligation: obligation, since: since)
+        if let known = kept[name] { return widen(name, known.obligation, to: obligation) }
+        guard kept.count < Self.limit else { return }
+        kept[name] = Kept(obligation: obligation, since: since, isOrdered: !isWritten)
         if !isWritten { unwritten.insert(name) }
         reckonExpiry()
+    }
+
+    /// A person's Stop comes behind one that the relay had a reason of its own for.
+    private mutating func widen(_ name: String, _ known: Obligation, to new: Obligation) {
+        guard case .abort(_, _, .ownRuns) = known, case .abort(_, _, .everyRun) = new else { return }
+        kept[name]?.obligation = new
+        unwritten.insert(name)
     }
 
     func owes(_ name: String) -> Bool { kept[name] != nil }
@@ -78,9 +90,22 @@ struct Obligations: Sendable {
 
     mutating func takeExpired(at now: Instant) -> [Obligation] {
         guard let nextExpiry, nextExpiry <= now else { return [] }
-        return kept.keys.sorted().filter { kept[$0].map { $0.since + Self.life <= now } ?? false }
-            .compactMap { fulfil($0) }
+        defer { reckonExpiry() }
+        let late = kept.keys.sorted().filter { kept[$0].map { $0.since + Self.life <= now } ?? false }
+        for name in late where kept[name]?.isOrdered == false { kept[name]?.isLate = true }
+        return late.filter { kept[$0]?.isOrdered == true }.compactMap { fulfil($0) }
     }
 
-    private mutating func reckonExpiry() { nextExpiry = kept.values.map { $0.since + Self.life }.min() }
+    /// The agent is there, and hears each.
+    mutating func areOrdered() {
+        for name in kept.keys {
+            kept[name]?.isOrdered = true
+            kept[name]?.isLate = false
+        }
+        reckonExpiry()
+    }
+
+    private mutating func reckonExpiry() {
+        nextExpiry = kept.values.lazy.filter { !$0.isLate }.map { $0.since + Self.life }.min()
+    }
 }

@@ -24,6 +24,12 @@ package enum PostReport: Hashable, Sendable {
     case dropped(PostName, RelayErrorCode)
     /// It was tried for as long as it makes sense, and given up.
     case deadLetter(PostName)
+    /// A status task, or its next label, was not tried, since the bucket of tasks was low.
+    case heldBack(PostName)
+    /// The relay asked to wait: its bucket is empty. The open is tried again.
+    case postponed
+    /// Another bridge has opened the bubble (`Claim`). The lane is empty.
+    case anothers
     /// The session or the interaction is gone at the relay: nothing of this turn can be shown any more. The lane is empty.
     case destinationGone(RelayErrorCode)
     /// 410 `interaction_expired`: nothing may carry this interaction any more. The lane dropped what did.

@@ -6,7 +6,7 @@ import BridgeModel
 /// the Stop is not stopped by it.
 struct RememberedStops: Sendable {
     enum Kind: Sendable, Hashable {
-        case pressed
+        case pressed(StopReach)
         /// Nothing can be written into the chat any more.
         case chatDeleted
     }
@@ -20,14 +20,17 @@ struct RememberedStops: Sendable {
         stops = stops.filter { now - $0.value.at < memory }
         // That the chat is gone says more than that its message was stopped.
         if stops[name]?.kind == .chatDeleted { return }
+        // That a person pressed Stop says more than a reason of the relay's.
+        let kind = stops[name]?.kind == .pressed(.everyRun) && kind == .pressed(.ownRuns) ? .pressed(.everyRun) : kind
         if stops.count < Self.limit { stops[name] = (kind, made, now) }
     }
 
     mutating func take(of opening: TurnOpening) -> Kind? {
         let named = stops.filter { name, stop in
-            opening.isNamed(name) && !(stop.kind == .pressed && opening.isNewer(than: stop.made))
+            opening.isNamed(name) && !(stop.kind != .chatDeleted && opening.isNewer(than: stop.made))
         }.keys
         let kinds = named.compactMap { stops.removeValue(forKey: $0)?.kind }
-        return kinds.contains(.chatDeleted) ? .chatDeleted : kinds.first
+        if kinds.contains(.chatDeleted) { return .chatDeleted }
+        return kinds.contains(.pressed(.everyRun)) ? .pressed(.everyRun) : kinds.first
     }
 }

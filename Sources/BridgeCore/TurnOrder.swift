@@ -29,6 +29,8 @@ package enum TurnOrder: Hashable, Sendable {
     /// The next card of an ask is due, or the next reminder of a question.
     case wantsCard(ApprovalID)
     case wantsReminder(QuestionID)
+    /// The chat has the line that there is still nothing of the run. Once a turn.
+    case stuck
     /// The relay took a card without its end, which it had refused.
     case endsAreRefused
     /// The agent has finished with this turn: the next message of the session may be handed over.

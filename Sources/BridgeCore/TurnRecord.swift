@@ -23,6 +23,8 @@ package struct TurnRecord: Sendable {
     package var id: TurnID { turn.opening.id }
     /// The names of its bubble and its run, for look-ups.
     package var opening: TurnOpening { turn.opening }
+    /// Its message as the agent receives it.
+    package var prompt: UserMessage? { turn.prompt }
     /// For when the record cannot be read any more.
     package var place: TurnPlace {
         TurnPlace(session: opening.session, interaction: opening.interaction, bubble: lane.message)
@@ -39,6 +41,7 @@ package struct TurnRecord: Sendable {
         /// The agent had answered for them.
         package var isAccepted = false
         package var isStopping = false
+        package var stopReach = StopReach.everyRun
         package var decisions: [Decision] = []
         /// All approvals that were asked for.
         package var asks: [Ask] = []
@@ -74,6 +77,7 @@ package struct TurnRecord: Sendable {
         return Forwarded(
             runs: turn.runs.all.sorted(), wentWithout: turn.agent.wentWithout,
             isAccepted: turn.phase != .handedOver && !turn.agent.isInDoubt, isStopping: turn.agent.isStopping,
+            stopReach: turn.agent.stopReach,
             decisions: turn.approvals.forwarded.map {
                 Decision(
                     approval: $0.approval, subject: $0.subject, decision: $0.decision, scope: $0.scope,

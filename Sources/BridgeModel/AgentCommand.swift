@@ -2,7 +2,8 @@
 package enum AgentCommand: Hashable, Sendable {
     /// Hand the user's message over. `run` is the idempotency key and, where the agent lets us choose, the run's id.
     case send(turn: TurnID, session: AgentSession, run: RunID, message: UserMessage)
-    case abort(session: AgentSession, run: RunID)
+    /// `reach`: a run of another client that took our message is ended only by a stop that reaches it.
+    case abort(session: AgentSession, run: RunID, reach: StopReach = .everyRun)
     /// The scope is how far an `approveAlways` may reach; no agent may grant more. `isUnanswered`: a denial that no person made, since
     /// no answer came in time; the machine says so where its protocol has words for it. `shown`: of what the person saw, for a yes; an
     /// ask that shows anything else under this name is not answered by it, also one that the core has not heard of yet.
@@ -37,6 +38,8 @@ package struct UserMessage: Hashable, Sendable {
     package var choice = ModelChoice.unchanged
     /// Decided when it is handed over, from `thoughtLevel` and what the chat had before.
     package var level = LevelChoice.unchanged
+    /// What a person says instead of a yes: where the agent steers, it goes into the run that goes on.
+    package var steers = false
 
     package init(
         id: MessageID, session: SessionID, interaction: InteractionID?, text: String, attachments: [Attachment] = [],

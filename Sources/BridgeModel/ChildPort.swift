@@ -36,6 +36,8 @@ package struct ChildPlan: Hashable, Sendable {
     package enum Pipes: Hashable, Sendable {
         /// A frame a line, split at LF alone. A longer line is skipped and counted.
         case lines(limit: Int)
+        /// Standard input alone; all that it writes goes to the null device, at no cost to the bridge.
+        case input
         /// Spoken to by another channel; standard output and standard error are appended to a file, made 0600.
         case none(log: String)
     }
@@ -112,7 +114,7 @@ package protocol ChildLink: AnyObject, Sendable {
     func closeInput()
     /// By the steps of its life, or by SIGKILL at once.
     func end(atOnce: Bool)
-    /// After the line that is being handled, no other comes until `resumeReading`, and the child is held back. Its end waits too.
+    /// After the line that is being handled, no other comes until `resumeReading` or `end`, and the child is held back. Its end waits too.
     func pauseReading()
     func resumeReading()
 }

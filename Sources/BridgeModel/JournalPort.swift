@@ -54,7 +54,8 @@ package enum JournalEntry: Hashable, Sendable {
     /// Its records and bodies may go; what is left says what happened.
     case closed(TurnID, outcome: String, wall: Int64)
     /// A stop for an interaction, which may come before its message. Kept for 30 minutes.
-    case stop(SessionID, InteractionID, wall: Int64)
+    /// `made`: by the relay's clock; nil: it did not say.
+    case stop(SessionID, InteractionID, wall: Int64, made: Int64? = nil, reach: StopReach = .everyRun)
     /// Something else that happened to the turn: constant words, for `explain`.
     case event(TurnID, String, wall: Int64)
     /// What the agent must know again after a restart: a name and a value (a run's agent session, a relay session of a
@@ -226,10 +227,17 @@ package struct JournalContents: Hashable, Sendable {
     package struct Stop: Hashable, Sendable {
         package var session: SessionID
         package var interaction: InteractionID
+        /// By the relay's clock, in milliseconds; nil: it did not say, or an earlier version wrote it.
+        package var made: Int64?
+        package var reach: StopReach
 
-        package init(session: SessionID, interaction: InteractionID) {
+        package init(
+            session: SessionID, interaction: InteractionID, made: Int64? = nil, reach: StopReach = .everyRun
+        ) {
             self.session = session
             self.interaction = interaction
+            self.made = made
+            self.reach = reach
         }
     }
 

@@ -198,20 +198,15 @@ package struct LinkLife<Greeting, Live> {
         sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
     }
 
-    /// Whether the machine slept, as the clocks show. `due`: when the owner had asked to be called.
+    /// Whether the machine slept, as the clocks show. `due`: when the owner had asked to be called. A deadline of the live link that passed
+    /// while there was none is asked for since the greeting: that it is late says nothing.
     package mutating func noticesSleep(at now: Instant, wallMilliseconds: Int64, due: Instant?) -> Bool {
-        defer { saw(now, wallMilliseconds: wallMilliseconds) }
-        guard sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: due) else { return false }
-        sleepWatch.notices(at: now)
-        return true
+        let due = if case .live(_, let uptime) = state { due.map { max($0, uptime.since) } } else { due }
+        return sleepWatch.notices(at: now, wallMilliseconds: wallMilliseconds, due: due)
     }
 
-    /// The machine is said to have slept. False: that is the sleep which the clocks have shown a moment ago.
-    package mutating func hearsOfSleep(at now: Instant) -> Bool {
-        guard !sleepWatch.hasJustNoticed(at: now) else { return false }
-        sleepWatch.notices(at: now)
-        return true
-    }
+    /// The host reports a sleep. False: the clocks have shown the same one a moment ago.
+    package mutating func hearsOfSleep(at now: Instant) -> Bool { sleepWatch.hears(at: now) }
 
     /// After a sleep a waiting link is tried at once. True: there was a socket, and it is dead without an error.
     package mutating func wokeUp() -> Bool {

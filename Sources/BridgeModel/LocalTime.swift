@@ -26,6 +26,16 @@ package struct LocalTime: Hashable, Sendable {
         return days == 0 ? hour : "\(Self.date(Self.day(then))), \(hour)"
     }
 
+    /// By the zone's hour of `readAt`; nil beyond a year.
+    package func secondOfDay(at moment: Instant) -> Int? {
+        let ahead = (moment - readAt).components.seconds
+        guard abs(ahead) < 366 * 86_400 else { return nil }
+        let (local, overflows) = wallSeconds.addingReportingOverflow(secondsEast)
+        guard !overflows, abs(local) < 1 << 40 else { return nil }
+        let then = local + ahead
+        return Int(then - Self.day(then) * 86_400)
+    }
+
     /// Of a day since 1970, such as `24 Nov`: years of 400, which begin in March, so that a leap day is the last of its year.
     private static func date(_ day: Int64) -> String {
         let shifted = day + 719_468

@@ -141,6 +141,17 @@
         /// What answers another client's message within our run is taken for ours.
         case othersWordsTaken
 
+        /// A stop of a run that has not begun, or waits between two attempts, is taken for done.
+        case earlyStopForgotten
+        /// An attempt behind words is the answer, and the next one is not shown.
+        case retryNotShown
+        /// An option is sent as its value, which the server takes for a part of a label.
+        case answeredByValue
+        /// A prompt with a picture is not known again in the history, and written twice.
+        case pictureWrittenTwice
+        /// No session of a chat at rest makes room for another.
+        case placeKept
+
         /// A prompt goes to a thread in which a turn goes on.
         case busyThreadSteered
         /// An approval is known by the number of its request.
@@ -162,6 +173,57 @@
         case foreignRunAdopted
         /// The run that has our message's words is another's.
         case ownRunNotAdopted
+
+        /// A removal that a call learns of leaves the agent working.
+        case removalUnheard
+        /// The relay's own reasons to cancel end runs that the bridge did not begin.
+        case reasonIgnored
+        /// A question that the relay would not show counts as read.
+        case refusedQuestionStays
+        /// A prompt that pi does not take within seconds ends its process, whatever it does meanwhile.
+        case compactingKilled
+        /// A Stop that came before the loop began has stopped it.
+        case stopForgottenBeforeLoop
+        /// The phone's word for a level goes to the model.
+        case effortVerbatim
+        /// Messages are as old as this machine's clock has it.
+        case clockIgnored
+        /// A tool that is at work for long counts as silence.
+        case toolAlarmed
+        /// What only says how a run is takes the last tokens of its bucket.
+        case statusDrainsBucket
+        /// The bubble goes on saying that nothing is heard, though the run goes on.
+        case statusAfterText
+        /// A new ask under the name of a settled one counts as the settled one.
+        case askRepeatedUnknown
+
+        /// A message from before the card refuses it.
+        case earlierWordsRefuse
+        /// A message that begins with a yes allows.
+        case wordsAllow
+        /// Words refuse the oldest card, of whatever chat.
+        case wordsRefuseOldest
+        /// Words that were handed over are handed over again by the next process.
+        case wordsSentAgain
+
+        /// A notice has the words of a sealed chat.
+        case sealedWordsInNotice
+
+        /// Found by the generated courses of the ring of keys (`HostileRelay` in its tests), which no whole world has.
+        package static let ofKeyRing: [PlantedFault] = [
+            .unpinnedGranted, .keyAfterEnd, .bookForgotten, .lostKeysForgotten, .keyWithoutRevocation,
+            .replacedKeyTaken,
+            .ownChatForgotten, .openKeyForgotten, .envelopeTakenTwice, .pairedAnew, .movedIntoTheOpen, .olderBookTaken,
+            .keysWithoutEnd,
+        ]
+        /// Found by tests of their own: what shows them is too rare in a world.
+        package static let ofConversations: [PlantedFault] = [
+            .pictureWrittenTwice, .earlyStopForgotten, .statusDrainsBucket, .statusAfterText,
+        ]
+        /// Those that a world from a seed is to find.
+        package static var ofWorlds: [PlantedFault] {
+            allCases.filter { !(ofKeyRing + ofConversations).contains($0) }
+        }
 
         /// The one that is planted for the task that runs; one at a time.
         @TaskLocal package static var planted: PlantedFault?

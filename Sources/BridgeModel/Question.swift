@@ -64,6 +64,8 @@ package struct QuestionSettlement: Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The answer of this bridge is with the agent, or as good as: nothing more is to be heard of it.
         case answered
+        /// The answer, in the person's words, was not given: the agent's server would have taken it for another option.
+        case mistaken(String)
         /// Another client of the agent answered it.
         case answeredElsewhere
         /// The agent stopped waiting.

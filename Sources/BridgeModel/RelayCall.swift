@@ -19,11 +19,14 @@ package struct RelayCall: Hashable, Sendable {
     package var content: Content
     /// Nil where the method has none.
     package var key: IdempotencyKey?
+    /// `StateMark.bits` of a placeholder; nil: the placeholder is one space.
+    package var mark: UInt32?
 
-    package init(_ post: Post, to address: Address, key: IdempotencyKey) {
+    package init(_ post: Post, to address: Address, key: IdempotencyKey, mark: UInt32? = nil) {
         content = .post(post)
         self.address = address
         self.key = key
+        self.mark = mark
     }
 
     private init(_ content: Content, to address: Address) { (self.content, self.address) = (content, address) }

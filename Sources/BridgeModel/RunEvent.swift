@@ -14,8 +14,18 @@ package enum RunEvent: Hashable, Sendable {
     case paused(PausedCall)
     /// The attempt failed and the agent may try again under the same run; a final verdict is still to come.
     case retrying(reason: String)
+    /// The run works, and has nothing to show of it: a frame of thinking, or a step within the agent. At most one in
+    /// `LifeSigns.interval`.
+    case alive(RunActivity)
     case finished(RunEnd)
     case failed(RunFailure)
+}
+
+/// The work of a run that has nothing to show.
+package enum RunActivity: Hashable, Sendable {
+    case working
+    /// The agent sums up the conversation, until the run's next event.
+    case compacting
 }
 
 /// How the run's text changed.
@@ -272,6 +282,10 @@ package struct RunEnd: Hashable, Sendable {
 package struct RunFailure: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case refusal, timeout, rateLimit, contextLength, agentGone, other
+        /// A Stop does not reach it: it goes on, unseen.
+        case unstoppable
+        /// It has not begun, and the agent takes it up with a later message.
+        case queued
     }
 
     package var kind: Kind

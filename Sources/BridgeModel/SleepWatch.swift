@@ -20,11 +20,19 @@ package struct SleepWatch: Sendable {
         return wall - (now - last.moment) > Self.tooLate
     }
 
-    package mutating func notices(at now: Instant) { noticedAt = now }
+    /// Whether the machine slept, as the clocks show now. `due`: when the caller had asked to be called.
+    package mutating func notices(at now: Instant, wallMilliseconds: Int64, due: Instant?) -> Bool {
+        defer { saw(now, wallMilliseconds: wallMilliseconds) }
+        guard hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: due) else { return false }
+        noticedAt = now
+        return true
+    }
 
-    /// A sleep reported from elsewhere is likely the one that was noticed here a moment ago.
-    package func hasJustNoticed(at now: Instant) -> Bool {
-        noticedAt.map { now - $0 < Self.tooLate } ?? false
+    /// The host reports a sleep. False: the clocks have likely shown the same one a moment ago.
+    package mutating func hears(at now: Instant) -> Bool {
+        if let noticedAt, now - noticedAt < Self.tooLate { return false }
+        noticedAt = now
+        return true
     }
 }
 

@@ -66,8 +66,10 @@ final class ChildControl: Sendable {
         }
     }
 
+    /// Who ends it reads to its end, and asks no more for a pause.
     func end(_ end: End) {
         ask { state in
+            state.isPaused = false
             if case .atOnce? = state.orders.end { return }
             state.orders.end = end
         }

@@ -16,7 +16,7 @@ struct EndingSteps {
     private var state = State.notAsked
 
     init(_ life: ChildPlan.Life, _ pipes: ChildPlan.Pipes) {
-        let hasInput = if case .lines = pipes { true } else { false }
+        let hasInput = if case .none = pipes { false } else { true }
         switch life {
         case .withBridge(let grace), .byItself(let grace):
             first = hasInput ? .closeInput : .terminate

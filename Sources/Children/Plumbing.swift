@@ -54,6 +54,15 @@ struct Plumbing: Sendable {
                     input: input.reading, output: output.writing, errors: errors.writing, gate: gate.reading,
                     report: report.writing)
             )
+        case .input:
+            let input = try pipe()
+            input.writing.unblock()
+            let output = try file("/dev/null", O_WRONLY)
+            return (
+                BridgeStreams(input: input.writing, gate: gate.writing, report: report.reading),
+                ChildStreams(
+                    input: input.reading, output: output, errors: output, gate: gate.reading, report: report.writing)
+            )
         case .none(let log):
             let input = try file("/dev/null", O_RDONLY)
             LogBound.keep(log)

@@ -1,4 +1,4 @@
-import BridgeModel
+package import BridgeModel
 import Glibc
 
 /// Which file a command means.
@@ -47,6 +47,21 @@ enum ProgramSearch {
         case E2BIG:
             ChildFailure(.badPlan, "arguments and environment of \(path) are too long for the system")
         default: Plumbing.failure(error, doing: "run \(path)")
+        }
+    }
+}
+
+extension SystemChildren {
+    /// Why this plan's program could not be run; nil: it is there. Nothing is started.
+    package static func fault(of plan: ChildPlan) -> ChildFailure? {
+        do throws(ChildFailure) {
+            let path = try ProgramSearch.path(
+                of: plan.arguments.first ?? "", environment: plan.environment.entries(of: Launching.ownEnvironment()))
+            let whole = path.hasPrefix("/") ? path : "\(plan.folder)/\(path)"
+            guard access(whole, X_OK) != 0 else { return nil }
+            return ProgramSearch.failure(of: whole, folder: plan.folder, stage: 3, error: errno)
+        } catch {
+            return error
         }
     }
 }

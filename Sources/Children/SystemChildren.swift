@@ -140,7 +140,7 @@ struct Launching {
         }
     }
 
-    private static func ownEnvironment() -> [String] {
+    static func ownEnvironment() -> [String] {
         var entries: [String] = []
         var next = environ
         while let entry = next.pointee {

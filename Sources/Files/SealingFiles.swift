@@ -28,12 +28,16 @@ package struct SealingFiles: Sendable {
         package var other: String
         /// One has a key that the other lacks, or another one.
         package var differ: Bool
+        /// The new name of the other file: nothing writes over it or removes it.
+        package fileprivate(set) var keptAs: String?
 
         package var words: String {
             "keys of sealed chats are in \(used) and in \(other); \(used) is used"
-                + (differ ? ", and they hold different keys" : "")
+                + (differ ? ", and they hold different keys" : "") + (keptAs.map { "; \(other) is \($0) now" } ?? "")
         }
-        package var remedy: String { "stop the bridge and move \(other) away" }
+        package var remedy: String {
+            keptAs.map { "keep \($0) until each sealed chat can be read" } ?? "stop the bridge and move \(other) away"
+        }
     }
 
     /// A ring that is as full as it can be: 10,000 chats and as many that have ended, with the longest ids, all devices and past keys.
@@ -57,21 +61,37 @@ package struct SealingFiles: Sendable {
 
     package func load(_ connection: ConnectionName) throws(FileError) -> Loaded {
         let keys = try newest(StoredKeyRing.Keys.self, "session-keys", connection, remedy: Self.keysRemedy) {
-            $0.savedAt
+            ($0.saveNumber, $0.savedAt)
         }
         let devices = try newest(
             StoredKeyRing.Devices.self, "sealing", connection,
             remedy: Self.devicesRemedy
-        ) { $0.savedAt }
+        ) { ($0.saveNumber, $0.savedAt) }
         var copies: Copies?
+        var all = keys.value
         if keys.copies.count > 1 {
             let used = keys.copies.first { $0.value == keys.value } ?? keys.copies[0]
             let other = keys.copies.first { $0.path != used.path } ?? keys.copies[1]
             copies = Copies(used: used.path, other: other.path, differ: used.value.keys != other.value.keys)
+            all?.addLacking(of: other.value)
         }
         return Loaded(
-            stored: StoredKeyRing(keys: keys.value ?? StoredKeyRing.Keys(), devices: devices.value),
+            stored: StoredKeyRing(keys: all ?? StoredKeyRing.Keys(), devices: devices.value),
             warnings: keys.warnings + devices.warnings, copies: copies)
+    }
+
+    /// For a bridge that begins: the next save would write over the other file, or remove it. What it alone holds goes into the one that is
+    /// used, and it stays under another name. Where its folder cannot be written it stays as it is.
+    package func setAside(_ loaded: Loaded) -> Copies? {
+        guard var copies = loaded.copies, copies.differ else { return loaded.copies }
+        try? put(loaded.stored.keys, copies.used)
+        let name = Self.asideNames(copies.other).first { access($0, F_OK) != 0 }
+        if let name, rename(copies.other, name) == 0 { copies.keptAs = name }
+        return copies
+    }
+
+    private static func asideNames(_ path: String) -> [String] {
+        [path + ".other"] + (2...9).map { "\(path).other\($0)" }
     }
 
     /// Returns when the disk has both. Says where they are, if that is not where they belong.
@@ -95,7 +115,7 @@ package struct SealingFiles: Sendable {
         for name in ["session-keys", "sealing", "relay-device"] {
             for path in paths(name, connection) {
                 if try PrivateFile.remove(path) { isFound = true }
-                try PrivateFile.remove(Self.unfinished(path))
+                for left in [Self.unfinished(path)] + Self.asideNames(path) { try PrivateFile.remove(left) }
             }
         }
         return isFound
@@ -179,7 +199,8 @@ package struct SealingFiles: Sendable {
     }
 
     private func newest<Form: Decodable>(
-        _ type: Form.Type, _ name: String, _ connection: ConnectionName, remedy: String, _ savedAt: (Form) -> String?
+        _ type: Form.Type, _ name: String, _ connection: ConnectionName, remedy: String,
+        _ saved: (Form) -> (number: Int?, time: String?)
     ) throws(FileError) -> (value: Form?, copies: [(path: String, value: Form)], warnings: [String]) {
         var found: Form?
         var copies: [(path: String, value: Form)] = []
@@ -192,10 +213,19 @@ package struct SealingFiles: Sendable {
             if let warning { warnings.append(warning) }
             copies.append((path, value))
             // The later in the list was written when the earlier could not be.
-            if let known = found.flatMap(savedAt), let time = savedAt(value), time < known { continue }
+            if let found, Self.isOlder(saved(value), than: saved(found)) { continue }
             found = value
         }
         return (found, copies, warnings)
+    }
+
+    /// By the number of the save, which no clock changes; by the time where another bridge wrote one of them.
+    private static func isOlder(
+        _ one: (number: Int?, time: String?), than other: (number: Int?, time: String?)
+    ) -> Bool {
+        if let mine = one.number, let theirs = other.number, mine != theirs { return mine < theirs }
+        guard let mine = one.time, let theirs = other.time else { return false }
+        return mine < theirs
     }
 
     private func write(_ form: some Encodable, _ name: String, _ connection: ConnectionName) throws(FileError)

@@ -81,17 +81,19 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     package func check() { tell { machine, now in machine.check(now) } }
     package func slept() { tell { machine, now in machine.slept(now) } }
 
-    package func command(_ command: AgentCommand) {
+    @discardableResult
+    package func command(_ command: AgentCommand) -> Bool {
         complaints.withLock { $0.prompted() }
-        let mayPerform = state.withLock { state in
-            guard state.phase == .running else { return false }
+        let (isTaken, mayPerform) = state.withLock { state in
+            guard state.phase == .running else { return (false, false) }
             guard state.early == nil else {
                 state.early?.append(command)
-                return false
+                return (true, false)
             }
-            return collect(state.machine.command(command, occasion(state)), state)
+            return (true, collect(state.machine.command(command, occasion(state)), state))
         }
         if mayPerform { perform() }
+        return isTaken
     }
 
     package func query(_ query: AgentQuery, completion: @escaping @Sendable (AgentReply) -> Void) {

@@ -31,7 +31,9 @@ extension SessionSealer {
         }
         if case .chat(let chat, _) = call.address { precondition(chat == session, "sealed for another chat") }
         switch call.post {
-        case .open: return .emptyText
+        case .open:
+            guard let mark = call.mark else { return .emptyText }
+            add(.text, StateMark.text(mark), .messages)
         case .message(let message): add(.text, message.text, .messages)
         case .text(let text): add(.delta, text, .messages)
         case .end(let end): add(.text, end.text, .messages)

@@ -24,6 +24,13 @@ package struct StoredKeyRing: Sendable, Equatable {
             self.savedAt = savedAt
         }
 
+        /// Keys of chats that this file does not have, of a file that is no earlier save of the same bridge: such a one lacks what has
+        /// ended since.
+        package mutating func addLacking(of other: Keys) {
+            if let saveNumber, let earlier = other.saveNumber, earlier < saveNumber { return }
+            keys.merge(other.keys) { mine, _ in mine }
+        }
+
         /// Whether some process has written the file.
         var isThere: Bool { savedAt != nil || !keys.isEmpty || endedMarks != nil }
     }

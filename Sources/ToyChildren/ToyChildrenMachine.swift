@@ -72,7 +72,7 @@ struct ToyChildrenMachine: AgentMachine {
         case .send(_, let session, let run, let message):
             return say("prompt", run.text, message.text, in: session, begins: run)
         case .lookUp(let session, let run): return say("look", run.text, in: session)
-        case .abort(let session, let run):
+        case .abort(let session, let run, _):
             guard chats[session]?.runs.contains(run) == true else { return [.observed([.abortAnswered(run)])] }
             return say("stop", run.text, in: session)
         case .resolve(let approval, _, let decision, _, _, _):

@@ -39,7 +39,7 @@ struct ToySocketMachine: AgentMachine {
     mutating func command(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
         switch command {
         case .send(_, let session, let run, let message): owe("prompt", run.text, session.text, message.text)
-        case .abort(_, let run): owe("stop", run.text)
+        case .abort(_, let run, _): owe("stop", run.text)
         case .resolve(let approval, _, let decision, _, _, _):
             owe("decide", approval.text, decision == .deny ? "no" : "yes")
         // The core asks again by itself.

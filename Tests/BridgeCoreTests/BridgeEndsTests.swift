@@ -6,6 +6,8 @@ import Testing
 @Suite("Tools that are ended from outside, and installations that go")
 struct BridgeEndsTests {
     private static let abort = AgentCommand.abort(session: AgentSession("chat"), run: RunID("r1"))
+    /// No person pressed Stop.
+    private static let leave = AgentCommand.abort(session: AgentSession("chat"), run: RunID("r1"), reach: .ownRuns)
 
     /// One tool is open, after some text.
     private static func bridge(mirrored: Bool = false) -> Bridge {
@@ -37,7 +39,7 @@ struct BridgeEndsTests {
         #expect(Self.commands(&bridge) == [Self.abort])
         var own = Self.bridge()
         own.stopped(session: Make.opening.session, interaction: nil, reach: .ownRuns, at: .at(1))
-        #expect(Self.commands(&own) == [Self.abort])
+        #expect(Self.commands(&own) == [Self.leave])
     }
 
     @Test(
@@ -62,7 +64,7 @@ struct BridgeEndsTests {
     func tool(reason: String) throws {
         var bridge = Self.bridge()
         bridge.taskStopped(TaskID("c1"), reason: reason, at: .at(1))
-        #expect(Self.commands(&bridge) == [Self.abort])
+        #expect(Self.commands(&bridge) == [Self.leave])
         let turn = bridge.turn(TurnID("int_1"))
         #expect(turn?.hasOpen(TaskID("c1")) == false)
         bridge.agentSays(Self.signal(.finished(RunEnd(text: "Let me look.", reason: .aborted))), at: .at(2))
@@ -106,7 +108,7 @@ struct BridgeEndsTests {
         #expect(Self.commands(&bridge) == [], "that is the card of the earlier turn")
         let name = bridge.entries[TurnID("int_1")]?.renamed[TaskID("c1")] ?? TaskID("?")
         bridge.taskStopped(name, reason: nil, at: .at(1))
-        #expect(Self.commands(&bridge) == [Self.abort])
+        #expect(Self.commands(&bridge) == [Self.leave])
     }
 
     @Test(
@@ -117,7 +119,7 @@ struct BridgeEndsTests {
         _ = bridge.takeOrders()
         bridge.installationRevoked(at: .at(1))
         let commands = Self.commands(&bridge)
-        #expect(commands.contains(Self.abort))
+        #expect(commands.contains(Self.leave))
         #expect(commands.contains(.resolve(approval: ApprovalID("a1"), subject: .exec, decision: .deny)))
         #expect(commands.last == .release(session: AgentSession("chat"), isDeleted: true))
         #expect(bridge.openTurns == 0)

@@ -158,6 +158,19 @@ struct BridgeStopTests {
         #expect(hear(&bridge) == Heard())
     }
 
+    @Test("what an earlier process owed is said once, however old a wall clock makes it")
+    mutating func restoredLate() {
+        var bridge = Bridge(agentPresent: false, isJournaled: true)
+        bridge.restore(Self.owed, since: .zero)
+        bridge.timePassed(at: .at(172_800))
+        #expect(hear(&bridge) == Heard())
+        #expect(bridge.nextWake == nil, "it waits for the agent")
+        bridge.agentBack(at: .at(172_801))
+        #expect(hear(&bridge) == Heard(commands: [Self.abort], fulfilled: [Self.owed]))
+        bridge.agentBack(at: .at(172_802))
+        #expect(hear(&bridge) == Heard())
+    }
+
     @Test("a run of another name takes the obligation over, also when its turn is closed")
     mutating func foreignRun() {
         var bridge = Bridge(isJournaled: true)

@@ -263,6 +263,20 @@ struct BridgeWordsTests {
         #expect(settle(&bridge).contains("and then in pi:ses_1 at -"))
     }
 
+    @Test("/bridge stop stops the run of its chat, and says so where nothing runs")
+    mutating func bridgeStop() {
+        var bridge = Bridge(settings: Self.settings())
+        bridge.turnBegins(Self.opening(1, "/bridge stop"), at: .at(1))
+        #expect(end(1, bridge) == OwnWordAnswers.nothingToStop)
+        bridge.turnBegins(Self.opening(2, "work"), at: .at(2))
+        bridge.turnBegins(Self.opening(3, "more"), at: .at(3))
+        #expect(settle(&bridge, at: .at(3)) == ["work in pi:ses_1 at -"])
+        bridge.turnBegins(Self.opening(4, "/bridge stop"), at: .at(4))
+        #expect(end(4, bridge) == OwnWordAnswers.stopped)
+        #expect(bridge.turn(TurnID("int_2"))?.agent.isStopping == true)
+        #expect(bridge.turn(TurnID("int_3"))?.agent.isStopping == false)
+    }
+
     @Test("a question takes stop for its answer, and /stop is a Stop")
     mutating func stopWithQuestion() {
         var bridge = Bridge(settings: Self.settings())

@@ -12,6 +12,7 @@ struct OwnWordTests {
             (" /Bridge\nHelp ", .help(unknown: nil)),
             ("/bridge new", .new(workspace: nil)), ("/bridge new Site", .new(workspace: "Site")),
             ("/bridge workspaces", .workspaces), ("/BRIDGE STATUS", .status),
+            ("/bridge stop", .stop), ("/bridge stop it", .help(unknown: "stop it")),
             ("/bridge dance", .help(unknown: "dance")), ("/bridge new a b", .help(unknown: "new a b")),
             ("/bridge status now", .help(unknown: "status now")),
         ] as [(String, OwnWord)])
@@ -63,6 +64,12 @@ struct OwnWordTests {
         #expect(status.contains("There is no connection to pi. Start it."))
         #expect(status.contains("A run goes on in this chat, and 2 messages wait."))
         #expect(status.contains("Workspace: Api (/srv/api)."))
+        #expect(status.contains("Nothing goes on in any chat."))
+        situation.chats = (1...23).map { number in
+            ChatStanding(urgency: .works, since: .zero, place: "“\(number)”", state: "waits for you")
+        }
+        let lines = OwnWordAnswers.status(settings, situation).split(separator: "\n").filter { $0.hasPrefix("- ") }
+        #expect(lines.count == 21 && lines.first == "- “1”: waits for you" && lines.last == "- and 3 more")
         situation.workspace = "gone"
         #expect(OwnWordAnswers.workspaces(settings, situation).contains("gone of this chat is not configured any more"))
     }

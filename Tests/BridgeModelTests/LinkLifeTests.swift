@@ -59,8 +59,8 @@ struct LinkLifeTests {
             case nil: "nothing"
             }
         }
-        func noticesSleep(_ seconds: Double, wall: Int64) -> Bool {
-            life.noticesSleep(at: Self.at(seconds), wallMilliseconds: wall * 1_000, due: nil)
+        func noticesSleep(_ seconds: Double, wall: Int64, due: Double? = nil) -> Bool {
+            life.noticesSleep(at: Self.at(seconds), wallMilliseconds: wall * 1_000, due: due.map { Self.at($0) })
         }
         func hearsOfSleep(_ seconds: Double) -> Bool { life.hearsOfSleep(at: Self.at(seconds)) }
         func wokeUp() -> Bool { life.wokeUp() }
@@ -140,6 +140,21 @@ struct LinkLifeTests {
         #expect(link.lostAndSettled(.byBackOff, 0) == "1.0: gone")
         for _ in 1...5 { _ = link.lostAndSettled(.byLongBackOff, 0) }
         #expect(link.lostAndSettled(.byLongBackOff, 0) == "64.0: gone")
+    }
+
+    @Test("what was due while there was no link is no sign of a sleep, and what is late on the live one is")
+    func dueBefore() {
+        let link = Link()
+        link.dial(90)
+        #expect(link.opened(91))
+        link.greeted(92)
+        #expect(!link.noticesSleep(93, wall: 93, due: 20))
+        #expect(!link.noticesSleep(101, wall: 101, due: 20))
+        #expect(link.noticesSleep(110, wall: 110, due: 95))
+        // A try that comes late shows it, too.
+        let waiting = Link.live()
+        _ = waiting.lostAndSettled(.after(.seconds(10)), 10)
+        #expect(waiting.noticesSleep(40, wall: 40, due: 20))
     }
 
     @Test("after a sleep a socket is dead, and a link that waits is tried at once")

@@ -149,6 +149,14 @@ import WireTesting
         #expect(try kid.end() == .exited(0))
     }
 
+    @Test(arguments: [true, false]) func aChildThatIsEndedWhileItsReadingIsPausedSaysSo(atOnce: Bool) throws {
+        let kid = Kid("echo one; exec sleep 600", life: .withBridge(grace: .milliseconds(100)))
+        _ = try kid.spawned()
+        kid.link?.pauseReading()
+        kid.link?.end(atOnce: atOnce)
+        #expect(try kid.end() != nil)
+    }
+
     @Test func manyChildrenLiveSideBySide() throws {
         let kids = (0..<40).map { Kid("read x; echo $x \($0)") }
         for kid in kids { _ = try kid.spawned() }

@@ -131,15 +131,17 @@ struct SealingFilesTests {
     @Test("where the configuration's directory cannot be written, the state's has the keys, and they count")
     func readOnly() throws {
         try folder.put(
-            #"{ "keys": { "old": "\#(Self.hex)" }, "savedAt": "2026-01-01T00:00:00.000Z" }"#, "config/session-keys.json"
-        )
+            #"{ "keys": { "old": "\#(Self.hex)" }, "savedAt": "2026-01-01T00:00:00.000Z", "saveNumber": 1 }"#,
+            "config/session-keys.json")
         // A directory in the file's place cannot be replaced by a file, whichever user tries.
         let blocked = SealingFiles(
             configDirectory: folder.path + "/blocked", stateDirectory: folder.path + "/state")
         try folder.put("x", "blocked/session-keys.json/x")
         try folder.put("x", "blocked/sealing.json/x")
+        var new = try stored(["new": Self.hex])
+        new.keys.saveNumber = 2
         let told = try blocked.save(
-            try stored(["new": Self.hex]), of: Self.standard, wallMilliseconds: 1_770_000_000_000)
+            new, of: Self.standard, wallMilliseconds: 1_770_000_000_000)
         #expect(told?.contains("state/session-keys.json") == true)
         #expect(folder.mode("state/session-keys.json") == 0o600)
         #expect(try files.load(Self.standard).stored.keys.keys == ["new": Self.hex])
@@ -196,14 +198,60 @@ struct SealingFilesTests {
         #expect(other.differ && other.used.hasSuffix("config/session-keys.json"))
     }
 
-    @Test("a reference bridge that wrote last is believed")
+    private static let otherHex = String(repeating: "ab", count: 32)
+
+    @Test("a reference bridge that wrote last is believed, and keys that it lacks are kept")
     func referenceWroteLast() throws {
-        let later = #"{ "keys": { "later": "\#(Self.hex)" }, "savedAt": "2026-03-01T00:00:00.000Z" }"#
+        let later = #"{ "keys": { "a": "\#(Self.hex)" }, "savedAt": "2026-03-01T00:00:00.000Z" }"#
         try folder.put(later, "config/session-keys.json")
         try folder.put(
-            #"{ "keys": { "earlier": "\#(Self.hex)" }, "savedAt": "2026-02-01T00:00:00.000Z" }"#,
+            #"{ "keys": { "a": "\#(Self.otherHex)", "b": "\#(Self.hex)" }, "savedAt": "2026-02-01T00:00:00.000Z" }"#,
             "state/session-keys.json")
-        #expect(try files.load(Self.standard).stored.keys.keys == ["later": Self.hex])
+        #expect(try files.load(Self.standard).stored.keys.keys == ["a": Self.hex, "b": Self.hex])
+    }
+
+    @Test("the newer save counts where the clock was behind when it was made, and nothing of the older one comes back")
+    func clockBehind() throws {
+        try folder.put(
+            #"{ "keys": { "a": "\#(Self.hex)", "ended": "\#(Self.hex)" }, "savedAt": "2026-03-01T00:00:00.000Z", "saveNumber": 4 }"#,
+            "config/session-keys.json")
+        try folder.put(
+            #"{ "keys": { "a": "\#(Self.hex)", "b": "\#(Self.hex)" }, "savedAt": "1970-01-01T00:00:09.000Z", "saveNumber": 7 }"#,
+            "state/session-keys.json")
+        let loaded = try files.load(Self.standard)
+        #expect(loaded.stored.keys.keys == ["a": Self.hex, "b": Self.hex])
+        #expect(loaded.copies?.used.hasSuffix("state/session-keys.json") == true)
+    }
+
+    @Test("the file that is not used stays on the disk, whatever is saved", arguments: [true, false])
+    func setAside(again: Bool) throws {
+        let other =
+            #"{ "keys": { "a": "\#(Self.otherHex)", "b": "\#(Self.hex)" }, "savedAt": "2026-02-01T00:00:00.000Z" }"#
+        try folder.put(
+            #"{ "keys": { "a": "\#(Self.hex)" }, "savedAt": "2026-03-01T00:00:00.000Z" }"#, "config/session-keys.json")
+        try folder.put(other, "state/session-keys.json")
+        if again { try folder.put("x", "state/session-keys.json.other") }
+        let kept = "state/session-keys.json.other" + (again ? "2" : "")
+        let loaded = try files.load(Self.standard)
+        let copies = try #require(files.setAside(loaded))
+        #expect(copies.keptAs?.hasSuffix(kept) == true && copies.words.contains(kept) && copies.remedy.contains(kept))
+        #expect(folder.text(kept) == other)
+        // The one that is used has all of it before anything else is saved.
+        let next = try files.load(Self.standard)
+        #expect(next.copies == nil && next.stored.keys.keys == ["a": Self.hex, "b": Self.hex])
+        _ = try files.save(next.stored, of: Self.standard, wallMilliseconds: 1)
+        #expect(folder.text(kept) == other)
+        #expect(try files.load(Self.standard).stored.keys.keys == ["a": Self.hex, "b": Self.hex])
+        #expect(try files.delete(Self.standard))
+        #expect(folder.names(in: "state") == [])
+    }
+
+    @Test("files that hold the same keys stay as they are")
+    func sameKeys() throws {
+        let file = #"{ "keys": { "a": "\#(Self.hex)" }, "savedAt": "2026-03-01T00:00:00.000Z" }"#
+        for place in ["config", "state"] { try folder.put(file, place + "/session-keys.json") }
+        #expect(files.setAside(try files.load(Self.standard))?.keptAs == nil)
+        #expect(folder.names(in: "state") == ["session-keys.json"])
     }
 
     @Test("what a killed writer left of a key file is neither read nor kept")

@@ -127,6 +127,16 @@ struct AgentRunnerTests {
         #expect(stage.told == ["begin [] []", "command", "command"])
     }
 
+    @Test("a command is taken until the link closes")
+    func taken() {
+        let command = AgentCommand.abort(session: AgentSession("s"), run: RunID("r"))
+        #expect(stage.link.command(command))
+        stage.link.begin(AgentPast())
+        #expect(stage.link.command(command))
+        stage.link.shutDown()
+        #expect(!stage.link.command(command))
+    }
+
     @Test("what was promised of a send is answered once: written, or not any more")
     func telling() {
         stage.order(

@@ -123,6 +123,18 @@ struct ConnectionJournalTests {
         #expect(try main.load().stops.isEmpty)
     }
 
+    @Test("a stop keeps when it was pressed and whose runs it ends; a person's is not narrowed")
+    func stopFacts() throws {
+        let (session, interaction) = (SessionID("ses_1"), InteractionID("int_1"))
+        func keep(_ made: Int64?, _ reach: StopReach) throws -> [JournalContents.Stop] {
+            _ = try main.write([.stop(session, interaction, wall: folder.now, made: made, reach: reach)], .synced)
+            return try main.load().stops
+        }
+        #expect(try keep(7, .ownRuns) == [.init(session: session, interaction: interaction, made: 7, reach: .ownRuns)])
+        #expect(try keep(8, .everyRun) == [.init(session: session, interaction: interaction, made: 8)])
+        #expect(try keep(nil, .ownRuns) == [.init(session: session, interaction: interaction)])
+    }
+
     @Test("a stop of a message that was taken is kept until the message's turn has a record, however long nothing runs")
     func stopsOfTaken() throws {
         let stop = JournalContents.Stop(session: SessionID("ses_1"), interaction: InteractionID("a"))

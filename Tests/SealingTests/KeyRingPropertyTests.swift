@@ -15,14 +15,7 @@ struct KeyRingPropertyTests {
         }
     }
 
-    @Test(
-        "a ring with a fault is caught",
-        arguments: [
-            PlantedFault.unpinnedGranted, .keyAfterEnd, .bookForgotten, .lostKeysForgotten, .keyWithoutRevocation,
-            .replacedKeyTaken, .ownChatForgotten, .openKeyForgotten, .envelopeTakenTwice, .pairedAnew,
-            .movedIntoTheOpen,
-            .olderBookTaken, .keysWithoutEnd,
-        ])
+    @Test("a ring with a fault is caught", arguments: PlantedFault.ofKeyRing)
     func planted(fault: PlantedFault) throws {
         try PlantedFault.$planted.withValue(fault) {
             let seed = try (UInt64(0)..<320).first { try HostileRelay.firstViolation(seed: $0) != nil }

@@ -146,6 +146,14 @@ struct SealedCallsTests {
                 == #"{"session_id":"ses_1","interaction_id":"int_1","text_ct":"AA==","idempotency_key":"k"}"#)
     }
 
+    @Test("a placeholder with a mark is white space that the phone alone can open")
+    func marked() throws {
+        let sealer = try bench.sealer("ses_1", 1)
+        let opening = RelayCall(.open, to: Self.inTurn, key: Self.key, mark: 0xA5)
+        let content = try #require(sealer.content(of: opening, random: bench.random))
+        #expect(try sealer.text(of: content[.text] ?? "", .messages) == StateMark.text(0xA5))
+    }
+
     @Test("a content that a card does not have has no member")
     func absent() throws {
         let start = TaskStart(task: TaskID("t"), kind: "exec")

@@ -13,6 +13,8 @@ package struct PicturePrompt: Hashable, Sendable {
     /// To be set before it is written.
     package private(set) var model = ModelChoice.unchanged
     package private(set) var level = LevelChoice.unchanged
+    /// The prompt steers the active run, where that is ours.
+    package var steers = false
     private var holdsFilesAlone = false
 
     /// Before base64: providers of models refuse more than 5 MB of that. An agent sends what its session holds with every later prompt, so
@@ -45,6 +47,7 @@ package struct PicturePrompt: Hashable, Sendable {
         var prompt = PicturePrompt(message.prompt, model: message.choice, level: message.level)
         prompt.missing = message.missing + leftOut
         prompt.pictures = taken
+        prompt.steers = message.steers
         prompt.holdsFilesAlone = message.holdsFilesAlone
         return (prompt, leftOut)
     }

@@ -3,8 +3,9 @@ package import BridgeModel
 /// A message as its agent reads it: what the person wrote, and behind it which of its files did not come along.
 package enum PromptText {
     private static let note = "[Not attached: "
-    /// The bridge's own, and what agents write behind the words for the model: the sizes of pictures that they made smaller.
-    private static let notes = [note, "[Image: "]
+    /// The bridge's own, and what agents write behind the words for the model: the sizes of pictures that they made smaller, and where
+    /// they put those that were too large.
+    private static let notes = [note, "[Image: ", "[media attached: "]
 
     package static func noting(_ missing: [MissingFile], behind prompt: String) -> String {
         missing.reduce(into: prompt) { $0 += "\n\n\(note)\($1.sentence)]" }

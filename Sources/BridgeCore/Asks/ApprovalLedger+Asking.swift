@@ -12,6 +12,8 @@ extension ApprovalLedger {
         var severity = ApprovalRequest.Severity.medium
         /// Whether the relay takes the end of a card.
         var hasEnds = true
+        /// The chat's next message may refuse it in words.
+        var takesWords = false
     }
 
     /// Bytes of parts in one turn.
@@ -31,7 +33,7 @@ extension ApprovalLedger {
             }
             return .known
         }
-        let text = CardText(request, isSealed: showing.isSealed, until: showing.hour)
+        let text = CardText(request, isSealed: showing.isSealed, until: showing.hour, takesWords: showing.takesWords)
         var life = CardLife(number: known.map { $0.cards.life.number + 1 } ?? 1, askedAt: now)
         while isUsed(CardName.card(request.id, life.number), besides: request.id) { life.rename() }
         let name = CardName.card(request.id, life.number)

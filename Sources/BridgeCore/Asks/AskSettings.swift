@@ -10,7 +10,16 @@ package struct AskSettings: Sendable, Hashable {
         case deny
     }
 
+    /// What a message says that is written while a card of its chat is open.
+    package enum WhenAsked: String, Sendable, Hashable, CaseIterable {
+        /// It refuses the card, and says what to do instead.
+        case refuse
+        /// It waits as any other message.
+        case wait
+    }
+
     package var whenUnanswered = WhenUnanswered.hold
+    package var whenAsked = WhenAsked.wait
     /// How long an ask is held for a person in all (`limits.unanswered`).
     package var patience = Duration.seconds(12 * 3600)
     /// Rules beside the built-in ones.

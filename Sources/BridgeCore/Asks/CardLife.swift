@@ -65,6 +65,10 @@ struct CardLife: Hashable, Sendable {
         case .queued, .telling, .closed: false
         }
     }
+    /// When the relay took the newest card; nil: it is not there.
+    var shownSince: Instant? {
+        if case .shown(let until) = state { until - Self.longest - Self.grace } else { nil }
+    }
     /// A sign of life can bring it back. `isAskedFor`: at the word of the person alone.
     func mayReturn(isAskedFor: Bool, agentWaitsUntil end: Instant?, at now: Instant) -> Bool {
         guard isClosed, Self.isWorthIt(until: end, at: now) else { return false }

@@ -28,8 +28,8 @@ struct CardText: Hashable, Sendable {
     var overflow = ""
     var isCut = false
 
-    /// `until`: the hour up to which the agent waits.
-    init(_ request: ApprovalRequest, isSealed: Bool, until: String?) {
+    /// `until`: the hour up to which the agent waits. `takesWords`: the chat's next message may say what to do instead.
+    init(_ request: ApprovalRequest, isSealed: Bool, until: String?, takesWords: Bool = false) {
         let said = VisibleText.line(request.title)
         let wholeTitle = Self.isReserved(said) ? "The agent says: \(said)" : said
         title = wholeTitle.isEmpty ? "Approval needed" : TextCut.marked(wholeTitle, atMost: Self.titleLimit)
@@ -50,8 +50,15 @@ struct CardText: Hashable, Sendable {
         // The agent's own words come last: none of them can pass for a line of the bridge's in front of it.
         let texts = own.map { lines + [$0] } ?? command.map { [Self.question($0)] + lines } ?? lines + [title]
         message = (texts + (until.map { ["The agent waits until \($0)."] } ?? [])).joined(separator: "\n")
-        fit(isSealed: isSealed, beside: [title, host])
+        let whole = message
+        fit(isSealed: isSealed, beside: [title, host], less: takesWords ? Self.hint.utf8.count + 1 : 0)
+        guard takesWords else { return }
+        // A text and its next part have nothing between them.
+        let isSplit = !overflow.isEmpty && message != whole
+        message = isSplit ? "\(Self.hint)\n\(message)" : "\(message)\n\(Self.hint)"
     }
+
+    private static let hint = "Tap your answer, or write what to do instead"
 
     /// The agent's own words; nil: none. Where there is no command, the words of a permission are a patch or JSON, in which each scalar
     /// counts as in a command.
@@ -84,18 +91,20 @@ struct CardText: Hashable, Sendable {
 
     // MARK: Size
 
-    private mutating func fit(isSealed: Bool, beside: [String?]) {
+    /// `less`: bytes that are kept for the last line.
+    private mutating func fit(isSealed: Bool, beside: [String?], less: Int) {
+        let fieldLimit = Self.fieldLimit - (less > 0 ? less + 1 : 0)
         let own = (command: Self.cost(command, isSealed), message: Self.cost(message, isSealed))
         let other = beside.reduce(Self.frame) { $0 + Self.cost($1, isSealed) }
         let fits =
             isSealed
-            ? own.command + own.message + other <= Self.fieldLimit
-            : max(own.command, own.message) <= Self.fieldLimit
+            ? own.command + own.message + other <= fieldLimit
+            : max(own.command, own.message) <= fieldLimit
         if fits { return }
         let commandIsLong = own.command > own.message
         let short = commandIsLong ? own.message : own.command
-        guard short <= (isSealed ? Self.besideLimit : Self.fieldLimit) else { return cut() }
-        let room = isSealed ? Self.fieldLimit - short - other : Self.fieldLimit
+        guard short <= (isSealed ? Self.besideLimit : fieldLimit) else { return cut() }
+        let room = isSealed ? fieldLimit - short - other : fieldLimit
         let (head, rest) = Self.split((commandIsLong ? command : message) ?? "", atMost: room, isSealed)
         guard rest.utf8.count <= Self.overflowLimit else { return cut() }
         overflow = rest

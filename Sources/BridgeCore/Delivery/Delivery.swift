@@ -44,13 +44,20 @@ package struct Delivery: Sendable {
     // MARK: - What turns ask
 
     /// An existing lane stays unchanged.
-    package mutating func openLane(_ address: LaneAddress, windowEnds: Instant) {
-        add(Lane(address, windowEnds: time.inside(windowEnds)), at: time.latest)
+    /// `mark`: of its placeholder.
+    package mutating func openLane(_ address: LaneAddress, windowEnds: Instant, mark: UInt32? = nil) {
+        var lane = Lane(address, windowEnds: time.inside(windowEnds))
+        lane.keys.mark = mark
+        add(lane, at: time.latest)
     }
 
-    package mutating func restoreLane(_ record: LaneRecord, windowEnds: Instant, at instant: Instant) {
+    package mutating func restoreLane(
+        _ record: LaneRecord, windowEnds: Instant, mark: UInt32? = nil, at instant: Instant
+    ) {
         let now = time.read(instant)
-        add(Lane(restoring: record, windowEnds: time.inside(windowEnds), at: now), at: now)
+        var lane = Lane(restoring: record, windowEnds: time.inside(windowEnds), at: now)
+        lane.keys.mark = mark
+        add(lane, at: now)
     }
 
     package mutating func post(_ post: Post, on turn: TurnID, at instant: Instant) {
@@ -119,6 +126,7 @@ package struct Delivery: Sendable {
         guard token.stopped == nil else { return .idle(until: nil) }
         let now = time.read(instant)
         while let slot = lines.removeTimer(dueAt: now) { refile(slot, at: now) }
+        holdBackStatus(at: now)
         // A lane that was looked at again may have given up what the relay has forgotten.
         if !untold.isEmpty { return .report(untold.removeFirst()) }
         var wait = lines.nextTimer
@@ -139,6 +147,21 @@ package struct Delivery: Sendable {
             return next(at: instant)
         }
         return .attempt(send(from: best.slot, bucket: best.bucket, at: now))
+    }
+
+    /// Tasks that only say how a run is leave the last fifth of their bucket to the others.
+    private mutating func holdBackStatus(at now: Instant) {
+        #if PLANTED_FAULTS
+            if PlantedFault.statusDrainsBucket.isPlanted { return }
+        #endif
+        while let first = candidate(in: .task, at: now), lanes[first.slot].startsWithStatus,
+            rates.isLow(.task, at: now)
+        {
+            if let report = lanes[first.slot].holdBackStatus() {
+                untold.append(.post(lanes[first.slot].address.turn, report))
+            }
+            refile(first.slot, at: now)
+        }
     }
 
     /// The call of that attempt is over.
@@ -165,6 +188,11 @@ package struct Delivery: Sendable {
         if case .stopConnection(let code) = decision { token.refused(code) }
 
         var told: [PostReport] = []
+        if returned.name == .open, case .retry = decision, case .refused(let refusal) = answer.outcome,
+            RetryPolicy.isRateLimited(refusal)
+        {
+            told.append(.postponed)
+        }
         lanes[call.slot].answered(decision, tried: returned.tried, wasTold: !isUnknown, at: now, into: &told)
         var reports = told.map { DeliveryReport.post(returned.turn, $0) }
         if let report = decision.report(on: answer, returned.name, of: returned.turn) { reports.append(report) }

@@ -114,6 +114,8 @@ struct DeliveryRates: Sendable {
 
     mutating func level(of bucket: RelayBucket, at now: Instant) -> Double { buckets[bucket.index].level(at: now) }
 
+    mutating func isLow(_ bucket: RelayBucket, at now: Instant) -> Bool { buckets[bucket.index].isLow(at: now) }
+
     mutating func readyAt(_ bucket: RelayBucket, rank: DeliveryRank, at now: Instant) -> Instant? {
         guard let ready = buckets[bucket.index].readyAt(now) else { return nil }
         // A turn's first text, and text that holds back something more urgent, do not wait for the pace all share.

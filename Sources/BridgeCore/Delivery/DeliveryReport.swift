@@ -31,7 +31,7 @@ extension RetryDecision {
         case .drop, .done, .again, .askTurn:
             guard case .refused(let refusal) = answer.outcome else { return nil }
             return .note(DeliveryNote(code: refusal.code, fields: refusal.fields, request: answer.request), turn, name)
-        case .delivered, .retry, .deadLetter, .destinationGone, .windowClosed:
+        case .delivered, .retry, .deadLetter, .anothers, .destinationGone, .windowClosed:
             return nil
         }
     }
@@ -70,8 +70,8 @@ extension DeliveryTally {
         case .done(.idempotencyConflict), .drop(.idempotencyConflict), .again(.idempotencyConflict):
             conflicts += 1
         case .askTurn(let refusal) where refusal.code == .idempotencyConflict: conflicts += 1
-        case .delivered, .retry, .done, .drop, .again, .askTurn, .deadLetter, .destinationGone, .windowClosed,
-            .stopConnection:
+        case .delivered, .retry, .done, .drop, .again, .askTurn, .anothers, .deadLetter, .destinationGone,
+            .windowClosed, .stopConnection:
             break
         }
         switch decision {
@@ -79,7 +79,7 @@ extension DeliveryTally {
         case .drop: dropped += 1
         case .deadLetter: deadLetters += 1
         case .retry: if wasTold { refusals += 1 }
-        case .done, .again, .askTurn, .destinationGone, .windowClosed, .stopConnection: break
+        case .done, .again, .askTurn, .anothers, .destinationGone, .windowClosed, .stopConnection: break
         }
     }
 }

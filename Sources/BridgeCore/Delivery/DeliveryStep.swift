@@ -33,6 +33,8 @@ package struct CallAttempt: Hashable, Sendable {
     package var seal: CallSeal?
     /// The call behind it in its lane is fixed: its body can be made while this one is under way.
     package var isFollowed = false
+    /// A placeholder that says whose the message is (`Claim`).
+    package var isMarked = false
 }
 
 /// Under what a call is sealed.

@@ -63,7 +63,7 @@ extension Lane {
             call: frozen.call, turn: address.turn, name: frozen.name, payload: frozen.payload,
             attempt: frozen.attempts, durability: frozen.isStored ? nil : frozen.tried.kind.durability,
             reserve: frozen.tried.kind.bucket == .msg, body: body ?? frozen.sealed?.body, seal: frozen.sealed?.seal,
-            isFollowed: queue.startsFixed)
+            isFollowed: queue.startsFixed, isMarked: keys.mark != nil && frozen.name == .open && frozen.tried.form == 1)
     }
 
     /// The body of the call under way was sealed: from now on it is sent unchanged. Nil: there is no such call.
@@ -114,6 +114,7 @@ extension Lane {
         guard case .underWay(let frozen) = state, frozen.call == call else { return nil }
         var tried = frozen.tried
         tried.endWaits = endSince != nil
+        tried.isMarked = keys.mark != nil
         return Returned(turn: address.turn, name: frozen.name, number: frozen.number, tried: tried)
     }
 
@@ -163,6 +164,9 @@ extension Lane {
         case .deadLetter:
             if call.tried.kind == .text { stopPreview() }
             reports.append(.deadLetter(call.name))
+        case .anothers:
+            abandon()
+            reports.append(.anothers)
         case .destinationGone(let code):
             abandon()
             reports.append(.destinationGone(code))
@@ -269,7 +273,9 @@ extension Lane {
     }
 
     private mutating func relayCall(_ post: Post, _ entry: LaneQueue.Entry) -> RelayCall {
-        RelayCall(post, to: destination(of: post, entry), key: entry.key ?? key(of: post, entry))
+        RelayCall(
+            post, to: destination(of: post, entry), key: entry.key ?? key(of: post, entry),
+            mark: post.kind == .open ? keys.mark : nil)
     }
 
     private func destination(of post: Post, _ entry: LaneQueue.Entry) -> RelayCall.Address {

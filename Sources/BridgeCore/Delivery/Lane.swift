@@ -90,7 +90,10 @@ struct Lane: Sendable {
         switch post {
         case .text(let text): return take(text, at: now, into: &reports)
         case .taskProgress(let progress): if queue.join(progress) { return .joined }
-        case .taskEnded(let end): queue.removeProgress(of: end.task)
+        case .taskEnded(let end):
+            queue.removeProgress(of: end.task)
+            // What would only say how the run was need not begin.
+            if StatusTask.isOne(end.task), queue.removeStart(of: end.task) { return .joined }
         case .open: if bubble != .none { return .ignored }
         case .end, .taskStarted, .approval, .message: break
         }
@@ -159,6 +162,19 @@ struct Lane: Sendable {
             if case .post(let post) = entry.content { post.name == .approval(card) } else { false }
         }
         if case .resting(let frozen, _) = state, frozen.name == .approval(card) { state = isAbandoned ? .gone : .idle }
+    }
+
+    /// The next call was never tried and only says how a run is.
+    var startsWithStatus: Bool {
+        guard case .idle = state, let task = queue.firstTask else { return false }
+        return StatusTask.isOne(task)
+    }
+
+    /// Drops a status call that is first in the lane, since the bucket of tasks is low. The turn repeats it later.
+    mutating func holdBackStatus() -> PostReport? {
+        guard startsWithStatus, case .post(let post)? = queue.removeFirst()?.content else { return nil }
+        if case .taskStarted(let start) = post { queue.removeTask(start.task) }
+        return .heldBack(post.name)
     }
 
     /// What was never tried and cannot go out without a key.

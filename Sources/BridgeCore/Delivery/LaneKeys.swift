@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// Gives the calls of one lane their keys.
+/// What the relay knows the calls of one lane by: gives them their keys, and keeps the mark of its placeholder.
 ///
 /// Invariant: no two deltas and no two updates get the same key, over all epochs.
 struct LaneKeys: Hashable, Sendable {
@@ -8,6 +8,8 @@ struct LaneKeys: Hashable, Sendable {
     let fixed: IdempotencyKeys
     /// One life of the process.
     let epoch: Int
+    /// `StateMark.bits`, where the placeholder says whose it is.
+    var mark: UInt32?
     /// Of this epoch.
     private var deltas = 0
     private var updates = 0

@@ -166,6 +166,26 @@ struct LaneQueue: Hashable, Sendable {
         }
     }
 
+    /// The card of the next post, if that begins or changes one.
+    var firstTask: TaskID? {
+        guard !isEmpty, case .post(let post) = entries[head].content else { return nil }
+        return switch post {
+        case .taskStarted(let start): start.task
+        case .taskProgress(let progress): progress.task
+        case .open, .text, .taskEnded, .approval, .end, .message: nil
+        }
+    }
+
+    /// True: the card was not made yet, and will not be.
+    mutating func removeStart(of task: TaskID) -> Bool {
+        guard waiting(.taskStart) > 0 else { return false }
+        let before = count
+        removeAll { entry in
+            if case .post(.taskStarted(let start)) = entry.content { start.task == task } else { false }
+        }
+        return count < before
+    }
+
     /// All that follows a card that was not made.
     mutating func removeTask(_ task: TaskID) {
         removeAll { entry in

@@ -24,6 +24,8 @@ package enum RetryDecision: Hashable, Sendable {
     /// The same post once more under the next key: the first key is taken by another body.
     case again(RelayErrorCode)
     case askTurn(PostRefusal)
+    /// Another bridge has opened the bubble (`Claim`).
+    case anothers
     case deadLetter
     case destinationGone(RelayErrorCode)
     case windowClosed
@@ -43,6 +45,8 @@ package struct RetryPolicy: Sendable {
         package var form = 1
         /// An end waits behind it in its lane.
         package var endWaits = false
+        /// Its body says whose it is, so that a conflict means another bridge (`Claim`).
+        package var isMarked = false
         /// Past this it is given up.
         package var deadline: Instant
 
@@ -95,6 +99,9 @@ package struct RetryPolicy: Sendable {
 
     /// The relay said that a bucket is empty.
     package static func isRateLimited(_ refusal: RelayRefusal) -> Bool { meaning(of: refusal) == .rateLimited }
+
+    /// The relay refuses whatever this token sends.
+    package static func isOfToken(_ refusal: RelayRefusal) -> Bool { meaning(of: refusal) == .connectionLost }
 
     /// How long the relay asked us to wait; a second when it only said no.
     package static func told(_ refusal: RelayRefusal) -> Duration {
@@ -172,9 +179,10 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// The key carries another body: our bug, or a second bridge.
+    /// The key carries another body: our bug, or a second bridge. A marked placeholder is never made twice, so that it is the latter.
     private func afterConflict(_ code: RelayErrorCode, tried: Tried) -> RetryDecision {
         switch tried.kind {
+        case .open where tried.isMarked && tried.form == 1: .anothers
         case .open: tried.form == 1 ? .again(code) : .askTurn(PostRefusal(code))
         case .text: .drop(code)
         case .end, .taskStarted, .taskProgress, .taskEnded: .done(code)

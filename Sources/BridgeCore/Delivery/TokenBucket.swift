@@ -71,6 +71,14 @@ package struct TokenBucket: Sendable {
         return Double(billionths) / Double(Self.token)
     }
 
+    /// Less than a fifth is left, so that what could be left out is to be left out. A bucket that lends is not known: it has one call.
+    package mutating func isLow(at now: Instant) -> Bool {
+        settle(at: now)
+        if asleepUntil != nil { return true }
+        if isLending { return !underWay.isEmpty }
+        return billionths < max(Int64(figures.capacity) * Self.token / 5, price)
+    }
+
     /// When a token can be taken: `now` or later. Nil: not before a call is answered.
     package mutating func readyAt(_ now: Instant) -> Instant? {
         settle(at: now)

@@ -53,6 +53,9 @@ struct QuestionLedger: Sendable, Hashable {
         var answer: QuestionAnswer? { if case .answered(let answer) = state { answer } else { given } }
         /// What becomes of an answer that the agent does not confirm.
         var undelivered: AnswerEnd { isInDoubt ? .inDoubt : .tooLate }
+        func end(by reason: QuestionSettlement.Reason) -> AnswerEnd {
+            if case .mistaken(let words) = reason { .mistaken(words) } else { undelivered }
+        }
         /// A person may have read the question, and cannot have read yet that it is over.
         var mayBeAnsweredLate: Bool {
             switch state {
@@ -337,8 +340,16 @@ struct QuestionLedger: Sendable, Hashable {
         guard let index = all.firstIndex(where: { $0.state == .open && $0.asking == .message(part) }) else {
             return nil
         }
-        let before = settled(all[index].question.id)
-        all[index].asking = .none
+        return neverShown(all[index].question.id)
+    }
+
+    /// It is settled, and a later message is no late answer to it.
+    mutating func neverShown(_ id: QuestionID) -> Asked? {
+        guard let before = settled(id) else { return nil }
+        #if PLANTED_FAULTS
+            if PlantedFault.refusedQuestionStays.isPlanted { return before }
+        #endif
+        if let index = index(id) { all[index].asking = .none }
         return before
     }
 

@@ -34,6 +34,7 @@ struct StoredApprovals: StoredForm {
         var toldUnanswered: Bool?
         var unanswered: Bool?
         var conflicts: Int?
+        var refuser: TurnID?
 
         enum CodingKeys: String, CodingKey {
             case id = "approval"
@@ -60,6 +61,7 @@ struct StoredApprovals: StoredForm {
             case toldUnanswered = "told_unanswered"
             case unanswered = "unanswered"
             case conflicts = "conflicts"
+            case refuser = "refused_by"
         }
     }
 
@@ -96,6 +98,7 @@ extension StoredApprovals.Approval {
         carry(&approval.cards.toldUnanswered, &toldUnanswered, absent: false)
         carry(&approval.isUnanswered, &unanswered, absent: false)
         carry(&approval.cards.conflicts, &conflicts, absent: 0)
+        carry(&approval.refuser, &refuser)
     }
 
     init(_ id: ApprovalID, _ approval: ApprovalLedger.Approval) {

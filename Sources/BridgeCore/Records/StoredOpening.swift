@@ -14,6 +14,7 @@ package struct StoredOpening: StoredForm {
     var sealedText: String?
     var refusal: StoredRefusal?
     var made: StoredMoment?
+    var isMarked: Bool?
 
     enum CodingKeys: String, CodingKey {
         case id = "turn"
@@ -28,6 +29,7 @@ package struct StoredOpening: StoredForm {
         case sealedText = "text_ct"
         case refusal = "refusal"
         case made = "made"
+        case isMarked = "marked"
     }
 }
 
@@ -45,6 +47,7 @@ extension StoredOpening {
         sealedText = opening.sealedText
         refusal = opening.refusal.map { StoredRefusal($0) }
         made = opening.made.map { StoredMoment($0) }
+        isMarked = opening.isMarked ? true : nil
     }
 
     /// In its readable form: of a sealed message, the sealed form.
@@ -54,10 +57,12 @@ extension StoredOpening {
     }
 
     package var value: TurnOpening {
-        TurnOpening(
+        var opening = TurnOpening(
             id: id, session: session, interaction: interaction, agentSession: agentSession, run: run,
             message: message?.value, receivedAt: receivedAt, windowEnds: windowEnds, sealing: sealing?.value ?? .open,
             sealedText: sealedText, refusal: refusal?.value, made: made?.value)
+        opening.isMarked = isMarked ?? false
+        return opening
     }
 }
 

@@ -8,6 +8,7 @@ struct StoredTools: StoredForm {
         var task: TaskID
         var name: String
         var label: String?
+        var began: Instant?
         var shownLabel: String?
         var outputChannel: StoredChannel?
         var percent: Int?
@@ -20,6 +21,7 @@ struct StoredTools: StoredForm {
             case task = "task"
             case name = "name"
             case label = "label"
+            case began = "began"
             case shownLabel = "shown_label"
             case outputChannel = "output_channel"
             case percent = "percent"
@@ -45,6 +47,7 @@ extension StoredTools.Call {
         carry(&call.task, &task)
         carry(&call.name, &name)
         carry(&call.label, &label)
+        carry(&call.began, &began)
         carry(&call.shownLabel, &shownLabel)
         carry(&call.outputChannel, as: &outputChannel)
         carry(&call.percent, &percent)

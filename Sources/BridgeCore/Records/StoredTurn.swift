@@ -21,16 +21,20 @@ package struct StoredTurn: StoredForm {
     var usageOfEarlierRuns: StoredUsage?
     var heldAtWindowClose: String?
     var bubbleIsOver: Bool?
+    var bubbleIsUnopened: Bool?
     var retrying: Bool?
     var stopping: Bool?
+    var stopsOwnRunsAlone: Bool?
     var agentAway: Bool?
     var inDoubt: Bool?
     var agentIsFree: Bool?
     var wentWithout: [StoredMissingFile]?
+    var refusal: StoredWordsOfRefusal?
     var unconfirmed: [StoredPostName]?
     var sentEnd: StoredEnd?
     var names: StoredNames?
     var deadlines: StoredDeadlines?
+    var silence: StoredSilence?
 
     enum CodingKeys: String, CodingKey {
         case opening = "opening"
@@ -51,16 +55,20 @@ package struct StoredTurn: StoredForm {
         case usageOfEarlierRuns = "usage_of_earlier_runs"
         case heldAtWindowClose = "held_at_window_close"
         case bubbleIsOver = "bubble_is_over"
+        case bubbleIsUnopened = "bubble_is_unopened"
         case retrying = "retrying"
         case stopping = "stopping"
+        case stopsOwnRunsAlone = "stops_own_runs_alone"
         case agentAway = "agent_away"
         case inDoubt = "in_doubt"
         case agentIsFree = "agent_is_free"
         case wentWithout = "went_without"
+        case refusal = "refusal"
         case unconfirmed = "unconfirmed"
         case sentEnd = "sent_end"
         case names = "names"
         case deadlines = "deadlines"
+        case silence = "silence"
     }
 }
 
@@ -81,15 +89,21 @@ extension StoredTurn {
         carry(&turn.runs.usageOfEarlier, as: &usageOfEarlierRuns)
         carry(&turn.bubble.heldAtWindowClose, &heldAtWindowClose)
         carry(&turn.bubble.isOver, &bubbleIsOver, absent: false)
+        carry(&turn.bubble.isUnopened, &bubbleIsUnopened, absent: false)
         carry(&turn.runs.isRetrying, &retrying, absent: false)
         carry(&turn.agent.isStopping, &stopping, absent: false)
+        carry(&turn.agent.stopsOwnRunsAlone, &stopsOwnRunsAlone, absent: false)
         carry(&turn.agent.isAway, &agentAway, absent: false)
         carry(&turn.agent.isInDoubt, &inDoubt, absent: false)
         carry(&turn.agent.isFree, &agentIsFree, absent: false)
         carry(&turn.agent.wentWithout, as: &wentWithout)
+        carry(&turn.agent.refusal, as: &refusal)
         carry(&turn.bubble.sentEnd, as: &sentEnd)
         carry(&turn.outbox.names, as: &names, absent: MessageNames())
         carry(&turn.deadlines, as: &deadlines, absent: TurnDeadlines())
+        var kept = turn.silence.kept
+        carry(&kept, as: &silence, absent: TurnSilence())
+        turn.silence = kept
         var confirmed = turn.outbox.unconfirmed.sorted { $0.order < $1.order }
         carry(&confirmed, as: &unconfirmed)
         turn.outbox.unconfirmed = Set(confirmed)
@@ -118,6 +132,25 @@ extension StoredTurn {
 extension PostName {
     /// So that equal sets are written the same.
     fileprivate var order: String { "\(self)" }
+}
+
+/// The ask that a message refuses. Its words are in the opening.
+struct StoredWordsOfRefusal: StoredForm {
+    var ask: ApprovalID
+    var asker: TurnID
+    var isAlone: Bool?
+
+    enum CodingKeys: String, CodingKey {
+        case ask = "ask"
+        case asker = "asker"
+        case isAlone = "alone"
+    }
+}
+
+extension StoredWordsOfRefusal {
+    init(_ words: WordsOfRefusal) { (ask, asker, isAlone) = (words.ask, words.asker, words.isAlone ? true : nil) }
+
+    var value: WordsOfRefusal { WordsOfRefusal(ask: ask, asker: asker, isAlone: isAlone ?? false) }
 }
 
 struct StoredPhase: StoredForm {
@@ -186,6 +219,7 @@ extension StoredPhase {
 
 struct StoredDeadlines: StoredForm {
     var window: Instant?
+    var open: Instant?
     var key: Instant?
     var fetch: Instant?
     var agent: Instant?
@@ -198,6 +232,7 @@ struct StoredDeadlines: StoredForm {
 
     enum CodingKeys: String, CodingKey {
         case window = "window"
+        case open = "open"
         case key = "key"
         case fetch = "fetch"
         case agent = "agent"
@@ -213,6 +248,7 @@ struct StoredDeadlines: StoredForm {
 extension StoredDeadlines {
     private mutating func carry(_ deadlines: inout TurnDeadlines, _ carry: Carry) {
         carry(&deadlines.window, &window)
+        carry(&deadlines.open, &open)
         carry(&deadlines.key, &key)
         carry(&deadlines.fetch, &fetch)
         carry(&deadlines.agent, &agent)

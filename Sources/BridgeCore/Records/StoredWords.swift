@@ -179,6 +179,7 @@ enum StoredOutcome: String, StoredForm {
     case lost = "lost"
     case neverSent = "never_sent"
     case gone = "gone"
+    case anothers = "anothers"
 
     init(_ value: TurnOutcome) {
         self =
@@ -189,6 +190,7 @@ enum StoredOutcome: String, StoredForm {
             case .lost: .lost
             case .neverSent: .neverSent
             case .gone: .gone
+            case .anothers: .anothers
             }
     }
 
@@ -200,6 +202,7 @@ enum StoredOutcome: String, StoredForm {
         case .lost: .lost
         case .neverSent: .neverSent
         case .gone: .gone
+        case .anothers: .anothers
         }
     }
 }

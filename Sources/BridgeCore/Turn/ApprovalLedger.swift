@@ -34,6 +34,8 @@ struct ApprovalLedger: Sendable, Hashable {
         var decidedByPerson = false
         /// No person denied it: the patience is over.
         var isUnanswered = false
+        /// The turn of the message that refused it.
+        var refuser: TurnID?
         /// How far an `approveAlways` reaches.
         var scope = DecisionScope.unscoped
         /// Nil: not yet, or a record of an earlier version does not say.

@@ -18,6 +18,10 @@ enum Sentences {
         "The bridge could not read what it had kept of this answer, so it ends here. Please ask again."
     static let installationChanged =
         "The bridge was paired anew before the agent had finished. Please ask again in a chat of the new pairing."
+    static let stillNothing = "Still nothing. Stop it with the button or /bridge stop."
+    /// The bridge did not begin the run, and stops none that it did not begin.
+    static let stillNothingOfOthers = "Still nothing."
+    static let goesOn = "goes on"
     static let windowClosed = "The run goes on. What comes later follows as a message."
     static let windowClosedWhileWaiting =
         "The agent is still busy with an earlier message. The answer to this one follows as a message."
@@ -38,6 +42,21 @@ enum Sentences {
     static let decisionInDoubt = "The agent did not confirm this decision, so it may not have got it."
     static let approvalImpossible =
         "The agent asked for a decision that cannot be given on the phone, so it was refused."
+    static let refusedInChat = "Refused by a message in this chat."
+    static let refusedBefore = "This was refused by a message in the chat, so the tap changes nothing."
+    static let tapInstead =
+        "Tap Allow or Deny on the card, or write what to do instead; this message was not sent."
+    static let filesDecideNothing =
+        "An approval waits for your answer. A message with files does not decide it, so this one went its ordinary way."
+    static let writtenBeforeCard =
+        "An approval waits for your answer. This message was written before its card could be read, so it does not decide it."
+    static let askHasNoCard =
+        "An approval waits for your answer without a card, so this message does not decide it. /bridge asks shows it again."
+    static let cardIsOnItsWay =
+        "An approval waits for your answer, and its card is still on its way, so this message does not decide it."
+    static let questionFirst =
+        "An approval and a question wait for your answers. Tap the card, since a message is for the question first."
+    static let nothingToRefuse = "No approval of this chat waits for your answer, so there is nothing to refuse."
     static let nobodyAnswered = "Nobody answered. It still waits."
     static let unansweredForGood = "Nobody answered for as long as the bridge holds a question, so it was refused."
     static let askStaysOpen =
@@ -110,10 +129,17 @@ enum Sentences {
         let what = title.map { "The question \u{201C}\(words($0))\u{201D}" } ?? "The question"
         return switch settlement.reason {
         case .answered, .answeredElsewhere: "\(what) was answered elsewhere."
+        case .mistaken(let answer): mistaken(answer)
         case .expired: "\(what) was not answered in time."
         case .unknown: "The agent no longer waited for this answer."
         case .cancelled: "\(what) was withdrawn by the agent."
         }
+    }
+
+    /// With the choice, so that the person can give it in other words.
+    static func mistaken(_ answer: String) -> String {
+        "Your answer \u{201C}\(words(answer))\u{201D} was not passed on: the agent would have got another option, whose name contains it. "
+            + "The question was skipped; please tell the agent in a message."
     }
 
     static func questionLeft(_ title: String) -> String {
@@ -123,6 +149,9 @@ enum Sentences {
     static func questionImpossible(_ title: String) -> String {
         "The agent asked something that cannot be answered on the phone, so it was declined: \(words(title))"
     }
+
+    /// Behind an answer, or alone.
+    static func refusedAsk(_ title: String) -> String { "Refused: \(words(title))" }
 
     static func approvalNotShown(_ question: String) -> String {
         "The agent asked for an approval that could not be shown on the phone, so it was refused: \(words(question))"
@@ -214,6 +243,10 @@ enum Sentences {
         case .refusal: "The model refused to answer. Please ask in another way. (\(words(failure.message)))"
         case .agentGone: "The agent stopped before it had finished. Please ask again. (\(words(failure.message)))"
         case .other: "The agent could not finish. Please ask again. (\(words(failure.message)))"
+        case .queued:
+            "The agent has not worked on this yet. It keeps the message, and works on it with your next one: "
+                + "please do not send it again. (\(words(failure.message)))"
+        case .unstoppable: "This could not be stopped, and goes on. (\(words(failure.message)))"
         }
     }
 

@@ -25,6 +25,8 @@ struct ToolLedger: Sendable, Hashable {
         /// The best title known: the one of the command was made for people.
         var label: String?
         var shownLabel: String?
+        /// Nil: a record of an earlier version does not say.
+        var began: Instant?
         /// Not stored: its card shows what was sent, and its end replaces it.
         var output = ""
         /// Two channels report the same output: the richest that reported any is believed.
@@ -44,7 +46,11 @@ struct ToolLedger: Sendable, Hashable {
     var hasOpen: Bool { !open.isEmpty }
     var tasks: [TaskID] { calls.values.map(\.task) }
 
-    mutating func started(_ start: ToolStart) -> Post? {
+    /// The last that began of those that are at work, and do not wait for a person.
+    var running: Set<ToolCallID> { Set(open.filter { calls[$0]?.approval == nil }) }
+    var newestRunning: Call? { open.last { calls[$0]?.approval == nil }.flatMap { calls[$0] } }
+
+    mutating func started(_ start: ToolStart, at now: Instant? = nil) -> Post? {
         guard calls[start.call] == nil else {
             startedAgain(start)
             return nil
@@ -53,7 +59,8 @@ struct ToolLedger: Sendable, Hashable {
         let task = TaskID(Self.shortened(start.call.text))
         let label = Self.label(start.title ?? start.name)
         calls[start.call] = Call(
-            task: task, name: start.name, label: label, shownLabel: label, commandOpen: start.channel == .command)
+            task: task, name: start.name, label: label, shownLabel: label, began: now,
+            commandOpen: start.channel == .command)
         open.append(start.call)
         return .taskStarted(
             TaskStart(

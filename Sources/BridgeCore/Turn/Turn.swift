@@ -26,7 +26,7 @@ package import BridgeModel
 /// states follow, and later text goes out as messages.
 ///
 /// Invariants, for any order of events:
-/// - The first post is the placeholder, unless the window was over on arrival; exactly one end is posted for each bubble that
+/// - The first post is the placeholder, unless the window was over on arrival or another bridge has opened the bubble (`Claim`); exactly one end is posted for each bubble that
 ///   was opened; after it come only whole messages, and the approvals of a run that outlives its bubble.
 /// - Every task that was created is finished once, before the end.
 /// - What is streamed is never out of order and never doubled (`Preview`); the end carries the full canonical text.
@@ -63,6 +63,7 @@ package struct Turn: Sendable {
     var bubble = TurnBubble()
     var outbox = TurnOutbox()
     var deadlines = TurnDeadlines()
+    var silence = TurnSilence()
 
     package init(_ opening: TurnOpening, settings: TurnSettings = TurnSettings()) {
         self.opening = opening
@@ -105,7 +106,7 @@ package struct Turn: Sendable {
     /// When `deadlineHit` is due at the latest. Asked after every event.
     package var nextDeadline: Instant? {
         guard !isClosed else { return nil }
-        let earliest = Self.earlier(deadlines.earliest, approvals.nextExpiry)
+        let earliest = Self.earlier(Self.earlier(deadlines.earliest, approvals.nextExpiry), silence.due)
         guard !agent.questions.all.isEmpty else { return earliest }
         return Self.earlier(earliest, agent.questions.nextDue(patience: settings.asks.heldFor))
     }
@@ -152,13 +153,19 @@ package struct Turn: Sendable {
 
     // MARK: The way to the agent
 
-    package mutating func begin(at now: Instant) -> [TurnOrder] {
+    /// How long a bubble waits for the card above it.
+    private static let cardPatience = Duration.seconds(2)
+
+    /// `isBehindCard`: an ask of the chat is shown again first.
+    package mutating func begin(isBehindCard: Bool = false, at now: Instant) -> [TurnOrder] {
         // There is nothing to hand over: it runs already.
         if opening.isMirrored { phase = .handedOver }
-        return openBubble(at: now) + nothingToHandOver(at: now)
+        silence.heardAt = now
+        silence.due = nextSilence(at: now)
+        return openBubble(isBehindCard, at: now) + nothingToHandOver(at: now)
     }
 
-    private mutating func openBubble(at now: Instant) -> [TurnOrder] {
+    private mutating func openBubble(_ isBehindCard: Bool, at now: Instant) -> [TurnOrder] {
         guard now < opening.windowEnds - settings.windowMargin else {
             // Too late for a bubble: the answer goes out by itself.
             bubble.isOver = true
@@ -166,7 +173,11 @@ package struct Turn: Sendable {
             return [.closeWindow, .note(.windowClosed)]
         }
         deadlines.window = opening.windowEnds - settings.windowMargin
-        return [post(.open)]
+        let awaitsKey = settings.openingPatience != .zero && awaitsKey && opening.sealedText != nil
+        guard awaitsKey || isBehindCard else { return [post(.open)] }
+        bubble.isUnopened = true
+        deadlines.open = awaitsKey ? settings.openingPatience.map { now + $0 } : now + Self.cardPatience
+        return []
     }
 
     /// What keeps the message from the agent, for now or for good. An empty one would be refused by the agent.
@@ -180,7 +191,7 @@ package struct Turn: Sendable {
             return []
         }
         // The bridge answers those itself, whatever files come along.
-        guard let message = opening.message, opening.ownWord == nil else { return [] }
+        guard let message = opening.message, !isToBridge else { return [] }
         if !message.attachments.isEmpty { return fetch(at: now) }
         return message.text.allSatisfy(\.isWhitespace)
             ? conclude(.neverSent, line: Sentences.emptyMessage, at: now) : []
@@ -207,7 +218,8 @@ package struct Turn: Sendable {
             return conclude(.neverSent, line: Sentences.missing(message.missing), at: now)
         }
         phase = .handedOver
-        guard var message = opening.message else { return [] }
+        guard var message = prompt else { return [] }
+        message.steers = agent.refusal != nil && settings.steersWords
         agent.wentWithout = message.files.isEmpty ? message.missing : []
         message.folder = folder
         agent.folder = folder
@@ -220,9 +232,21 @@ package struct Turn: Sendable {
         ]
     }
 
+    /// The agent never had the message, and the next process hands it over.
+    mutating func neverLeft() -> [TurnOrder] {
+        guard phase == .handedOver, !opening.isMirrored else { return [] }
+        phase = .waiting
+        agent.wentWithout = []
+        return []
+    }
+
     package mutating func sendAnswered(_ answer: SendAnswer, at now: Instant) -> [TurnOrder] {
         guard outcome == nil || agent.isStopping, !isClosed else { return [] }
         filesArrived()
+        return isHeard(at: now) + taken(answer, at: now)
+    }
+
+    private mutating func taken(_ answer: SendAnswer, at now: Instant) -> [TurnOrder] {
         switch answer {
         case .accepted(let run):
             agent.isInDoubt = false
@@ -231,14 +255,15 @@ package struct Turn: Sendable {
                 return []
             }
             if phase == .handedOver { phase = .running }
-            // A stop named the run that was asked for; it is this one that must stop.
-            let abort: [TurnOrder] = agent.isStopping ? [.command(.abort(session: opening.agentSession, run: run))] : []
+            // A stop named the run that was asked for; it is this one that must stop, where the stop reaches it.
+            let mustStop = agent.isStopping && agent.stopReach.covers(isOurs: false)
+            let abort: [TurnOrder] = mustStop ? [.command(.abort(session: opening.agentSession, run: run))] : []
             return [.note(.foreignRunAdopted)] + abort
         case .leavesAgain(let run):
             opening.run = run
             runs = TurnRuns(run)
             if phase == .running { phase = .handedOver }
-            return agent.isStopping ? abortRuns() : []
+            return agent.isStopping ? abortRuns(agent.stopReach) : []
         case .noRun: return conclude(.answered, line: text.isEmpty ? Sentences.noRun : nil, at: now)
         case .refused(let message): return conclude(.failed, line: Sentences.refused(message), at: now)
         case .notSent(let sentence): return conclude(.failed, line: sentence, at: now)
@@ -258,7 +283,7 @@ package struct Turn: Sendable {
         agent.questions.linkLost()
         switch phase {
         // The bridge itself answers those, whether the agent is there or not.
-        case .waiting where opening.ownWord != nil: break
+        case .waiting where isToBridge: break
         case .waiting: deadlines.agent = now + settings.agentPatience
         case .handedOver, .running, .holding, .asking, .searching:
             // The link is down; it is asked again when it is back.
@@ -273,6 +298,7 @@ package struct Turn: Sendable {
     package mutating func agentBack(at now: Instant) -> [TurnOrder] {
         guard agent.isAway else { return [] }
         agent.isAway = false
+        let isHeard = isHeard(at: now)
         switch phase {
         case .waiting: deadlines.agent = nil
         case .handedOver, .running, .asking, .searching:
@@ -281,11 +307,11 @@ package struct Turn: Sendable {
             phase = .searching(since: now)
             deadlines.look = now + settings.firstLook
         case .holding: deadlines.look = now + settings.firstLook
-        case .awaitingKey, .fetching, .answering, .over, .closed: return []
+        case .awaitingKey, .fetching, .answering, .over, .closed: return isHeard
         }
         let answers = agent.isStopping ? [] : agent.questions.takeOwed()
         let dropped = approvals.dropUnbound() ? say(Sentences.decisionDropped) : []
-        return dropped + approvals.takeOwed().map(resolve) + answers.map { command($0.answer, to: $0.id) }
+        return isHeard + dropped + approvals.takeOwed().map(resolve) + answers.map { command($0.answer, to: $0.id) }
     }
 
     func resolve(_ decision: ApprovalLedger.Decision) -> TurnOrder {
@@ -307,6 +333,7 @@ package struct Turn: Sendable {
         for (id, due) in agent.questions.due(patience: settings.asks.heldFor, at: now) {
             orders += isDue(id, due, at: now)
         }
+        if deadlines.takeOpen(at: now) { orders += openLate() }
         if deadlines.takeKey(at: now) {
             orders += conclude(.neverSent, line: Sentences.keyMissing, at: now)
         }
@@ -329,7 +356,7 @@ package struct Turn: Sendable {
             orders += abandon(agentRemedy, at: now)
         }
         if deadlines.takeWindow(at: now) { orders += closeWindow(at: now) }
-        return orders
+        return orders + silenceIsDue(at: now)
     }
 
     /// A run that asks a person is not lost before its last ask has ended.

@@ -18,7 +18,8 @@ extension Turn {
         ApprovalLedger.Showing(
             isSealed: opening.sealing.isSealed, messageLimit: bubbleLimit,
             hour: request.expiresAt.flatMap { settings.localTime?.hour(of: $0) },
-            severity: severity(of: request), hasEnds: settings.cardsHaveEnds)
+            severity: severity(of: request), hasEnds: settings.cardsHaveEnds,
+            takesWords: settings.asks.whenAsked == .refuse)
     }
 
     private func severity(of request: ApprovalRequest) -> ApprovalRequest.Severity {
@@ -78,7 +79,9 @@ extension Turn {
         switch approvals.decided(
             approval, decision, scope: scope, abilities: settings.abilities, agentAway: agent.isAway, at: now)
         {
-        case .ignored: return [.note(.decisionNotForwarded)]
+        case .ignored:
+            let isNews = decision != .deny && approvals.approvals[approval]?.refuser != nil
+            return [.note(.decisionNotForwarded)] + (isNews ? sayOnce(Sentences.refusedBefore) : [])
         case .keep(let grant, let isDetached): (taken, detached) = (grant, isDetached)
         case .forward(let subject, let grant, let shown, let isDetached):
             orders.append(
@@ -138,7 +141,7 @@ extension Turn {
 
     /// The tool that returned "waiting for approval" is finished by the decision; what follows is awaited from here. Even where
     /// an undecided one may make the agent begin a run to say so.
-    private mutating func finishPaused(
+    mutating func finishPaused(
         _ approval: ApprovalID, _ decision: ApprovalDecision, followUp: Bool, at now: Instant
     ) -> [TurnOrder] {
         if phase == .holding, followUp || !approvals.hasDetachedOpen {
@@ -313,7 +316,8 @@ extension Turn {
     /// (relay.md#codes).
     package mutating func chatEnded(isDeleted: Bool, at now: Instant) -> [TurnOrder] {
         if isDeleted, !isClosed { return giveUp(at: now) }
-        return opening.isMirrored ? conclude(.answered, line: Sentences.archived, at: now) : stopRequested(at: now)
+        return opening.isMirrored
+            ? conclude(.answered, line: Sentences.archived, at: now) : stopRequested(reach: .ownRuns, at: now)
     }
 
     package func hasOpen(_ task: TaskID) -> Bool { outcome == nil && tools.openCall(of: task) != nil }
@@ -326,7 +330,7 @@ extension Turn {
         }
         if goesOn { return [.post(end)] }
         if !agent.isStopping { bubble.add(Sentences.toolStopped(name, reason: reason)) }
-        return [.post(end)] + stopRequested(at: now)
+        return [.post(end)] + stopRequested(reach: .ownRuns, at: now)
     }
 
     /// The message went with another model than the one that it named.
@@ -340,11 +344,13 @@ extension Turn {
         return []
     }
 
-    package mutating func stopRequested(at now: Instant) -> [TurnOrder] {
-        guard outcome == nil, !agent.isStopping else { return [] }
+    package mutating func stopRequested(reach: StopReach = .everyRun, at now: Instant) -> [TurnOrder] {
+        guard outcome == nil else { return [] }
+        guard !agent.isStopping else { return widenStop(to: reach) }
         // It may have left: the bridge knows.
         if case .answering(let question, let asker) = phase { return [.withdrawAnswer(question, of: asker)] }
         agent.isStopping = true
+        agent.stopsOwnRunsAlone = reach == .ownRuns
         var orders: [TurnOrder] = [.note(.stopRequested)]
         switch phase {
         case .awaitingKey, .fetching, .waiting: return orders + conclude(.aborted, at: now)
@@ -353,13 +359,20 @@ extension Turn {
             agent.questions.stopped()
             return orders + conclude(.aborted, at: now)
         case .handedOver, .running, .asking, .searching:
-            orders += abortRuns()
+            orders += abortRuns(reach)
             orders += approvals.denyOpen(at: now).map(resolve) + declineQuestions()
             agent.questions.stopped()
             deadlines.stop = now + settings.stopPatience
             return orders
         case .answering, .over, .closed: return []
         }
+    }
+
+    /// A person presses Stop as well.
+    private mutating func widenStop(to reach: StopReach) -> [TurnOrder] {
+        guard reach == .everyRun, agent.stopsOwnRunsAlone else { return [] }
+        agent.stopsOwnRunsAlone = false
+        return occupiesAgent ? abortRuns(reach) : []
     }
 
     /// The bridge stops, configured to leave nothing open.
@@ -372,17 +385,15 @@ extension Turn {
     /// alone, approvals included.
     mutating func leaveAgent(at now: Instant) -> [TurnOrder] {
         guard !isInRunOfOthers else { return [] }
-        let abort = occupiesAgent ? abortRuns() : []
+        let abort = occupiesAgent ? abortRuns(.ownRuns) : []
         return abort + approvals.denyOpen(at: now).map(resolve) + declineQuestions()
     }
 
     /// It shows a run that the bridge did not begin, or its message went into one. The follow-up of an approval belongs to its run.
-    var isInRunOfOthers: Bool {
-        opening.isMirrored || runs.open.contains { $0 != opening.run && !approvals.expects($0) }
-    }
+    var isInRunOfOthers: Bool { opening.isMirrored || runs.open.contains { isOfOthers($0) } }
 
-    func abortRuns() -> [TurnOrder] {
-        runs.open.map { .command(.abort(session: opening.agentSession, run: $0)) }
+    func isOfOthers(_ run: RunID) -> Bool {
+        opening.isMirrored || run != opening.run && !approvals.expects(run)
     }
 
 }

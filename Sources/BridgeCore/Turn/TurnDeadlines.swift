@@ -4,6 +4,8 @@ import BridgeModel
 struct TurnDeadlines: Sendable, Hashable {
     /// The bubble must end before the relay's window does.
     var window: Instant?
+    /// The bubble of a sealed message is opened without its key.
+    var open: Instant?
     /// The key of a sealed message does not come.
     var key: Instant?
     /// The files of a message do not come.
@@ -31,6 +33,7 @@ struct TurnDeadlines: Sendable, Hashable {
             if let known = earliest, known <= moment { return }
             earliest = moment
         }
+        consider(open)
         consider(key)
         consider(fetch)
         consider(agent)
@@ -44,6 +47,7 @@ struct TurnDeadlines: Sendable, Hashable {
     }
 
     mutating func takeWindow(at now: Instant) -> Bool { take(\.window, at: now) }
+    mutating func takeOpen(at now: Instant) -> Bool { take(\.open, at: now) }
     mutating func takeKey(at now: Instant) -> Bool { take(\.key, at: now) }
     mutating func takeFetch(at now: Instant) -> Bool { take(\.fetch, at: now) }
     mutating func takeAgent(at now: Instant) -> Bool { take(\.agent, at: now) }

@@ -54,6 +54,8 @@ extension Turn {
         if let said = failure.text, !said.isEmpty { text.settle(RunEnd(text: said, truncated: true)) }
         // A new attempt that never began leaves the failed attempt's text: it was shown, and it is all there is.
         let outcome: TurnOutcome = failure.kind == .agentGone ? .lost : .failed
+        // A Stop says nothing of itself but where it did not reach its run.
+        if agent.isStopping, failure.kind == .unstoppable, !bubble.isOver { bubble.add(Sentences.failed(failure)) }
         return conclude(outcome, line: Sentences.failed(failure), at: now)
     }
 
@@ -87,11 +89,12 @@ extension Turn {
         let outcome = agent.isStopping ? .aborted : natural
         phase = .over(outcome)
         deadlines = TurnDeadlines()
+        silence.due = nil
         approvals.close()
         let questions = endQuestions()
         let lines = agent.isStopping ? [] : [questions.line, line].compactMap(\.self)
         bubble.closingLines += lines
-        var orders = questions.orders
+        var orders = openLate() + questions.orders
         if !opening.sealing.canSpeak {
             orders += endUnspoken(line, outcome)
         } else if bubble.isOver {
@@ -99,7 +102,7 @@ extension Turn {
             let isFirstWord = bubble.heldAtWindowClose == nil
             orders += messages(of: isFirstWord ? finalText(or: outcome) : textAfterBubble())
         } else {
-            orders += tools.finishAll(status: Self.taskStatus(at: outcome)).map { .post($0) }
+            orders += finishTasks(status: Self.taskStatus(at: outcome)).map { .post($0) }
             orders += endBubble(with: finalText(or: outcome), reason: agent.isStopping ? nil : reason)
         }
         // All of it is in the lane now, and `sentEnd` has what a refusal may ask for.
@@ -112,7 +115,7 @@ extension Turn {
         switch outcome {
         case .answered: .completed
         case .aborted: .cancelled
-        case .failed, .lost, .neverSent, .gone: .failed
+        case .failed, .lost, .neverSent, .gone, .anothers: .failed
         }
     }
 
@@ -178,7 +181,7 @@ extension Turn {
         deadlines.abandon = now + settings.runPatience
         var orders: [TurnOrder] = [.note(.windowClosed)]
         if !opening.sealing.canSpeak { return orders + leaveUnspokenBubble(.completed) + [.closeWindow] }
-        orders += tools.finishAll(status: .completed, label: Sentences.continues).map { .post($0) }
+        orders += finishTasks(status: .completed, label: Sentences.continues).map { .post($0) }
         bubble.heldAtWindowClose = text.whole
         let notice = bubble.notice.map { [$0] } ?? []
         let held = joined(bubble.notes.composed(text.whole), bubble.closingLines + [line] + notice)
@@ -199,5 +202,10 @@ extension Turn {
             return closeWindow(line: agent.isAway ? Sentences.windowClosedWhileAway : Sentences.windowClosed, at: now)
         case .over, .closed: return []
         }
+    }
+
+    func abortRuns(_ reach: StopReach) -> [TurnOrder] {
+        runs.open.filter { reach.covers(isOurs: !isOfOthers($0)) }
+            .map { .command(.abort(session: opening.agentSession, run: $0, reach: reach)) }
     }
 }

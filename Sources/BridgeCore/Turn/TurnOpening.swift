@@ -21,6 +21,8 @@ package struct TurnOpening: Sendable, Hashable {
     package var sealedText: String?
     /// The message is answered by a fixed sentence, and the agent never sees it.
     package var refusal: MessageRefusal?
+    /// The message was made while this state directory was in use, so that its placeholder says whose it is (`Claim`).
+    package var isMarked = false
 
     package init(
         id: TurnID, session: SessionID, interaction: InteractionID?, agentSession: AgentSession, run: RunID,
@@ -47,10 +49,13 @@ package struct TurnOpening: Sendable, Hashable {
         return mine.subtractingReportingOverflow(other).partialValue > RelayMoment.nodeSkewMilliseconds
     }
 
-    /// A mirrored run has no time of the relay's, so that the moment at which its start was heard counts.
+    /// A mirrored run has no time of the relay's, and a Stop may have none: then the moments at which they were heard count.
     func beganAfter(_ moment: Instant) -> Bool {
         receivedAt - moment > .milliseconds(RelayMoment.nodeSkewMilliseconds)
     }
+
+    /// The name is this turn's alone; its interaction may have a second message.
+    func isOwnName(_ interaction: InteractionID) -> Bool { id.text == interaction.text }
 
     /// By its interaction, or by the name that its message alone would give it.
     func isNamed(_ interaction: InteractionID) -> Bool {
@@ -97,9 +102,19 @@ package struct TurnSettings: Sendable, Hashable {
     package var retryPatience = Duration.seconds(45)
     /// How long a run that outlived its bubble may still bring a late answer.
     package var runPatience = Duration.seconds(24 * 3600)
+    /// How long nothing is heard of a run before its bubble says how it is (`limits.quiet`); nil: never.
+    package var quiet: Duration?
+    /// How long before the chat says once that there is still nothing (`limits.stuck`); nil: never.
+    package var stuck: Duration?
     /// The decisions that the agent can take.
     package var abilities = GrantAbilities()
     package var asks = AskSettings()
+    /// The agent runs a message once, however many bridges send it (`Claim`).
+    package var promptHasKey = true
+    /// The agent puts what a person says instead of a yes into the run that asked.
+    package var steersWords = false
+    /// How long a message that cannot be read yet waits for its key before its bubble is opened (`Claim`); nil: as long as for anything.
+    package var openingPatience: Duration? = .zero
     /// The relay takes the end of a card; learnt from its refusals (relay.md#requestapproval).
     var cardsHaveEnds = true
     /// Nil: cards name no hour.
@@ -115,4 +130,6 @@ package struct TurnSettings: Sendable, Hashable {
 /// How a turn ended, for logs, counters and tests.
 package enum TurnOutcome: String, Sendable, Hashable {
     case answered, aborted, failed, lost, neverSent, gone
+    /// Another bridge answers the message.
+    case anothers
 }

@@ -43,6 +43,8 @@ struct TurnAgent: Hashable, Sendable {
     var questions = QuestionLedger()
     /// A stop was asked for; it is never taken back.
     var isStopping = false
+    /// No person asked for that stop: a run of another client goes on.
+    var stopsOwnRunsAlone = false
     var isAway = false
     /// The message's receipt by the agent is unconfirmed: the link was lost after the hand-over.
     var isInDoubt = false
@@ -52,6 +54,12 @@ struct TurnAgent: Hashable, Sendable {
     var folder: String?
     /// Of a message that was handed over without any of its files: what is noted of them behind its text.
     var wentWithout: [MissingFile] = []
+    /// Its message refuses an ask.
+    var refusal: WordsOfRefusal?
+    /// The message was handed over while another run of the session was active. Derived from the queue, and not stored.
+    var isBesideRun = false
+
+    var stopReach: StopReach { stopsOwnRunsAlone ? .ownRuns : .everyRun }
 
     /// False: it was free already.
     mutating func free() -> Bool {
@@ -64,6 +72,8 @@ struct TurnAgent: Hashable, Sendable {
 ///
 /// Invariant: lines gather while it is open, and go out with its end, or with the text behind it.
 struct TurnBubble: Hashable, Sendable {
+    /// The bubble is held until the key of its message arrives (`Claim`).
+    var isUnopened = false
     /// It can no longer be ended, or was: later text is a message.
     var isOver = false
     /// What it held when the window closed; nil while it is open, or when no phone will show it.
@@ -81,7 +91,9 @@ struct TurnBubble: Hashable, Sendable {
         if closingLines.count < MessageNames.lineLimit { closingLines.append(line) }
     }
 
+    /// A line that is there already is of a hand-over that did not leave.
     mutating func add(notice line: String?) {
+        if let line, notice?.contains(line) == true { return }
         let said = [notice, line].compactMap(\.self)
         notice = said.isEmpty ? nil : said.joined(separator: "\n")
     }

@@ -46,6 +46,7 @@ extension Turn {
 
     mutating func askNext() -> [TurnOrder] {
         guard outcome == nil, let next = agent.questions.next, let words = QuestionText.whole(next) else { return [] }
+        guard opening.sealing.canSpeak else { return isNotShown(next.id) }
         let (orders, sight) = show(words)
         agent.questions.shown(next.id, sight)
         return orders
@@ -94,7 +95,7 @@ extension Turn {
         if case .answered = before.state {} else { isOurs = false }
         var orders: [TurnOrder] = []
         if let answerer = before.answerer {
-            orders.append(.answerEnded(answerer, isOurs ? .taken(before.words) : before.undelivered))
+            orders.append(.answerEnded(answerer, isOurs ? .taken(before.words) : before.end(by: settlement.reason)))
         }
         // A person who pressed Stop has said all there is to say.
         guard !agent.isStopping else { return orders }
@@ -174,9 +175,14 @@ extension Turn {
     /// The preview is over before all of it was shown: the question goes out by itself.
     mutating func previewIsLost() -> [TurnOrder] {
         preview.stop()
-        guard outcome == nil, let question = agent.questions.lostText(), let words = QuestionText.whole(question) else {
-            return []
-        }
+        return outcome == nil ? textIsLost() : []
+    }
+
+    /// No post holds the text of the bubble any more. A question in it goes out by itself, or is declined where nothing can be said.
+    mutating func textIsLost() -> [TurnOrder] {
+        let open = agent.questions.lostText()
+        guard outcome == nil, let question = open, let words = QuestionText.whole(question) else { return [] }
+        guard opening.sealing.canSpeak else { return isNotShown(question.id) }
         let (orders, sight) = show(words)
         agent.questions.shown(question.id, sight)
         return orders
@@ -184,6 +190,11 @@ extension Turn {
 
     mutating func questionNotShown(_ name: PostName) -> [TurnOrder] {
         guard case .message(let part) = name, let asked = agent.questions.lost(part) else { return [] }
+        return decline(asked.question) + askNext()
+    }
+
+    private mutating func isNotShown(_ question: QuestionID) -> [TurnOrder] {
+        guard let asked = agent.questions.neverShown(question) else { return [] }
         return decline(asked.question) + askNext()
     }
 
@@ -207,6 +218,7 @@ extension Turn {
         switch end {
         case .taken(let words): return conclude(.answered, line: Sentences.answered(words), at: now)
         case .tooLate: return conclude(.neverSent, line: Sentences.answerTooLate, at: now)
+        case .mistaken(let words): return conclude(.neverSent, line: Sentences.mistaken(words), at: now)
         case .inDoubt: return conclude(.lost, line: Sentences.answerInDoubt, at: now)
         case .stopped: return conclude(.neverSent, line: Sentences.answerStopped, at: now)
         }
@@ -231,6 +243,8 @@ package enum AnswerEnd: Hashable, Sendable {
     /// Empty words: the question was declined.
     case taken(String)
     case tooLate
+    /// The agent would have got another option.
+    case mistaken(String)
     /// The agent, or this bridge, went away before it was confirmed.
     case inDoubt
     /// A Stop came before it had left, or before the agent had confirmed it.

@@ -19,10 +19,14 @@ extension Turn {
         case .dropped(.approval(let card), _): return approvalNotShown(card, at: now)
         case .deadLetter(.taskStarted(let task)), .dropped(.taskStarted(let task), _):
             tools.drop(task)
+            silence.drop(task)
             return [.note(.taskDropped)]
+        case .heldBack(let name): return statusHeldBack(name, at: now)
         case .deadLetter(let name): return questionNotShown(name) + settled(name) + isLost(name, at: now)
         case .dropped(let name, _): return [.note(.taskDropped)] + settled(name)
         case .refused(let name, let refusal): return refused(name, refusal, at: now)
+        case .postponed: return []
+        case .anothers: return belongsToAnother(at: now)
         case .destinationGone: return giveUp(at: now)
         case .windowClosed: return windowClosedAtRelay(at: now)
         }
@@ -115,12 +119,19 @@ extension Turn {
         return pieces.count > 1 ? pieces : nil
     }
 
+    /// What the end said of questions goes out with the messages that follow, or is lost with its text.
     private mutating func replaceEnd(with text: String, followedBy rest: some Sequence<String> = []) -> [TurnOrder] {
+        let isSame = text == bubble.sentEnd?.text
         let end = bubble.nextEnd(text)
         let messages = rest.filter { !$0.allSatisfy(\.isWhitespace) }.map { follow($0) }
         // The window's end may have promised more than is shown now: then all of it comes later.
         if messages.isEmpty, bubble.heldAtWindowClose != nil, outcome == nil { bubble.heldAtWindowClose = nil }
-        return [.replace(.end(end), followedBy: messages)]
+        let replaced = [TurnOrder.replace(.end(end), followedBy: messages)]
+        if case .message(let last)? = messages.last {
+            agent.questions.bubbleBecomes(last.part)
+            return replaced
+        }
+        return isSame ? replaced : replaced + textIsLost()
     }
 
     private mutating func replaceEnd(withMessage text: String, part: WholeMessage.Part, usage: Usage?) -> [TurnOrder] {
@@ -192,7 +203,7 @@ extension Turn {
     private mutating func leaveBubble(at now: Instant) -> [TurnOrder] {
         bubble.isOver = true
         preview.stop()
-        _ = tools.finishAll(status: .completed)
+        _ = finishTasks(status: .completed)
         if outcome == nil {
             deadlines.window = nil
             deadlines.abandon = deadlines.abandon ?? now + settings.runPatience
@@ -207,7 +218,7 @@ extension Turn {
         var orders: [TurnOrder] = [.abandonLane]
         #if PLANTED_FAULTS
             if PlantedFault.mirroredRunAborted.isPlanted, opening.isMirrored {
-                orders += abortRuns() + approvals.denyOpen(at: now).map(resolve)
+                orders += abortRuns(.everyRun) + approvals.denyOpen(at: now).map(resolve)
             }
         #endif
         if occupiesAgent, !agent.isStopping { orders += leaveAgent(at: now) }

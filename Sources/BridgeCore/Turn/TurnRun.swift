@@ -4,14 +4,24 @@ package import BridgeModel
 extension Turn {
     package mutating func runEvent(_ event: RunEvent, of run: RunID, at now: Instant) -> [TurnOrder] {
         // Nothing was handed over yet: no run can be this turn's.
-        if outcome != nil || !mayHaveRun { return [.note(.eventAfterEnd)] }
-        if runs.ended.contains(run), event.tellsTheRun { return [.note(.eventAfterEnd)] }
+        if outcome != nil || !mayHaveRun { return event.isOnlyAlive ? [] : [.note(.eventAfterEnd)] }
+        if runs.ended.contains(run), event.tellsTheRun { return event.isOnlyAlive ? [] : [.note(.eventAfterEnd)] }
+        let heard = isHeard(at: now)
+        if case .alive(let activity) = event {
+            isAlive(activity, at: now)
+            return heard
+        }
         enter(event, of: run)
         deadlines.retry = nil
+        let orders = take(event, of: run, at: now)
+        return heard.isEmpty ? orders : heard + orders
+    }
+
+    private mutating func take(_ event: RunEvent, of run: RunID, at now: Instant) -> [TurnOrder] {
         switch event {
         case .started: return started()
         case .text(let change): return moved(text.apply(change))
-        case .tool(let event): return tool(event)
+        case .tool(let event): return tool(event, at: now)
         case .approvalRequested(let request): return asked(request, at: now)
         case .approvalSettled(let settlement): return settled(settlement, at: now)
         case .asked(let question): return asked(question)
@@ -26,6 +36,7 @@ extension Turn {
             return []
         case .finished(let end): return settle(end.joined(along: streamed), of: run, at: now, mayAsk: true)
         case .failed(let failure): return fail(failure, at: now)
+        case .alive: return []
         }
     }
 
@@ -38,6 +49,7 @@ extension Turn {
 
     private mutating func enter(_ event: RunEvent, of run: RunID) {
         agent.isInDoubt = false
+        agent.isBesideRun = false
         switch phase {
         case .waiting:
             deadlines.agent = nil
@@ -59,6 +71,7 @@ extension Turn {
         guard runs.isRetrying else { return [] }
         runs.isRetrying = false
         text.restart()
+        silence.tools = []
         bubble.notes.restart(after: text.base.utf8.count)
         let failed = bubble.isOver ? [] : tools.attemptFailed().map { TurnOrder.post($0) }
         return failed + moved(.changed)
@@ -73,11 +86,14 @@ extension Turn {
         return preview.isPaused && !wasPaused ? [.note(.previewPaused)] : []
     }
 
-    private mutating func tool(_ event: ToolEvent) -> [TurnOrder] {
-        guard !bubble.isOver else { return [.note(.eventAfterEnd)] }
+    private mutating func tool(_ event: ToolEvent, at now: Instant) -> [TurnOrder] {
+        guard !bubble.isOver else {
+            silence.heard(event)
+            return [.note(.eventAfterEnd)]
+        }
         let said: Post?
         switch event {
-        case .started(let start): said = tools.started(start)
+        case .started(let start): said = tools.started(start, at: now)
         case .progress(let progress): said = tools.progressed(progress)
         case .finished(let result):
             guard tools.knows(result.call) else { return [.note(.toolWithoutStart)] }
@@ -89,6 +105,14 @@ extension Turn {
     // MARK: Look-ups
 
     package mutating func lookedUp(_ lookup: RunLookup, at now: Instant) -> [TurnOrder] {
+        switch lookup {
+        case .running, .waits: if outcome == nil { return isHeard(at: now) + found(lookup, at: now) }
+        case .ended, .failed, .unknown: break
+        }
+        return found(lookup, at: now)
+    }
+
+    private mutating func found(_ lookup: RunLookup, at now: Instant) -> [TurnOrder] {
         switch phase {
         case .asking, .searching: break
         case .holding: return lookedUpWhileHolding(lookup, at: now)
@@ -149,15 +173,17 @@ extension RunEvent {
         switch self {
         case .started, .text(.append), .text(.snapshot), .text(.segment), .text(.replaced), .retrying: true
         case .text(.segmentEnded), .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused,
-            .finished, .failed:
+            .finished, .failed, .alive:
             false
         }
     }
 
+    fileprivate var isOnlyAlive: Bool { if case .alive = self { true } else { false } }
+
     /// About the course of one run, not about a tool or an approval that outlives it.
     fileprivate var tellsTheRun: Bool {
         switch self {
-        case .started, .text, .retrying, .finished, .failed: true
+        case .started, .text, .retrying, .finished, .failed, .alive: true
         case .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused: false
         }
     }

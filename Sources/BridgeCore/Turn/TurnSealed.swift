@@ -17,7 +17,7 @@ extension Turn {
         #endif
         guard awaitsKey else { return [] }
         opening.sealing = .sealed(key)
-        let orders: [TurnOrder] = [.useSealing(opening.sealing)]
+        let orders: [TurnOrder] = [.useSealing(opening.sealing)] + openLate()
         guard phase == .awaitingKey else { return orders }
         deadlines.key = nil
         switch text {
@@ -32,7 +32,7 @@ extension Turn {
             return orders + conclude(.neverSent, line: Sentences.notTaken(.unreadable), at: now)
         }
         phase = .waiting
-        if agent.isAway, opening.ownWord == nil { deadlines.agent = now + settings.agentPatience }
+        if agent.isAway, !isToBridge { deadlines.agent = now + settings.agentPatience }
         return orders + nothingToHandOver(at: now)
     }
 
@@ -47,7 +47,8 @@ extension Turn {
         let isNews = opening.sealing.canSpeak
         if let key = opening.sealing.key { opening.sealing = .keyGone(key) }
         preview.stop()
-        let orders: [TurnOrder] = [.useSealing(opening.sealing)]
+        // The bubble's end can say no more than that the key is gone.
+        let orders: [TurnOrder] = [.useSealing(opening.sealing)] + (isNews ? textIsLost() : [])
         switch name {
         case .open: return orders + goOnWithoutBubble(at: now)
         case .approval(let card): return orders + [.skip] + cardLacksKey(card, at: now)
@@ -62,11 +63,12 @@ extension Turn {
             outbox.settled(.message(part))
             if approvals.isPart(part) { return orders + [.skip] + partIsSettled(part, isTaken: false, at: now) }
             _ = agent.questions.reminderIsLost(part, at: now)
+            let declined = questionNotShown(name)
             // It is said once, however many messages there would have been; of a turn that continues, with its end.
             guard isNews, outcome != nil, let sentence = inTheOpen(Sentences.keyGone) else {
-                return orders + skip(name)
+                return orders + declined + skip(name)
             }
-            return orders + [.replace(sentence)]
+            return orders + declined + [.replace(sentence)]
         case .text, .taskStarted, .taskProgress, .taskEnded: return orders + [.skip]
         }
     }
@@ -89,7 +91,7 @@ extension Turn {
     }
 
     mutating func leaveUnspokenBubble(_ status: ToolResult.Status) -> [TurnOrder] {
-        let cards = tools.finishAll(status: status)
+        let cards = finishTasks(status: status)
         // Where no key ever came, no card was made that must be finished.
         let finished = awaitsKeyForGood ? [.dropUnsealed] : cards.compactMap(\.unspoken).map { TurnOrder.post($0) }
         return finished + endBubble(with: "", reason: nil)

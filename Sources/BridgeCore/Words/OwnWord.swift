@@ -7,8 +7,12 @@ package enum OwnWord: Hashable, Sendable {
     case new(workspace: String?)
     case workspaces
     case status
+    /// Stops what runs in the chat.
+    case stop
     /// Lists open asks, and brings their cards back.
     case asks
+    /// Refuses the newest open ask of the chat; nil: without words for the agent.
+    case no(String?)
 
     package static let name = "/bridge"
 
@@ -26,7 +30,11 @@ package enum OwnWord: Hashable, Sendable {
         case ("new", 2): self = .new(workspace: rest.last)
         case ("workspaces", 1): self = .workspaces
         case ("status", 1): self = .status
+        case ("stop", 1): self = .stop
         case ("asks", 1): self = .asks
+        case ("no", _):
+            let words = behind.drop(while: \.isWhitespace).dropFirst("no".count).drop(while: \.isWhitespace)
+            self = .no(words.isEmpty ? nil : String(words))
         default: self = .help(unknown: rest.joined(separator: " "))
         }
     }

@@ -21,8 +21,8 @@ struct OwnWordSituation: Hashable, Sendable {
     var waiting = 0
     /// Its workspace; nil: the default one.
     var workspace: String?
-    /// Turns of all chats.
-    var openTurns = 0
+    /// The states of all chats, the most urgent first.
+    var chats: [ChatStanding] = []
 }
 
 /// The sentences: pure, so that a word that is answered twice is answered alike.
@@ -30,7 +30,9 @@ enum OwnWordAnswers {
     static let help = """
         /bridge new [WORKSPACE] begins a new conversation with the agent in this chat, once its run has ended.
         /bridge workspaces lists the folders that agents work in.
-        /bridge status says how the bridge and the agent are.
+        /bridge status says how the bridge and the agent are, and what goes on in all chats.
+        /bridge stop stops the run in this chat.
+        /bridge no WORDS refuses the newest approval of this chat, and tells the agent what to do instead.
         /bridge asks shows what waits for your answer, in all chats.
         /bridge help shows this.
         stop, abort or /stop alone, while a run goes on in this chat, stops it.
@@ -38,6 +40,8 @@ enum OwnWordAnswers {
         """
 
     static let stopped = "The run in this chat is stopped."
+
+    static let nothingToStop = "Nothing runs in this chat."
 
     static func help(unknown: String?) -> String {
         guard let unknown else { return help }
@@ -77,10 +81,19 @@ enum OwnWordAnswers {
             let own = workspaces[situation.workspace]
             lines.append(own.map { "Workspace: \($0.words)." } ?? missing(situation.workspace ?? ""))
         }
-        lines.append("Turns that are open in all chats: \(situation.openTurns).")
+        lines += chats(situation.chats)
         if !settings.version.isEmpty { lines.append("sophon-bridge \(settings.version)") }
         return lines.joined(separator: "\n")
     }
+
+    private static func chats(_ chats: [ChatStanding]) -> [String] {
+        guard !chats.isEmpty else { return ["Nothing goes on in any chat."] }
+        let lines = chats.prefix(chatLimit).map { "- \($0.place): \($0.state)" }
+        return ["In all chats:"] + lines
+            + (chats.count > chatLimit ? ["- and \(chats.count - chatLimit) more"] : [])
+    }
+
+    private static let chatLimit = 20
 
     /// No word of another chat: it may be sealed under another key.
     static func asks(_ asks: [OpenAsk], in chat: SessionID, clock: LocalTime?, comeBack: Bool = true, at now: Instant)

@@ -91,6 +91,12 @@ struct ChatHomes: Sendable {
         if homes.removeValue(forKey: chat) != nil { unwritten.insert(chat) }
     }
 
+    /// The chats of which something was known; the caller writes it down.
+    mutating func forgetAll() -> Set<SessionID> {
+        defer { (homes, unwritten, ofRuns) = ([:], [], []) }
+        return unwritten.union(homes.keys)
+    }
+
     mutating func isOfRuns(_ chat: SessionID) { ofRuns.insert(chat) }
     mutating func wasNotWritten(_ chat: SessionID) { unwritten.insert(chat) }
 

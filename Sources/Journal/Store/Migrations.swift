@@ -6,7 +6,7 @@ enum Migrations {
     /// "SOPH": the application id that distinguishes a journal from other SQLite files.
     static let application: Int64 = 0x534F_5048
 
-    static let steps = [first, second]
+    static let steps = [first, second, third]
     static var newest: Int { steps.count }
 
     /// Refuses what a later version wrote, and what is no journal.
@@ -39,6 +39,12 @@ enum Migrations {
             throw error.failure
         }
     }
+
+    /// A stop has the relay's time and its reach beside it; a stop from before has neither, and reaches every run.
+    private static let third = """
+        ALTER TABLE stops ADD COLUMN made INTEGER;
+        ALTER TABLE stops ADD COLUMN own_runs_alone INTEGER;
+        """
 
     /// The address of a turn's bubble has columns beside its record, so that it can be ended also when the record cannot be read. What is
     /// known of turns from before is taken out of their messages and records.

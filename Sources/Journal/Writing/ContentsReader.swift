@@ -19,7 +19,7 @@ struct ContentsReader {
         ORDER BY turns.number, messages.number
         """
     static let stops = """
-        SELECT session, interaction FROM stops
+        SELECT session, interaction, made, own_runs_alone FROM stops
         WHERE connection = ?1 AND (asked_at >= ?2 OR interaction IN (\(EntryWriter.unbegun))) ORDER BY asked_at
         """
     /// Of closed turns too: the newest, and no more than a bridge remembers.
@@ -55,7 +55,10 @@ struct ContentsReader {
         }
         let oldest = now - EntryWriter.stopMilliseconds
         try database.rows(Self.stops, name + [.integer(oldest)]) { row throws(DatabaseError) in
-            contents.stops.append(.init(session: SessionID(row.text(0)), interaction: InteractionID(row.text(1))))
+            contents.stops.append(
+                .init(
+                    session: SessionID(row.text(0)), interaction: InteractionID(row.text(1)),
+                    made: row.optionalInteger(2), reach: row.optionalInteger(3) == 1 ? .ownRuns : .everyRun))
         }
         try database.rows(Self.cards, name) { row throws(DatabaseError) in
             contents.cards.append(.init(turn: TurnID(row.text(0)), name: row.bytes(1)))

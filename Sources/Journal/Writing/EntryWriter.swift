@@ -23,7 +23,8 @@ struct EntryWriter {
         case .call(let call): try keep(call)
         case .tried(let entry): try keep(entry)
         case .closed(let turn, let outcome, let wall): try close(turn, outcome, wall)
-        case .stop(let session, let interaction, let wall): try keepStop(session, interaction, wall)
+        case .stop(let session, let interaction, let wall, let made, let reach):
+            try keepStop(.init(session: session, interaction: interaction, made: made, reach: reach), wall)
         case .event(let turn, let words, let wall):
             try database.run(
                 "INSERT INTO events (turn, words, happened_at) VALUES (?, ?, ?)",
@@ -153,13 +154,18 @@ struct EntryWriter {
         try database.run("UPDATE messages SET opening = NULL WHERE turn = ?", [.integer(number)])
     }
 
-    private func keepStop(
-        _ session: SessionID, _ interaction: InteractionID, _ wall: Int64
-    ) throws(DatabaseError) {
+    private func keepStop(_ stop: JournalContents.Stop, _ wall: Int64) throws(DatabaseError) {
         try database.run(Self.forgetStops, [.text(connection.text), .integer(now - Self.stopMilliseconds)])
         try database.run(
-            "INSERT OR REPLACE INTO stops (connection, session, interaction, asked_at) VALUES (?, ?, ?, ?)",
-            [.text(connection.text), .text(session.text), .text(interaction.text), .integer(wall)])
+            """
+            INSERT INTO stops (connection, session, interaction, asked_at, made, own_runs_alone) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET asked_at = excluded.asked_at, made = excluded.made,
+            own_runs_alone = min(ifnull(own_runs_alone, 0), excluded.own_runs_alone)
+            """,
+            [
+                .text(connection.text), .text(stop.session.text), .text(stop.interaction.text), .integer(wall),
+                stop.made.map { .integer($0) } ?? .null, .integer(stop.reach == .ownRuns ? 1 : 0),
+            ])
     }
 
     private func keepSetting(_ name: String, _ value: [UInt8]?) throws(DatabaseError) {

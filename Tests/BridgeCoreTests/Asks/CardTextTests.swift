@@ -144,6 +144,11 @@ struct CardTextTests {
         }
         let text = CardText(asked, isSealed: false, until: nil)
         #expect(text.message + text.overflow == "Folder: /srv\n" + diff)
+        // Nor does the hint break it, which a reader could take for a line of the text.
+        let hinted = CardText(asked, isSealed: false, until: nil, takesWords: true)
+        let hint = "Tap your answer, or write what to do instead\n"
+        #expect(hinted.message + hinted.overflow == hint + "Folder: /srv\n" + diff)
+        #expect(hinted.message.utf8.count <= 48_000)
         let both = request {
             $0.command = diff
             $0.message = diff

@@ -67,7 +67,7 @@ struct RetryPolicyTests {
         case .destinationGone: .gone
         case .windowClosed: .window
         case .stopConnection: .stop
-        case .delivered, .deadLetter: nil
+        case .delivered, .deadLetter, .anothers: nil
         }
     }
 

@@ -65,6 +65,77 @@ struct QuestionDeliveryTests {
         #expect(turn.openQuestion(streamed: 0)?.id == QuestionID("q1"))
     }
 
+    /// The window's end alone shows the question.
+    private static func inTheEnd(_ opening: TurnOpening = Make.opening) -> Turn {
+        var turn = Turn(opening)
+        _ = turn.begin(at: .zero)
+        _ = turn.handOver(at: .zero)
+        _ = turn.sendAnswered(.accepted(run: RunID("r1")), at: .zero)
+        _ = turn.on(.text(.append("Let me ask.")))
+        _ = turn.on(.asked(Make.question()))
+        _ = turn.deadlineHit(at: .at(1_740))
+        return turn
+    }
+
+    @Test("a question goes out by itself where the relay takes another sentence in place of the end")
+    func endBlocked() {
+        var turn = Self.inTheEnd()
+        let orders = turn.reported(.refused(.end, PostRefusal(.contentBlocked)), at: .at(1_741))
+        #expect(orders.contains(.post(Make.whole(.more(1), Make.asked()))))
+        _ = turn.reported(.delivered(.end, message: nil), at: .at(1_742))
+        #expect(turn.openQuestion(streamed: 9_999) == nil, "the end does not show it")
+        _ = turn.reported(.delivered(.message(.more(1)), message: nil), at: .at(1_743))
+        #expect(turn.openQuestion(streamed: 0)?.id == QuestionID("q1"))
+    }
+
+    @Test("a question that is refused with the end and by itself is declined")
+    func endAndQuestionBlocked() {
+        var turn = Self.inTheEnd()
+        _ = turn.reported(.refused(.end, PostRefusal(.contentBlocked)), at: .at(1_741))
+        let orders = turn.reported(.refused(.message(.more(1)), PostRefusal(.contentBlocked)), at: .at(1_742))
+        #expect(orders.contains(Make.answer(.declined)))
+        #expect(turn.openQuestion(streamed: 9_999) == nil && !turn.hasUnseenQuestionEnd)
+    }
+
+    @Test("a question is seen with the message that holds the text of a refused end", arguments: [true, false])
+    func endFollows(isShortened: Bool) {
+        var turn = Self.inTheEnd()
+        if isShortened { turn.bubble.sentEnd?.text = String(repeating: "word ", count: 400) + Make.asked() }
+        let refusal =
+            isShortened
+            ? PostRefusal(.payloadTooLarge, concernsText: true) : PostRefusal(.invalidRequest)
+        guard case .replace(_, let rest)? = turn.reported(.refused(.end, refusal), at: .at(1_741)).last,
+            case .message(let last)? = rest.last
+        else {
+            Issue.record("nothing follows")
+            return
+        }
+        _ = turn.reported(.delivered(.end, message: nil), at: .at(1_742))
+        #expect(turn.openQuestion(streamed: 9_999) == nil, "the end does not show it")
+        var refused = turn
+        _ = turn.reported(.delivered(.message(last.part), message: nil), at: .at(1_743))
+        #expect(turn.openQuestion(streamed: 0)?.id == QuestionID("q1"))
+        let orders = refused.reported(.refused(.message(last.part), PostRefusal(.contentBlocked)), at: .at(1_743))
+        #expect(orders.contains(Make.answer(.declined)))
+    }
+
+    @Test(
+        "a question that no key can seal any more is declined, in the bubble and in a message",
+        arguments: [true, false])
+    func keyIsGone(inBubble: Bool) {
+        var opening = Make.opening
+        opening.sealing = .sealed(KeyName("k1"))
+        var turn = Self.inTheEnd(opening)
+        var gone = PostRefusal(.other("no_key"))
+        gone.lacksKey = true
+        if !inBubble { _ = turn.reported(.deadLetter(.end), at: .at(1_741)) }
+        let orders = turn.reported(.refused(inBubble ? .end : .message(.more(1)), gone), at: .at(1_742))
+        #expect(orders.contains(Make.answer(.declined)), "\(orders)")
+        _ = turn.reported(.delivered(.end, message: nil), at: .at(1_743))
+        #expect(turn.openQuestion(streamed: 9_999) == nil && !turn.hasUnseenQuestionEnd)
+        #expect(turn.on(.asked(Make.question("q2", "Which shape?"))).contains(Make.answer(.declined, to: "q2")))
+    }
+
     @Test("a question goes out by itself where the bubble's end is lost")
     func endLost() {
         var turn = Make.speaking("Let me ask.")

@@ -123,6 +123,16 @@ struct TurnQuestionsTests {
         #expect(turn.on(.finished(RunEnd(text: "Let me ask.\n\nThanks."))) == [Make.end(end, .stop), .agentFree])
     }
 
+    @Test("an answer that the agent would take for another option is not called given, and its words are said")
+    func mistaken() {
+        var turn = Make.questioning()
+        _ = turn.answered("2")
+        let lines = turn.on(settled(.mistaken("Blue")))
+        #expect(lines.contains(.answerEnded(TurnID("int_2"), .mistaken("Blue"))), "\(lines)")
+        #expect("\(lines)".contains("“Blue” was not passed on"), "\(lines)")
+        #expect(turn.on(settled(.answered)) == [], "it is over")
+    }
+
     @Test("a message counts as the answer once the phone may have the question")
     func seen() {
         var turn = Make.speaking("Let me ask.")

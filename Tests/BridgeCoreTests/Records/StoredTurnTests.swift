@@ -18,6 +18,8 @@ struct StoredTurnTests {
         ".notes.isLast",
         // The configuration's; and a reminder of an earlier process counts as delivered.
         ".approvals.patience", ".reminder", ".agent.folder",
+        // A restart begins another silence.
+        ".silence.heardAt", ".silence.isCompacting", ".silence.due",
     ]
 
     private static func record(_ turn: Turn) -> TurnRecord {
@@ -80,8 +82,11 @@ struct StoredTurnTests {
             StoredFields.unchanged(Full.usage, Usage(inputTokens: 0, outputTokens: 0)),
             StoredFields.unchanged(Full.lane, LaneRecord(address: Full.nowhere, message: nil, epoch: 0)),
         ] {
-            // `finished` follows from a call's place, `newest`, `streamed`, `held` and `output` are not kept; `files` were taken when the end came.
-            let derived = ["finished", "newest", "streamed", "held", "output", "isLast", "files", "patience", "folder"]
+            // `finished` follows from a call's place, `isBesideRun` from that of the turn, `newest`, `streamed`, `held` and `output` are not kept; `files` were taken when the end came.
+            let derived = [
+                "finished", "newest", "streamed", "held", "output", "isLast", "files", "patience", "folder",
+                "isBesideRun",
+            ]
             let unset = same.filter { !derived.contains($0) }
             #expect(unset.isEmpty, "a new field: set it in Full, and add it to its stored form")
         }
@@ -167,7 +172,12 @@ enum Full {
     static let message = UserMessage(
         id: MessageID("m2"), session: SessionID("s2"), interaction: InteractionID("i2"), text: "t",
         attachments: [attachment], model: "model", thoughtLevel: "high")
-    static let opening = TurnOpening(
+    static let opening: TurnOpening = {
+        var opening = plainOpening
+        opening.isMarked = true
+        return opening
+    }()
+    private static let plainOpening = TurnOpening(
         id: TurnID("t2"), session: SessionID("s2"), interaction: InteractionID("i2"),
         agentSession: AgentSession("a2"), run: RunID("r2"), message: message, receivedAt: .at(1), windowEnds: .at(2),
         sealing: .keyGone(KeyName("k1")), sealedText: "AA==", refusal: .cameOpen,
@@ -225,6 +235,7 @@ enum Full {
         approval.cards.canOnlyBeDenied = true
         approval.cards.toldUnanswered = true
         approval.cards.conflicts = 1
+        approval.refuser = TurnID("words")
         approval.isUnanswered = true
         return approval
     }()
@@ -243,6 +254,7 @@ enum Full {
     static let call: ToolLedger.Call = {
         var call = ToolLedger.Call(task: TaskID("c1"), name: "n", label: "l", shownLabel: "s")
         call.outputChannel = .command
+        call.began = .at(5)
         call.percent = 7
         call.commandOpen = true
         call.approval = ApprovalID("a1")
@@ -281,19 +293,27 @@ enum Full {
         turn.runs.usageOfEarlier = usage
         turn.bubble.heldAtWindowClose = "held"
         turn.bubble.isOver = true
+        turn.bubble.isUnopened = true
         turn.runs.isRetrying = true
         turn.agent.isStopping = true
+        turn.agent.stopsOwnRunsAlone = true
         turn.agent.isAway = true
         turn.agent.isInDoubt = true
         turn.agent.isFree = true
         turn.agent.wentWithout = [MissingFile("a.png", "was lost")]
+        turn.agent.refusal = WordsOfRefusal(ask: ApprovalID("a0"), asker: TurnID("asker"), isAlone: true)
         turn.outbox.unconfirmed = [.open, .end, .message(.more(2))]
         turn.bubble.sentEnd = end
         turn.outbox.names.usedLate = true
         turn.outbox.names.more = 2
         turn.outbox.names.lines = 3
+        turn.silence = TurnSilence(
+            heardAt: .at(1), isCompacting: true, due: .at(2), tasks: 2,
+            told: TurnSilence.Told(task: TaskID("s2"), label: "waits for you", at: .at(3)), isStuckTold: true,
+            tools: [ToolCallID("c9")])
         turn.deadlines = TurnDeadlines(
-            window: .at(1), key: .at(9), fetch: .at(10), agent: .at(2), stop: .at(3), followUp: .at(4), retry: .at(5),
+            window: .at(1), open: .at(11), key: .at(9), fetch: .at(10), agent: .at(2), stop: .at(3), followUp: .at(4),
+            retry: .at(5),
             look: .at(6),
             ask: .at(7),
             abandon: .at(8))

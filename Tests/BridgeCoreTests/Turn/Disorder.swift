@@ -6,11 +6,11 @@ import BridgeTesting
 /// A turn, a relay that answers what it is given or not, and a judge.
 struct Disorder {
     private var random: SeededGenerator
-    private(set) var turn: Turn
+    var turn: Turn
     private var now = Instant.zero
 
     // What the judge knows.
-    private(set) var faults: [String] = []
+    var faults: [String] = []
     private(set) var history = ""
     private var opened = false
     private var ends = 0
@@ -20,6 +20,7 @@ struct Disorder {
     private var messages: Set<WholeMessage.Part> = []
     private var abandoned = false
     private var cards = AskWatch()
+    private var silence = SilenceWatch()
     private var freed = 0
     private var closed = 0
     private var stoppedAt: Instant?
@@ -33,7 +34,7 @@ struct Disorder {
     /// Posts that the relay has not answered, in order, as a lane has them.
     private var waiting: [PostName] = []
     private var held: PostName?
-    private var inTheOpen: Set<PostName> = []
+    var inTheOpen: Set<PostName> = []
     private var endedUnspoken = false
 
     init(seed: UInt64) {
@@ -42,6 +43,7 @@ struct Disorder {
         asks = own.happens(0.4)
         var settings = TurnSettings()
         if random.happens(0.3) { settings.bubbleLimit = 40 }
+        silence = SilenceWatch(seed: seed, &settings)
         var opening = Make.opening
         if random.happens(0.1) { opening.windowEnds = .at(30) }
         if random.happens(0.1) { opening.message = nil }
@@ -70,7 +72,9 @@ struct Disorder {
     mutating func step() {
         now = now + .milliseconds(Int64.random(in: 0...3_000, using: &random))
         if random.happens(0.01) { now = now + .seconds(1_750) }
+        now = now + silence.pause()
         passTime()
+        if let activity = silence.isAlive() { take(turn.runEvent(.alive(activity), of: RunID("r1"), at: now), "alive") }
         switch Int.random(in: 0..<20, using: &random) {
         case 0: take(turn.handOver(at: now), "handOver")
         case 1:
@@ -249,6 +253,8 @@ struct Disorder {
 
     private mutating func take(_ orders: [TurnOrder], _ what: String) {
         history += "\(what)\n"
+        // The bubble has a line of ours then.
+        if orders.contains(.stuck) { said = nil }
         for order in orders {
             history += "    \(order)\n"
             judge(order)
@@ -265,6 +271,7 @@ struct Disorder {
     }
 
     private mutating func judge(_ order: TurnOrder) {
+        silence.judge(order, turn, at: now, &faults)
         switch order {
         case .post(let post): judge(post)
         case .replace(let post, let more):
@@ -304,7 +311,7 @@ struct Disorder {
             if !turn.approvals.hasOpenParts { take(turn.tellInParts(at: now), "told in parts") }
         case .wantsCard(let ask): take(turn.askAgain(ask, at: now), "asked again \(ask)")
         case .wantsReminder(let question): take(turn.remind(of: question, at: now), "reminded of \(question)")
-        case .stopPreview, .note, .useSealing, .endsAreRefused: break
+        case .stopPreview, .note, .useSealing, .endsAreRefused, .stuck: break
         }
     }
 
@@ -312,19 +319,6 @@ struct Disorder {
     private mutating func loseBubble() {
         waiting.removeAll { if case .message = $0 { false } else if case .approval = $0 { false } else { true } }
         openTasks = []
-    }
-
-    /// In a sealed turn: what may go out without a key, and what the sentences in the open are.
-    private mutating func judgeSealing(_ post: Post) {
-        guard turn.opening.sealing.isSealed else { return }
-        if case .message(let message) = post, message.inTheOpen {
-            inTheOpen.insert(post.name)
-            if inTheOpen.count > 1 { faults.append("\(inTheOpen.count) sentences in the open") }
-            if !Sentences.withoutContent.contains(message.text) { faults.append("in the open: \(message.text)") }
-            if turn.opening.sealing.canSpeak { faults.append("in the open, though there is a key: \(message.text)") }
-        } else if post.needsKey, turn.outcome != nil, !turn.opening.sealing.canSpeak {
-            faults.append("the end needs a key that is not there: \(post)")
-        }
     }
 
     private mutating func judge(_ post: Post) {

@@ -29,7 +29,7 @@ struct MirroredTurnTests {
         var own = Make.asking(detached: false)
         #expect(
             own.reported(.destinationGone(.sessionDeleted), at: .zero)
-                == [.abandonLane, Make.abort, Make.resolve(.deny), .agentFree, .closed])
+                == [.abandonLane, Make.leave, Make.resolve(.deny), .agentFree, .closed])
     }
 
     @Test("the bridge's own end aborts a run that it began, and none of others, nor answers what that one asked")
@@ -40,7 +40,7 @@ struct MirroredTurnTests {
         var own = Make.asking(detached: false)
         #expect(
             own.bridgeStops(at: .zero)
-                == [Make.abort, Make.resolve(.deny), Make.taskEnded(.failed), end, .agentFree])
+                == [Make.leave, Make.resolve(.deny), Make.taskEnded(.failed), end, .agentFree])
         // The agent put the message into a run of another client.
         var joined = Make.waiting()
         _ = joined.handOver(at: .zero)
@@ -55,7 +55,7 @@ struct MirroredTurnTests {
         _ = followed.decided(ApprovalID("a1"), .approve, reason: nil, at: .zero)
         _ = followed.on(.started, run: "exec-approval-followup:a1")
         let abort = TurnOrder.command(
-            .abort(session: AgentSession("chat"), run: RunID("exec-approval-followup:a1")))
+            .abort(session: AgentSession("chat"), run: RunID("exec-approval-followup:a1"), reach: .ownRuns))
         #expect(followed.bridgeStops(at: .zero).contains(abort))
     }
 
@@ -81,10 +81,10 @@ struct MirroredTurnTests {
     @Test("a run of our own is stopped, and nothing more is written into a chat that was deleted")
     func ownRun() {
         var archived = Make.asking(detached: false)
-        let stopped = [.note(.stopRequested), Make.abort, Make.resolve(.deny)]
+        let stopped = [.note(.stopRequested), Make.leave, Make.resolve(.deny)]
         #expect(archived.chatEnded(isDeleted: false, at: .zero) == stopped)
         var deleted = Make.asking(detached: false)
-        let gone = [.abandonLane, Make.abort, Make.resolve(.deny), .agentFree, .closed]
+        let gone = [.abandonLane, Make.leave, Make.resolve(.deny), .agentFree, .closed]
         #expect(deleted.chatEnded(isDeleted: true, at: .zero) == gone)
         #expect(archived.chatEnded(isDeleted: true, at: .zero) == [.abandonLane, .agentFree, .closed])
     }

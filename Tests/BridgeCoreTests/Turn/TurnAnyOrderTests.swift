@@ -17,7 +17,7 @@ struct TurnAnyOrderTests {
 
     @Test(
         "planted faults are caught",
-        arguments: [PlantedFault.taskFinishedTwice, .snapshotAppended, .answeredTwice])
+        arguments: [PlantedFault.taskFinishedTwice, .snapshotAppended, .answeredTwice, .statusAfterText])
     func planted(fault: PlantedFault) {
         let caught = (UInt64(1)...10_000).first { seed in
             var disorder = Disorder(seed: seed)

@@ -247,7 +247,7 @@ struct TurnReportsTests {
         var turn = Make.asking(detached: false)
         #expect(
             turn.reported(.destinationGone(.sessionDeleted), at: .zero) == [
-                .abandonLane, Make.abort, Make.resolve(.deny), .agentFree, .closed,
+                .abandonLane, Make.leave, Make.resolve(.deny), .agentFree, .closed,
             ])
         #expect(turn.outcome == .gone)
         #expect(turn.on(.text(.append("x"))) == [.note(.eventAfterEnd)])

@@ -60,6 +60,8 @@ enum Make {
 
     static let lookUp = TurnOrder.command(.lookUp(session: AgentSession("chat"), run: RunID("r1")))
     static let abort = TurnOrder.command(.abort(session: AgentSession("chat"), run: RunID("r1")))
+    /// No person pressed Stop.
+    static let leave = TurnOrder.command(.abort(session: AgentSession("chat"), run: RunID("r1"), reach: .ownRuns))
     static func resolve(_ decision: ApprovalDecision, of request: ApprovalRequest = request()) -> TurnOrder {
         .command(
             .resolve(

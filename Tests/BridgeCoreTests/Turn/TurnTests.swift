@@ -78,7 +78,7 @@ struct TurnTests {
         #expect(turn.runs.open == [RunID("r2")])
         #expect(!turn.isInRunOfOthers)
         #expect(turn.on(.text(.append("x")), run: "r2") == [.post(.text("x"))])
-        guard case .command(.abort(_, let run))? = turn.stopRequested(at: .zero).dropFirst().first else {
+        guard case .command(.abort(_, let run, _))? = turn.stopRequested(at: .zero).dropFirst().first else {
             Issue.record("not stopped")
             return
         }

@@ -7,11 +7,19 @@
 /// | `session_deleted` | aborted | the view is closed (`Bridge.ended`) |
 /// | `installation_revoked` | aborted | the view is closed (`Bridge.installationRevoked`) |
 /// | `navigation_away`, any other | aborted | untouched |
+///
+/// A reach stays with its abort until the agent has answered that: where the agent names a run of its own as the answer to our message,
+/// a stop of `ownRuns` does not follow it there.
 package enum StopReach: Hashable, Sendable {
     /// A person pressed Stop.
     case everyRun
     /// The relay has a reason of its own.
     case ownRuns
 
-    func covers(isOurs: Bool) -> Bool { isOurs || self == .everyRun }
+    package func covers(isOurs: Bool) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.reasonIgnored.isPlanted { return true }
+        #endif
+        return isOurs || self == .everyRun
+    }
 }

@@ -1,0 +1,151 @@
+package import BridgeModel
+
+/// The kinds of events that a notice reports.
+package enum NoticeEvent: String, Hashable, Sendable, CaseIterable {
+    /// A run failed, was lost, or its message never reached the agent.
+    case failed
+    /// An ask or a question of the agent's waits for a person.
+    case waiting
+    /// A run gives no sign of life.
+    case stuck
+    /// A run ended.
+    case ended
+
+    /// 4 is "high" where services have five grades, 3 their default.
+    var priority: Int {
+        switch self {
+        case .failed, .waiting: 4
+        case .stuck, .ended: 3
+        }
+    }
+
+    /// Quiet hours postpone these, and drop the others.
+    var outlastsQuiet: Bool { self == .failed || self == .waiting }
+}
+
+/// Words of a chat in the open. A sealed chat has none.
+package struct NoticeWords: Hashable, Sendable {
+    package var workspace: String?
+    /// The first words of the message that began the run.
+    package var chat: String?
+    /// The ask or the question, on one line.
+    package var wants: String?
+
+    package init(workspace: String? = nil, chat: String? = nil, wants: String? = nil) {
+        self.workspace = workspace
+        self.chat = chat
+        self.wants = wants
+    }
+
+    private static let chatLimit = 80
+    private static let wantsLimit = 200
+    /// Scalars of a long text that are looked at for one line.
+    private static let lookedAt = 2_000
+
+    package static func chat(_ text: String) -> String? { line(text, atMost: chatLimit) }
+    static func wants(_ text: String) -> String? { line(text, atMost: wantsLimit) }
+
+    /// A card's text has its escapes already: only its blanks are joined.
+    static func wants(ofCard text: String) -> String? {
+        let pieces = text.unicodeScalars.split(whereSeparator: VisibleText.isBlank)
+        return cut(pieces.map { String($0) }.joined(separator: " "), atMost: wantsLimit)
+    }
+
+    private static func line(_ text: String, atMost limit: Int) -> String? {
+        cut(VisibleText.line(String(String.UnicodeScalarView(text.unicodeScalars.prefix(lookedAt)))), atMost: limit)
+    }
+
+    private static func cut(_ line: String, atMost limit: Int) -> String? {
+        line.isEmpty ? nil : TextCut.marked(line, atMost: limit)
+    }
+}
+
+/// One event.
+package struct NoticeItem: Hashable, Sendable {
+    /// Never that of another event.
+    package var id: String
+    package var event: NoticeEvent
+    package var turn: TurnID
+    /// The name of the ask or the question that waits.
+    package var matter: String?
+    package var chat: SessionID
+    /// Nil: of a sealed chat, or already delivered.
+    package var words: NoticeWords?
+    package var isSealed: Bool
+    /// When it happened, in milliseconds since 1970.
+    package var wall: Int64
+
+    package init(
+        id: String, event: NoticeEvent, turn: TurnID, matter: String? = nil, chat: SessionID, words: NoticeWords?,
+        isSealed: Bool, wall: Int64
+    ) {
+        self.id = id
+        self.event = event
+        self.turn = turn
+        self.matter = matter
+        self.chat = chat
+        self.words = words
+        self.isSealed = isSealed
+        self.wall = wall
+    }
+
+    var key: WaitingName? { matter.map { WaitingName(turn: turn, matter: $0) } }
+
+    mutating func seal() { (isSealed, words) = (true, nil) }
+}
+
+/// One message to the recipient: about one event, or about all that waited for the end of the quiet hours.
+package struct Notice: Hashable, Sendable {
+    package var id: String
+    package var items: [NoticeItem]
+    /// Tries that came to nothing.
+    package var failures = 0
+    /// When the next one is due; nil: with the next chance.
+    package var next: Instant?
+    /// It waits for the end of the quiet hours.
+    package var isHeld = false
+    /// Delivered or dropped, and kept so that its event gets no second one.
+    package var isSettled = false
+
+    package init(
+        id: String, items: [NoticeItem], failures: Int = 0, next: Instant? = nil, isHeld: Bool = false,
+        isSettled: Bool = false
+    ) {
+        self.id = id
+        self.items = items
+        self.isHeld = isHeld
+        self.failures = failures
+        self.next = next
+        self.isSettled = isSettled
+    }
+
+    init(_ item: NoticeItem) { self.init(id: item.id, items: [item]) }
+
+    /// The ids of a gathering's events name it.
+    static func gathering(_ items: [NoticeItem]) -> Notice {
+        items.count == 1
+            ? Notice(items[0])
+            : Notice(id: StableHash.text(of: "gathered " + items.map(\.id).joined(separator: " ")), items: items)
+    }
+
+    package var event: NoticeEvent {
+        items.contains { $0.event == .waiting } ? .waiting : items.first?.event ?? .ended
+    }
+    package var isSealed: Bool { items.contains(where: \.isSealed) }
+    package var chats: Set<SessionID> { Set(items.map(\.chat)) }
+}
+
+/// What became of a notice, or of one try. Constant words and codes alone.
+package enum NoticeNews: Hashable, Sendable {
+    case told(id: String, NoticeEvent, tries: Int)
+    case failed(id: String, NoticeEvent, reason: String, retryIn: Duration)
+    case dropped(id: String, NoticeEvent, tries: Int, reason: String)
+}
+
+/// Counted since the process began.
+package struct NoticeFigures: Hashable, Sendable {
+    package var told = 0
+    package var dropped = 0
+    /// Not delivered yet.
+    package var waiting = 0
+}

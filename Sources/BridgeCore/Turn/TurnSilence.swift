@@ -1,0 +1,268 @@
+import BridgeModel
+
+/// A run of which nothing is heard, and the task of its bubble that says how it is (DESIGN.md#silence).
+///
+/// States of a stretch of silence: *heard* (no task), *shown* (a task says how the run is). A sign of life, a command
+/// to the agent and the bubble's end finish the task; the next stretch has one of its own.
+///
+/// Invariants:
+/// - A task is created once and finished once, before the bubble's end; it has a name that no other stretch has, also after
+///   a restart.
+/// - It says something at most once in `pace`, and nothing once the run is heard again.
+/// - Its words come from structured state alone: no clock of the agent's, no reading of text.
+/// - `isStuckTold` is never taken back: the chat has one line about it, however many processes the turn goes through.
+/// - `due` does not move with signs of life, so that a frame costs no more than to keep its time.
+struct TurnSilence: Sendable, Hashable {
+    static let pace = Duration.seconds(60)
+    /// A task whose bucket was low tries again so much later.
+    static let heldBackFor = Duration.seconds(10)
+    /// Stretches of one turn that have a task.
+    static let taskLimit = 100
+
+    struct Told: Sendable, Hashable {
+        var task: TaskID
+        var label: String
+        var at: Instant
+    }
+
+    /// The last sign of life, or the last command to the agent. Not stored: a restart resets the silence.
+    var heardAt = Instant.zero
+    var isCompacting = false
+    /// When it is looked at next. Not stored.
+    var due: Instant?
+    /// Tasks created so far.
+    var tasks = 0
+    var told: Told?
+    var isStuckTold = false
+    /// At work behind the bubble's end, which has finished their cards.
+    var tools: Set<ToolCallID> = []
+
+    mutating func heard(_ event: ToolEvent) {
+        switch event {
+        case .started(let start): if tools.count < Self.taskLimit { tools.insert(start.call) }
+        case .progress: break
+        case .finished(let result): tools.remove(result.call)
+        }
+    }
+
+    mutating func finish(label: String? = nil) -> Post? {
+        guard let task = told?.task else { return nil }
+        told = nil
+        return .taskEnded(TaskEnd(task: task, name: StatusTask.kind, status: .completed, label: label))
+    }
+
+    /// A task that was never tried leaves its name to the next one, and a label that was never tried counts as unsent.
+    mutating func heldBack(_ name: PostName, at now: Instant) {
+        switch name {
+        case .taskStarted(let task) where told?.task == task: (told, tasks) = (nil, tasks - 1)
+        case .taskProgress(let task) where told?.task == task:
+            told?.label = ""
+            told?.at = now + Self.heldBackFor - Self.pace
+        default: break
+        }
+    }
+
+    /// Its task could not be made.
+    mutating func drop(_ task: TaskID) { if told?.task == task { told = nil } }
+}
+
+/// The tasks that say how a run is. To the relay and the phone they are tasks as those of tools are.
+enum StatusTask {
+    static let kind = "status"
+    private static let prefix = "bridge-status-"
+
+    /// Task ids are unique in a session at the relay, and a turn has several.
+    static func name(_ number: Int, of turn: TurnID) -> TaskID {
+        TaskID("\(prefix)\(StableHash.text(of: turn.text, length: 16))-\(number)")
+    }
+
+    static func isOne(_ task: TaskID) -> Bool { task.text.hasPrefix(prefix) }
+}
+
+/// What a run waits for, as far as structured state says.
+enum RunWait: Hashable {
+    case person, run, files, link, retry, compaction
+    case tool(String, since: Instant?)
+    /// The state does not say.
+    case unknown
+
+    /// No person is asked, no tool runs, and the bridge knows of nothing else that holds the run up.
+    var mayBeStuck: Bool {
+        switch self {
+        case .retry, .compaction, .unknown: true
+        case .person, .run, .files, .link, .tool: false
+        }
+    }
+}
+
+extension Turn {
+    var wait: RunWait {
+        if asksPerson { return .person }
+        if agent.isAway { return .link }
+        // The run of its session takes it behind a tool.
+        if agent.refusal != nil, phase == .handedOver { return .run }
+        if agent.isBesideRun, phase == .handedOver || phase == .running { return .run }
+        switch phase {
+        case .fetching: return .files
+        case .waiting: return .run
+        case .awaitingKey, .answering, .handedOver, .running, .holding, .asking, .searching, .over, .closed: break
+        }
+        if let call = tools.newestRunning { return .tool(call.label ?? call.name, since: call.began) }
+        if !silence.tools.isEmpty { return .tool("a tool", since: nil) }
+        if runs.isRetrying { return .retry }
+        return silence.isCompacting ? .compaction : .unknown
+    }
+
+    private var asksPerson: Bool {
+        !approvals.isEmpty && approvals.approvals.values.contains { $0.state == .open }
+            || agent.questions.all.contains { $0.state == .open }
+    }
+
+    /// The line of its task, and of the list of `/bridge status`.
+    func words(of wait: RunWait, at now: Instant) -> String {
+        switch wait {
+        case .person: "waits for you"
+        case .run: "waits behind a run"
+        case .files: "waits for its files"
+        case .link: "the agent\u{2019}s link is away"
+        case .retry: "tries again"
+        case .compaction: "the agent sums up the conversation"
+        case .tool(let name, let began): Self.words(ofTool: name, since: began, settings.localTime, at: now)
+        case .unknown: "no sign of life for \(Self.span(now - silence.heardAt))"
+        }
+    }
+
+    static func words(ofTool name: String, since began: Instant?, _ clock: LocalTime?, at now: Instant) -> String {
+        let tool = TextCut.marked(VisibleText.line(name), atMost: 120)
+        guard let began else { return "\(tool) runs" }
+        guard let hour = clock?.hour(of: began) else { return "\(tool) runs for \(span(now - began))" }
+        return "\(tool) runs since \(hour)"
+    }
+
+    static func span(_ duration: Duration) -> String {
+        let minutes = max(0, duration.components.seconds / 60)
+        return switch minutes {
+        case 0: "less than a minute"
+        case ..<120: "\(minutes) min"
+        default: "\(minutes / 60) h"
+        }
+    }
+
+    // MARK: Signs of life
+
+    /// The bubble says how the run is.
+    var tellsStatus: Bool { silence.told != nil }
+
+    /// A sign of life, or a command to the agent, resets the silence.
+    mutating func isHeard(at now: Instant) -> [TurnOrder] {
+        silence.heardAt = now
+        silence.isCompacting = false
+        #if PLANTED_FAULTS
+            if PlantedFault.statusAfterText.isPlanted { return [] }
+        #endif
+        guard silence.told != nil, let end = silence.finish(label: Sentences.goesOn) else { return [] }
+        return bubble.isOver ? [] : [.post(end)]
+    }
+
+    /// Without an order, and without a look at anything else.
+    mutating func isAlive(_ activity: RunActivity, at now: Instant) {
+        silence.heardAt = now
+        silence.isCompacting = activity == .compacting
+    }
+
+    // MARK: Time
+
+    /// From the turn's first moment, a restart, or another configuration.
+    mutating func watchSilence(at now: Instant) -> [TurnOrder] {
+        silence.due = nextSilence(at: now)
+        guard settings.quiet == nil, silence.told != nil, let end = silence.finish() else { return [] }
+        return bubble.isOver ? [] : [.post(end)]
+    }
+
+    /// In another process: what it heard between its records is not known.
+    mutating func silenceResumes(at now: Instant) -> [TurnOrder] {
+        silence.heardAt = now
+        silence.told?.at = now
+        return watchSilence(at: now)
+    }
+
+    func nextSilence(at now: Instant) -> Instant? {
+        guard outcome == nil else { return nil }
+        var next: Instant?
+        // Whatever keeps it back now may be over a moment later.
+        func consider(_ due: Instant, again: Duration) {
+            let due = due > now ? due : now + again
+            next = next.map { min($0, due) } ?? due
+        }
+        if let quiet = settings.quiet, !bubble.isOver {
+            let due = silence.told.map { $0.at + TurnSilence.pace } ?? silence.heardAt + quiet
+            consider(due, again: TurnSilence.pace)
+        }
+        if let stuck = settings.stuck, !silence.isStuckTold { consider(silence.heardAt + stuck, again: .seconds(300)) }
+        return next
+    }
+
+    mutating func silenceIsDue(at now: Instant) -> [TurnOrder] {
+        guard let due = silence.due, due <= now else { return [] }
+        let silent = now - silence.heardAt
+        var orders: [TurnOrder] = []
+        if mayTellStatus, let quiet = settings.quiet, silent >= quiet { orders += tellStatus(at: now) }
+        if let stuck = settings.stuck, silent >= stuck { orders += tellStuck(at: now) }
+        silence.due = nextSilence(at: now)
+        return orders
+    }
+
+    private var mayTellStatus: Bool {
+        guard outcome == nil, !agent.isStopping, !bubble.isOver, !bubble.isUnopened, opening.sealing.canSpeak else {
+            return false
+        }
+        switch phase {
+        case .fetching, .waiting, .handedOver, .running, .holding: return true
+        case .awaitingKey, .answering, .asking, .searching, .over, .closed: return false
+        }
+    }
+
+    private mutating func tellStatus(at now: Instant) -> [TurnOrder] {
+        var wait = wait
+        #if PLANTED_FAULTS
+            if PlantedFault.toolAlarmed.isPlanted, case .tool = wait { wait = .unknown }
+        #endif
+        let label = words(of: wait, at: now)
+        guard let told = silence.told else {
+            guard silence.tasks < TurnSilence.taskLimit else { return [] }
+            silence.tasks += 1
+            let task = StatusTask.name(silence.tasks, of: opening.id)
+            silence.told = TurnSilence.Told(task: task, label: label, at: now)
+            return [.post(.taskStarted(TaskStart(task: task, kind: StatusTask.kind, label: label)))]
+        }
+        guard label != told.label, now >= told.at + TurnSilence.pace else { return [] }
+        silence.told?.label = label
+        silence.told?.at = now
+        return [.post(.taskProgress(TaskProgress(task: told.task, label: label)))]
+    }
+
+    /// Never an end: what a run of hours does is not known here.
+    private mutating func tellStuck(at now: Instant) -> [TurnOrder] {
+        guard outcome == nil, !agent.isStopping, !silence.isStuckTold, wait.mayBeStuck else { return [] }
+        switch phase {
+        case .handedOver, .running: break
+        case .awaitingKey, .fetching, .waiting, .answering, .holding, .asking, .searching, .over, .closed: return []
+        }
+        silence.isStuckTold = true
+        guard opening.sealing.canSpeak else { return [.stuck] }
+        return show(isInRunOfOthers ? Sentences.stillNothingOfOthers : Sentences.stillNothing).orders + [.stuck]
+    }
+
+    /// The bucket of tasks was too low for a status task, or for the task's next label.
+    mutating func statusHeldBack(_ name: PostName, at now: Instant) -> [TurnOrder] {
+        silence.heldBack(name, at: now)
+        if settings.quiet != nil { silence.due = now + TurnSilence.heldBackFor }
+        return []
+    }
+
+    /// All tasks of the bubble that are open, for their end.
+    mutating func finishTasks(status: ToolResult.Status, label: String? = nil) -> [Post] {
+        if outcome == nil { silence.tools = tools.running }
+        return tools.finishAll(status: status, label: label) + [silence.finish(label: label)].compactMap(\.self)
+    }
+}

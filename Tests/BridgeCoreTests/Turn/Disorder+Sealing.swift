@@ -1,0 +1,18 @@
+import BridgeModel
+
+@testable import BridgeCore
+
+extension Disorder {
+    /// In a sealed turn: what may go out without a key, and what the sentences in the open are.
+    mutating func judgeSealing(_ post: Post) {
+        guard turn.opening.sealing.isSealed else { return }
+        if case .message(let message) = post, message.inTheOpen {
+            inTheOpen.insert(post.name)
+            if inTheOpen.count > 1 { faults.append("\(inTheOpen.count) sentences in the open") }
+            if !Sentences.withoutContent.contains(message.text) { faults.append("in the open: \(message.text)") }
+            if turn.opening.sealing.canSpeak { faults.append("in the open, though there is a key: \(message.text)") }
+        } else if post.needsKey, turn.outcome != nil, !turn.opening.sealing.canSpeak {
+            faults.append("the end needs a key that is not there: \(post)")
+        }
+    }
+}
