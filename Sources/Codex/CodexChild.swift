@@ -8,5 +8,7 @@ struct CodexChild {
     var isOwn = false
     /// Its own turn, while it continues.
     var turn: String?
+    /// The turn of it that was to be interrupted last.
+    var interrupted: String?
     var following = Following.no
 }

@@ -3,6 +3,11 @@ import JSONReading
 
 // What the list of a thread's turns, or the answer to its resume, says of one of them.
 extension CodexThread {
+    /// Some sub-agent's turn continues, as far as its frames say.
+    var hasWorkingChild: Bool {
+        children.contains { $0.value.turn != nil } || formerChildren.contains { $0.value.turn != nil }
+    }
+
     /// Sub-agents that a turn has begun, as the list of the thread's turns has it.
     static func begun(in turn: FrameNode) -> [String] {
         let items = (turn["items"]?.elements ?? []).filter {

@@ -15,6 +15,8 @@ struct CodexThread {
 
         let id: String
         var message = Message.unknown
+        /// Another client's message began it.
+        var isOthers = false
         /// It was reported as a run of its own.
         var isReported = false
         /// Its frames until now are unknown: an earlier process of the bridge may have seen them.
@@ -89,9 +91,17 @@ struct CodexThread {
     /// A sub-agent, in a turn whose beginning was missed.
     mutating func works(_ child: String, turn: String) { children[child]?.turn = turn }
 
-    /// Some sub-agent's turn continues, as far as its frames say.
-    var hasWorkingChild: Bool {
-        children.contains { $0.value.turn != nil } || formerChildren.contains { $0.value.turn != nil }
+    mutating func isInterrupted(_ child: String, turn: String) { children[child]?.interrupted = turn }
+
+    /// A sub-agent's turn has ended, though the frame that says so may have been lost with the link.
+    mutating func isOver(_ turn: String, of child: String) {
+        if children[child]?.turn == turn { children[child]?.turn = nil }
+        if formerChildren[child]?.turn == turn { formerChildren[child]?.turn = nil }
+    }
+
+    /// A sub-agent's turn has ended, as far as the frames of its thread say.
+    func hasEnded(_ turn: String, of child: String) -> Bool {
+        (children[child] ?? formerChildren[child]).map { $0.turn != turn } ?? false
     }
 
     /// What they ask is asked again once their threads are followed.
@@ -121,8 +131,13 @@ struct CodexThread {
 
     /// Another client's message is in the turn.
     mutating func hasOthers() {
-        if turn?.message == .unknown { turn?.message = .others }
+        guard turn?.message == .unknown else { return }
+        turn?.message = .others
+        turn?.isOthers = true
     }
+
+    /// Our message is in another client's turn, and has no bubble.
+    mutating func isLeft() { turn?.message = .others }
 
     /// Our message is in the turn. What ends for the client whose message began it.
     mutating func hasOurs() -> [RunEvent] {

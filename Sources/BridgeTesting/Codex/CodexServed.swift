@@ -104,6 +104,8 @@ struct CodexSteer {
     var text: String
     var label: String?
     var steps: [GatewayScript.Timed]
+    /// It counts as asked from its receipt on; else from its item on.
+    var isCounted = true
 }
 
 /// What the clients of a thread are asked.
@@ -118,6 +120,9 @@ struct CodexServedAsk {
     var trick: CodexTrick?
     /// Behind a yes.
     var executes: AgentExecuted
+
+    /// Its item has asked before.
+    var isAgain: Bool { approval.hasSuffix("-2") }
 
     /// The item of the patch that it is about.
     var change: GatewayValue? {

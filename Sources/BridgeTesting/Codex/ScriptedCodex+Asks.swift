@@ -164,6 +164,7 @@ extension ScriptedCodex {
             guard self.process === process, let ask = thread.asks[request] else { return }
             let isYes = random.happens(0.5)
             decidedElsewhere[ask.approval] = isYes
+            tally.note("Codex: another client answers an ask")
             resolve(request, ask, isYes: isYes, thread)
         }
     }
@@ -217,7 +218,18 @@ extension ScriptedCodex {
             toolEnds(["status": "declined"], nil, ask.turn, thread)
         }
         guard !endsTurn else { return interrupt(ask.turn, thread) }
+        if isYes, asksAgain(ask, thread) { return }
         scheduleNext(ask.turn, thread)
+    }
+
+    /// The command failed in its sandbox, and is to run without: the same item and the same words.
+    private func asksAgain(_ ask: CodexServedAsk, _ thread: CodexLoaded) -> Bool {
+        guard habits.asksAgain > 0, !ask.isQuestion, !ask.turn.isForeign, ask.trick == nil, !ask.isAgain,
+            !thread.grants.contains(ask.command), random.happens(habits.asksAgain)
+        else { return false }
+        tally.note("Codex: asks again under one item")
+        self.ask("\(ask.approval)-2", ask.command, isQuestion: false, nil, ask.turn, thread)
+        return true
     }
 
     /// The confirmation of the first is lost with the connections of all that have the thread.

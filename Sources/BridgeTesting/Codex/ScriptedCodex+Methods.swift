@@ -21,7 +21,7 @@ extension ScriptedCodex {
         case "thread/start": startThread(id, params, on: number)
         case "thread/resume": resume(name, id, params, on: number)
         case "thread/read": readThread(name, id, on: number)
-        case "thread/turns/list": listTurns(name, id, params, on: number)
+        case "thread/turns/list": listsTurns(name, id, params, on: number)
         case "thread/items/list": listItems(name, id, params, on: number)
         case "thread/unarchive": unarchive(name, id, on: number)
         case "thread/unsubscribe": unsubscribe(name, id, on: number)
@@ -40,6 +40,7 @@ extension ScriptedCodex {
     ) {
         switch method {
         case "turn/start": startTurn(id, params, thread, on: number)
+        case "turn/steer": steerTurn(id, params, thread, on: number)
         case "turn/interrupt": interrupt(id, params["turnId"]?.string ?? "", thread, on: number)
         case "thread/backgroundTerminals/list":
             let data = thread.terminals.sorted { $0.key < $1.key }.map { terminal -> GatewayValue in
@@ -205,6 +206,18 @@ extension ScriptedCodex {
         let page = entries.dropFirst(first).prefix(params["limit"]?.number ?? 25)
         let next: GatewayValue = page.endIndex < entries.count ? "\(page.endIndex)" : .null
         reply(id, ["data": .array(Array(page)), "nextCursor": next, "backwardsCursor": .null], on: number)
+    }
+
+    private func listsTurns(_ name: String, _ id: GatewayValue, _ params: GatewayValue, on number: Int) {
+        guard habits.lateLists > 0, random.happens(habits.lateLists) else {
+            return listTurns(name, id, params, on: number)
+        }
+        tally.note("Codex: answers a list late")
+        let process = process
+        time.after(.milliseconds(Int64.random(in: 500...3_000, using: &random))) { [self] in
+            guard self.process === process, process?.clients[number] != nil else { return }
+            listTurns(name, id, params, on: number)
+        }
     }
 
     private func listTurns(_ name: String, _ id: GatewayValue, _ params: GatewayValue, on number: Int) {

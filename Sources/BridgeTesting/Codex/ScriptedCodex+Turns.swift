@@ -15,6 +15,7 @@ extension ScriptedCodex {
         }
         let label = params["clientUserMessageId"]?.string
         if label == nil { breaches.append("\(text) has no label") }
+        if params["effort"] != nil { tally.note("Codex: checks the effort of a prompt") }
         if let effort = params["effort"]?.string, !Self.efforts.contains(effort) {
             breaches.append("\(text) has the effort \(effort)")
             return refuse(id, "Invalid request: unknown variant `\(effort)`", on: number)
@@ -95,12 +96,44 @@ extension ScriptedCodex {
         scheduleNext(turn, thread)
     }
 
+    /// By the turn's name: it is queued, and its item says that it was taken (codex.md#stop-steer-busy).
+    func steerTurn(_ id: GatewayValue, _ params: GatewayValue, _ thread: CodexLoaded, on number: Int) {
+        let text = ScriptedGateway.asked(
+            (params["input"]?.elements ?? []).compactMap { $0["text"]?.string }.joined(separator: "\n"))
+        guard let script = scripts[text] else {
+            breaches.append("words \(text)")
+            return refuse(id, "no script", on: number)
+        }
+        guard let turn = thread.turn, turn.hasBegun, !turn.isOver else {
+            return refuse(id, "no active turn to steer", on: number)
+        }
+        let expected = params["expectedTurnId"]?.string ?? ""
+        guard turn.id == expected else {
+            return refuse(id, "expected active turn id `\(expected)` but found `\(turn.id)`", on: number)
+        }
+        if random.happens(0.1) { return refuse(id, "cannot steer a compact turn", on: number) }
+        reply(id, ["turnId": "\(turn.id)"], on: number)
+        lost.formUnion(turn.prompts)
+        turn.steers.append(
+            CodexSteer(text: text, label: params["clientUserMessageId"]?.string, steps: script.steps, isCounted: false))
+        // While it waits for an answer nothing happens.
+        guard turn.waitsFor == nil, turn.tool == nil else { return }
+        turn.message = nil
+        scheduleNext(turn, thread)
+    }
+
     private func takesSteer(_ turn: CodexServedTurn, _ thread: CodexLoaded) {
         turn.request += 1
         let request = turn.request
         time.after(.milliseconds(20)) { [self] in
             guard !turn.isOver, turn.request == request, let last = turn.steers.last else { return }
-            for steer in turn.steers { userSays(steer.text, steer.label, turn, thread) }
+            for steer in turn.steers {
+                if !steer.isCounted {
+                    asked.append(AgentAsked(.prompt, steer.text))
+                    turn.prompts.append(steer.text)
+                }
+                userSays(steer.text, steer.label, turn, thread)
+            }
             // The answer is to all of them.
             turn.isForeign = false
             turn.steers = []
@@ -113,10 +146,8 @@ extension ScriptedCodex {
 
     func scheduleNext(_ turn: CodexServedTurn, _ thread: CodexLoaded) {
         guard !turn.isOver, turn.waitsFor == nil else { return }
-        guard let next = turn.steps.first else {
-            if !turn.steers.isEmpty { takesSteer(turn, thread) }
-            return
-        }
+        if !turn.steers.isEmpty, turn.hasBegun, turn.tool == nil { return takesSteer(turn, thread) }
+        guard let next = turn.steps.first else { return }
         let request = turn.request
         time.after(next.after) { [self] in
             guard !turn.isOver, turn.waitsFor == nil, turn.request == request, let step = turn.steps.popFirst()?.step
@@ -245,6 +276,7 @@ extension ScriptedCodex {
         countTokens(turn, thread)
         for prompt in turn.prompts { ends[prompt] = time.now }
         let isLost = losesEnd || habits.losesEnds > 0 && random.happens(habits.losesEnds)
+        if isLost { tally.note("Codex: does not report the end of a turn") }
         end(turn, "completed", [turn.answer].compactMap(\.self), isLost: isLost, thread)
     }
 
@@ -295,6 +327,7 @@ extension ScriptedCodex {
         for prompt in turn.prompts { asked.append(AgentAsked(.abort, prompt)) }
         if turn.prompts.contains(where: stubborn.contains) { return }
         if habits.ignoresStops > 0, random.happens(habits.ignoresStops) {
+            tally.note("Codex: ignores an interrupt and goes on")
             return stubborn.formUnion(turn.prompts)
         }
         interrupt(turn, thread) { [self] in reply(id, [:], on: number) }

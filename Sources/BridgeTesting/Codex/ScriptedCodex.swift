@@ -22,6 +22,11 @@ package final class ScriptedCodex: ScriptedAgent {
         package var losesEnds = 0.0
         /// How often a frame that concerns no chat comes in front of another.
         package var noise = 0.0
+        /// How often a call that was allowed asks once more under its item, and how often a list of turns comes late.
+        package var asksAgain = 0.0
+        package var lateLists = 0.0
+        /// How often a request that a Stop makes is refused for now.
+        package var refusesStops = 0.0
         /// Its approvals are such, one of them drawn for each; none: they are as Codex itself makes them.
         package var tricks: [CodexTrick] = []
 
@@ -50,6 +55,7 @@ package final class ScriptedCodex: ScriptedAgent {
     /// What its programs have written into the log that the bridge gave them.
     package private(set) var log: [UInt8] = []
     package internal(set) var questions: Set<String> = []
+    package let tally = HabitTally()
     package internal(set) var decidedElsewhere: [String: Bool] = [:]
     /// Prompts whose answer ended with the server's process, or with another's words in it.
     var lost: Set<String> = []
@@ -67,6 +73,8 @@ package final class ScriptedCodex: ScriptedAgent {
     let time: VirtualTime
     let habits: Habits
     var random: SeededGenerator
+    /// A generator of its own, so that its draws change no other.
+    private var stopRandom: SeededGenerator
 
     struct Counts {
         var threads = 0
@@ -91,6 +99,7 @@ package final class ScriptedCodex: ScriptedAgent {
         self.time = time
         self.habits = habits
         random = SeededGenerator(seed: seed)
+        stopRandom = SeededGenerator(seed: seed ^ 0x7374_6F70)
         if habits.isNamed { start(nil) }
     }
 
@@ -198,11 +207,19 @@ package final class ScriptedCodex: ScriptedAgent {
         }
         if method == "initialize" { return greet(id, params, on: number) }
         guard process?.clients[number]?.isGreeted == true else { return refuse(id, "Not initialized", on: number) }
+        if isOverloaded(method) { return refuse(id, "Server overloaded; retry later.", code: -32_001, on: number) }
+        perform(method, id, params, on: number)
+    }
+
+    private func isOverloaded(_ method: String) -> Bool {
         if troubles.overloads > 0 {
             troubles.overloads -= 1
-            return refuse(id, "Server overloaded; retry later.", code: -32_001, on: number)
+            return true
         }
-        perform(method, id, params, on: number)
+        let isOfStop = method == "turn/interrupt" || method.hasPrefix("thread/backgroundTerminals/")
+        guard isOfStop, habits.refusesStops > 0, stopRandom.happens(habits.refusesStops) else { return false }
+        tally.note("Codex: refuses for now what a Stop asks for")
+        return true
     }
 
     private func greet(_ id: GatewayValue, _ params: GatewayValue, on number: Int) {
@@ -253,6 +270,7 @@ package final class ScriptedCodex: ScriptedAgent {
 
     /// What a client has to leave aside.
     private func makeNoise(on number: Int) {
+        tally.note("Codex: says what concerns no chat")
         let frame: GatewayValue = random.pick([
             ["method": "mcpServer/startupStatus/updated", "params": ["name": "garden", "status": "ready"]],
             ["method": "weather/changed", "params": ["threadId": "thread-0", "sky": ["blue"]]],

@@ -36,6 +36,8 @@ final class CodexAgent: LiveAgent {
         return isOwn ? Self.logPath(context) : nil
     }
 
+    var steersWords: Bool { true }
+
     func use(_ settings: AgentSettings) { self.settings.withLock { $0 = settings } }
 
     func examine() -> AgentReading {

@@ -26,8 +26,9 @@ extension CodexChat {
         thread.follows(child, .no)
         link.asksDue = link.asksDue == nil ? nil : now + CodexTurn.lookAgain
         guard result["thread"]?["status"]?["type"]?.holds("active") == true else { return [] }
+        guard !isStopping else { return endTurns(of: [child]) }
         let params = CodexFrames.turns(of: child, isWhole: true)
-        return [.request(.childTurns(child: child, isStopping: isStopping), "thread/turns/list", params)]
+        return [.request(.childTurns(child: child), "thread/turns/list", params)]
     }
 
     /// An overloaded server, or one that did not answer, is asked again: what the sub-agent asks waits for that. Else there is nothing to
@@ -46,7 +47,7 @@ extension CodexChat {
         }
         link.asksDue = now + CodexTurn.lookAgain
         let refused = thread.children.filter { $0.value.following == .refused }.keys.sorted()
-        return follow(refused, isStopping: turn?.isStopping == true)
+        return follow(refused, isStopping: isStopping)
     }
 
     mutating func childIsListed(_ child: String, _ result: FrameNode, isStopping: Bool) -> [Order] {
@@ -54,15 +55,14 @@ extension CodexChat {
         // Unless it is known to be of an earlier turn.
         let isOwn = thread.children[child]?.isOwn ?? true
         guard let going, let id = going["id"]?.string else {
-            return isStopping && isOwn ? [terminals(of: child, nil)] : []
+            return isStopping && isOwn ? ends([.terminals(thread: child, calls: nil)]) : []
         }
         thread.works(child, turn: id)
-        guard isStopping || turn?.isStopping == true else { return [] }
+        guard isStopping || self.isStopping else { return [] }
         let listed = (going["items"]?.elements ?? []).compactMap { $0["id"]?.string }
-        return [
-            .request(.aside, "turn/interrupt", CodexFrames.interrupt(child, id)),
-            terminals(of: child, isOwn ? nil : Set(listed)),
-        ]
+        return ends([
+            .interrupt(child: child, turn: id), .terminals(thread: child, calls: isOwn ? nil : Set(listed)),
+        ])
     }
 
     // MARK: Stop
@@ -71,20 +71,21 @@ extension CodexChat {
     var openCalls: Set<String> { Set(thread.turn?.calls.openItems ?? []) }
 
     /// The parent's interrupt leaves the sub-agents' turns alone.
-    func interrupts(of id: String, in thread: String) -> [Order] {
+    mutating func interrupts(of id: String, in thread: String) -> [Order] {
         guard let run = turn?.run else { return [] }
-        let children = self.thread.children.sorted { $0.key < $1.key }.compactMap { child -> Order? in
-            child.value.turn.map { .request(.aside, "turn/interrupt", CodexFrames.interrupt(child.key, $0)) }
+        let children = self.thread.children.sorted { $0.key < $1.key }.compactMap { child in
+            child.value.turn.map { CodexCleanUp.interrupt(child: child.key, turn: $0) }
         }
-        return [.request(.interrupt(run), "turn/interrupt", CodexFrames.interrupt(thread, id))] + children
+        return [.request(.interrupt(run), "turn/interrupt", CodexFrames.interrupt(thread, id))] + ends(children)
     }
 
     /// The turn that is followed or looked for is another one.
-    func stopBeside(_ run: RunID, _ listed: FrameNode, _ id: String) -> [Order] {
+    mutating func stopBeside(_ run: RunID, _ listed: FrameNode, _ id: String) -> [Order] {
         guard let place else { return [] }
         let calls = Self.openCalls(in: listed)
         return [.request(.stop(run), "turn/interrupt", CodexFrames.interrupt(place.thread, id))]
-            + (calls.isEmpty ? [] : [terminals(of: place.thread, calls)]) + endTurns(of: CodexThread.begun(in: listed))
+            + (calls.isEmpty ? [] : ends([.terminals(thread: place.thread, calls: calls)]))
+            + endTurns(of: CodexThread.begun(in: listed))
     }
 
     static func openCalls(in listed: FrameNode) -> Set<String> {
@@ -95,38 +96,32 @@ extension CodexChat {
     /// Commands run on when their turn is interrupted, each as a terminal of its own thread. Those of a sub-agent that the turn has begun
     /// are all of this turn, also where an earlier process saw them begin; its turn is ended before them, or it would begin others. Nil: the
     /// turn is not stopped. `isFound`: the interrupts of its sub-agents may be lost.
-    func cleanUp(_ calls: Set<String>?, isFound: Bool = false) -> [Order] {
+    mutating func cleanUp(_ calls: Set<String>?, isFound: Bool = false) -> [Order] {
         guard let place, let calls else { return [] }
-        let own = calls.isEmpty ? [] : [terminals(of: place.thread, calls)]
-        return own
-            + thread.children.sorted { $0.key < $1.key }.flatMap { id, child -> [Order] in
-                let known = calls.isEmpty ? [] : [terminals(of: id, calls)]
-                if isFound { return (child.isOwn ? [] : known) + endTurns(of: [id]) }
-                guard child.isOwn else { return known }
-                return child.turn == nil ? endTurns(of: [id]) : [terminals(of: id, nil)]
-            }
+        func known(_ thread: String) -> [CodexCleanUp] {
+            calls.isEmpty ? [] : [.terminals(thread: thread, calls: calls)]
+        }
+        let children = thread.children.sorted { $0.key < $1.key }.flatMap { id, child -> [CodexCleanUp] in
+            if isFound { return (child.isOwn ? [] : known(id)) + [.turns(child: id)] }
+            guard child.isOwn else { return known(id) }
+            guard let turn = child.turn else { return [.turns(child: id)] }
+            // One that began behind the Stop has not been interrupted.
+            let interrupt = turn == child.interrupted ? [] : [CodexCleanUp.interrupt(child: id, turn: turn)]
+            return interrupt + [.terminals(thread: id, calls: nil)]
+        }
+        return ends(known(place.thread) + children)
     }
 
     /// What the sub-agents of a stopped turn do behind its end.
-    func endTurns(of children: [String]) -> [Order] {
-        children.map {
-            let params = CodexFrames.turns(of: $0, isWhole: true)
-            return .request(.childTurns(child: $0, isStopping: true), "thread/turns/list", params)
-        }
-    }
+    mutating func endTurns(of children: [String]) -> [Order] { ends(children.map { .turns(child: $0) }) }
 
-    func terminals(of thread: String, _ calls: Set<String>?) -> Order {
-        .request(
-            .terminals(thread: thread, calls: calls), "thread/backgroundTerminals/list", CodexFrames.thread(thread))
-    }
-
-    func terminals(_ result: FrameNode, _ thread: String, _ calls: Set<String>?) -> [Order] {
-        (result["data"]?.elements ?? []).compactMap { node in
+    mutating func terminals(_ result: FrameNode, _ thread: String, _ calls: Set<String>?) -> [Order] {
+        let left = (result["data"]?.elements ?? []).compactMap { node -> CodexCleanUp? in
             guard let call = node["itemId"]?.string, calls?.contains(call) ?? true,
                 let process = node["processId"]?.string
             else { return nil }
-            return .request(
-                .aside, "thread/backgroundTerminals/terminate", CodexFrames.terminate(thread, process))
+            return .terminate(thread: thread, process: process)
         }
+        return ends(left)
     }
 }

@@ -29,8 +29,10 @@ extension CodexChat {
         guard let item = params["item"], item["type"]?.holds("userMessage") == true, let id = thread.turn?.id,
             params["turnId"]?.equals(id) == true
         else { return [] }
-        let orders = recognize(CodexThread.label(of: item).map { [$0] } ?? [])
-        guard let turn, turn.id == id, !isTakenIn else { return orders }
+        let label = CodexThread.label(of: item)
+        if let label { followsWaiting(label, at: now) }
+        let orders = recognize(label.map { [$0] } ?? [])
+        guard let turn, turn.id == id, !isTakenIn else { return orders + (isBeyondStop ? advance(at: now) : []) }
         return orders + accept() + goesOn() + advance(at: now)
     }
 
@@ -45,6 +47,8 @@ extension CodexChat {
                 turn?.id = id
                 turn?.wasAccepted = true
                 orders += thread.hasOurs().map { observed($0, of: Self.run(of: id)) }
+            } else if let taken = takesWords(label) {
+                orders.append(taken)
             } else {
                 thread.hasOthers()
             }

@@ -14,6 +14,7 @@ extension CodexChat {
         turn.isAdopted = true
         turn.wasAccepted = earlier.isAccepted
         if earlier.isStopping { turn.stop = .due(until: now + CodexTurn.stopPatience) }
+        turn.stopReach = earlier.stopReach
         // Its thread would have been written down before it left.
         if place == nil, turn.mayBeRepeated {
             errands.append(.prompt(prompt))
@@ -32,8 +33,9 @@ extension CodexChat {
     func isBehind(_ run: RunID) -> Bool { behind.contains { $0.run == run } }
 
     /// False: it is not behind the turn.
-    mutating func stopsBehind(_ run: RunID, at now: Instant) -> Bool {
+    mutating func stopsBehind(_ run: RunID, _ reach: StopReach, at now: Instant) -> Bool {
         guard let index = behind.firstIndex(where: { $0.run == run }) else { return false }
+        if !behind[index].isStopping || reach == .everyRun { behind[index].stopReach = reach }
         behind[index].stop = .due(until: now + CodexTurn.stopPatience)
         return true
     }

@@ -11,10 +11,8 @@ extension CodexChat {
             way = .listing
             return list()
         }
-        if case .due(let until) = turn?.stop, let id = turn?.id, turn?.state == .going {
-            self.turn?.stop = .asked(until: max(until, now + CodexTurn.stopPatience))
-            return interrupts(of: id, in: place.thread)
-        }
+        if let stopping = stops(at: now) { return stopping }
+        if let steering = steers() { return steering }
         guard turn == nil, isFree, case .prompt(let prompt)? = errands.first else { return [] }
         if prompt.level != .unchanged, link.efforts == nil { return [.efforts] }
         errands.removeFirst()
@@ -36,14 +34,6 @@ extension CodexChat {
         }
         thread.effort = found.effort ?? thread.effort
         return found
-    }
-
-    /// No turn goes on in the thread: it would be steered.
-    private var isFree: Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.busyThreadSteered.isPlanted { return true }
-        #endif
-        return thread.turn == nil
     }
 
     // MARK: The prompt's answer
@@ -97,6 +87,7 @@ extension CodexChat {
     mutating func listed(_ result: FrameNode, at now: Instant) -> [Order] {
         guard way == .listing || way == .open else { return [] }
         let turns = result["data"]?.elements ?? []
+        followsWaiting(in: turns, at: now)
         if let orders = readsItems(turns) { return orders }
         let next = link.pages < Self.pageLimit ? result["nextCursor"]?.string : nil
         var isComplete = turn.map { find($0, in: turns) != nil } ?? true
@@ -116,12 +107,12 @@ extension CodexChat {
                 } else {
                     orders.append(.observed([.lookedUp(run, found)]))
                 }
-            case .abort(let run):
+            case .abort(let run, let reach):
                 if listed == nil, next != nil {
                     missing.append(errand)
                     isComplete = false
                 } else {
-                    orders += stop(run, listed, at: now)
+                    orders += stop(run, reach, listed, at: now)
                 }
             }
         }
@@ -135,29 +126,13 @@ extension CodexChat {
         return orders + page(from: next)
     }
 
-    /// Of an earlier stop, whose bubble has ended.
-    private mutating func stop(_ run: RunID, _ listed: FrameNode?, at now: Instant) -> [Order] {
-        guard let listed, let id = listed["id"]?.string, listed["status"]?.holds("inProgress") == true else {
-            return [.observed([.abortAnswered(run)])] + endTurns(of: listed.map { CodexThread.begun(in: $0) } ?? [])
-        }
-        guard turn == nil else { return stopBeside(run, listed, id) }
-        var turn = CodexTurn(CodexPrompt(run: run, text: ""), .going, at: now)
-        turn.id = id
-        turn.stop = .due(until: now + CodexTurn.startPatience)
-        self.turn = turn
-        thread.begins(turn: id, isAdopted: true)
-        // Its bubble is over: what it has said meanwhile goes nowhere.
-        _ = thread.caughtUp(listed)
-        return followChildren(isStopping: true)
-    }
-
     private func found(_ run: RunID, _ listed: FrameNode?) -> RunLookup {
         known(run) ?? listed.map { CodexThread.found($0, of: run) } ?? .unknown
     }
 
     /// Of what will end by itself: a message that waits, a turn that is followed or looked for.
     func known(_ run: RunID) -> RunLookup? {
-        if isWaiting(run) { return .waits }
+        if isWaiting(run) || turn?.words?.run == run { return .waits }
         let turn = turn?.run == run ? turn : behind.first { $0.run == run }
         return turn.map { $0.wasAccepted ? .running(text: nil) : .waits }
     }
@@ -196,7 +171,7 @@ extension CodexChat {
         let labels = CodexThread.labels(of: listed)
         orders += recognize(listsWhole ? labels : labels.filter { $0 == turn.run })
         if !isOver, !isTakenIn { self.turn?.state = .going }
-        let isLeft = turn.isStopping && isOver
+        let isLeft = isStopping && isOver
         let calls = isLeft ? openCalls : nil
         let (run, isLeftOut) = (owner, isOver && isTakenIn)
         let own = place?.thread
@@ -209,7 +184,7 @@ extension CodexChat {
         // Messages leave when the one before has ended in its process.
         if CodexThread.isCutOff(listed) || listed["status"]?.holds("inProgress") == true { orders += sendBehind() }
         return orders
-            + (isLeft ? [] : followChildren(isStopping: turn.isStopping))
+            + (isLeft ? [] : followChildren(isStopping: isStopping))
     }
 
     private mutating func notFound(_ turn: CodexTurn, at now: Instant) -> [Order] {
@@ -246,8 +221,7 @@ extension CodexChat {
         case "turn/started" where place?.thread == id: return begins(params["turn"]?["id"]?.string ?? "", at: now)
         case "turn/completed" where place?.thread == id:
             if mustBeLookedUp(params) { return list() }
-            let isStopping = turn?.isStopping == true && turn?.id == thread.turn?.id
-            let calls = isStopping ? openCalls : nil
+            let calls = isStopping && turn?.id == thread.turn?.id ? openCalls : nil
             let wasTakenIn = isTakenIn
             let said = heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls)
             return said + (wasTakenIn && thread.turn == nil ? endLeftOut() : []) + advance(at: now)
@@ -259,8 +233,9 @@ extension CodexChat {
         let turn = params["turnId"]?.string
         let ended = method == "item/completed" ? params["item"] : nil
         let settled = say(ended.map { asks.ended($0, in: turn, thread: id) } ?? [], of: run)
-        let said = message + settled + heard(thread.read(method, params, thread: id), of: run)
-        return said + changed(method, params, of: run)
+        let events = thread.read(method, params, thread: id)
+        let said = message + settled + heard(events, of: run)
+        return said + changed(method, params, of: run) + (events.isEmpty ? alive(params, thread: id, run, at: now) : [])
     }
 
     /// A patch may change while its ask waits for a person.
@@ -270,7 +245,7 @@ extension CodexChat {
         else { return [] }
         let said = asks.changed(
             thread.change(of: params), of: item, in: params["turnId"]?.string, thread: params["threadId"]?.string,
-            isStopping: turn?.isStopping == true)
+            isStopping: isStopping)
         return say(said, of: run)
     }
 
@@ -336,7 +311,7 @@ extension CodexChat {
         guard isBusy, !isStopped else {
             return say(CodexOpenAsks.refusal(of: ask, as: id, isStopping: isStopped))
         }
-        return say(asks.asked(ask, as: id, isStopping: turn?.isStopping == true))
+        return say(asks.asked(ask, as: id, isStopping: isStopping))
     }
 
     mutating func resolved(_ id: JSONText, at now: Instant) -> [Order] {
@@ -364,6 +339,7 @@ extension CodexChat {
             self.turn?.watch.lookDue = nil
             return list()
         }
+        if let due = turn.watch.interruptDue, due <= now { return interruptsAgain(at: now) }
         if case .due(let until) = turn.stop, until <= now, turn.state != .going {
             self.turn?.stop = .due(until: now + CodexTurn.startPatience)
             return list()
@@ -383,17 +359,5 @@ extension CodexChat {
     private mutating func rest(at now: Instant) -> [Order] {
         guard mayRest, let due = link.restDue, due <= now else { return [] }
         return leave()
-    }
-
-    /// The bubble has ended long ago; the thread stays busy until Codex says otherwise.
-    private mutating func ignoredStop() -> [Order] {
-        guard let turn else { return [] }
-        let refused = owner == turn.run ? say(asks.refuseAll()) : []
-        if owner == turn.run { thread.isStopped() }
-        self.turn = nil
-        return refused + [
-            observed(.finished(RunEnd(reason: .aborted)), of: turn.run), .observed([.abortAnswered(turn.run)]),
-            .note("Codex ignored a stop; the chat's next message waits for the end of its turn"),
-        ]
     }
 }

@@ -20,7 +20,7 @@ extension CodexChat {
         case (.making, _), (.keeping, _): return []
         case (.kept, _) where conversation.isDeleted && mayRest: return leave()
         case (.kept, .absent):
-            guard turn != nil || !errands.isEmpty || asks.hasEarlier || thread.turn != nil else {
+            guard turn != nil || !errands.isEmpty || asks.hasEarlier || thread.turn != nil || !cleanUps.isEmpty else {
                 return conversation.isDeleted ? leave() : []
             }
             return join()
@@ -60,11 +60,12 @@ extension CodexChat {
 
     /// Looks for runs of a thread that is not known. `isLost`: their turns cannot be had any more, so that no stop is owed to them.
     mutating func takeLooks(isLost: Bool = true) -> [Observation] {
+        if isLost { cleanUps = CodexCleanUps() }
         var left: [Errand] = []
         let looks = errands.compactMap { errand -> Observation? in
             switch errand {
             case .lookUp(let run): return .lookedUp(run, .unknown)
-            case .abort(let run) where isLost: return .abortAnswered(run)
+            case .abort(let run, _) where isLost: return .abortAnswered(run)
             case .abort, .prompt:
                 left.append(errand)
                 return nil
@@ -219,6 +220,7 @@ extension CodexChat {
 
     mutating func closeTurn() -> [Order] {
         guard let turn else { return [] }
+        promptsWords()
         self.turn = nil
         return turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []
     }
@@ -247,9 +249,13 @@ extension CodexChat {
         case .list: return listed(result, at: now) + advance(at: now)
         case .items(let turn): return itemsListed(result, of: turn)
         case .turn(let run): return turnAnswered(run, result, at: now)
-        case .terminals(let thread, let calls): return terminals(result, thread, calls)
+        // Its item says that it was taken.
+        case .steer:
+            turn?.heard(at: now)
+            return []
         case .follow(let child, let isStopping): return isFollowed(child, result, isStopping: isStopping, at: now)
-        case .childTurns(let child, let isStopping): return childIsListed(child, result, isStopping: isStopping)
+        case .childTurns(let child): return childIsListed(child, result, isStopping: false)
+        case .cleanUp(let cleanUp, let attempt): return answered(cleanUp, attempt: attempt, result, at: now)
         case .probe:
             turn?.heard(at: now)
             let status = result["thread"]?["status"]?["type"]
@@ -271,44 +277,35 @@ extension CodexChat {
         case .list: return listRefused(code, message, at: now)
         case .items: return itemsRefused(code, message, at: now)
         case .turn(let run): return turnRefused(run, code, message, at: now)
-        // It has ended, or another turn continues: the list says which.
-        case .interrupt: return list()
+        case .steer(let run): return steerRefused(run, at: now)
+        case .interrupt(let run):
+            interruptsLater(run, at: now + CodexTurn.lookAgain)
+            // It has ended, or another turn continues: the list says which.
+            return code == CodexRefusal.overloaded ? [] : list()
         case .probe: return list()
         case .stop(let run) where code == CodexRefusal.overloaded: return stopsAgain(run)
         // It has ended.
         case .stop(let run): return [.observed([.abortAnswered(run)])]
         case .follow(let child, _):
             return isNotFollowed(child, isLater: code == CodexRefusal.overloaded, at: now)
-        case .pauseGoal, .terminals, .childTurns, .aside: return []
+        case .cleanUp(let cleanUp, let attempt): return refused(cleanUp, attempt: attempt, code, at: now)
+        case .pauseGoal, .childTurns, .aside: return []
         }
     }
 
     /// Its time is over.
     mutating func overdue(_ request: Request, at now: Instant) -> [Order] {
         switch request {
-        case .interrupt(let run): interruptsAgain(run)
-        case .follow(let child, _): isNotFollowed(child, isLater: true, at: now)
-        case .aside, .terminals, .childTurns, .pauseGoal: []
-        case .peek, .unarchive, .resume, .list, .items, .probe: [.redial(Self.silence)]
-        case .start, .turn: unanswered()
-        case .stop(let run): stopsAgain(run)
-        }
-    }
-
-    /// A request that was not taken up stops nothing; one that was is refused the second time, because it names its turn.
-    private func interruptsAgain(_ run: RunID) -> [Order] {
-        guard way == .open, let place, let turn, turn.run == run, let id = turn.id, case .asked = turn.stop else {
+        case .interrupt(let run):
+            interruptsLater(run, at: now)
             return []
+        case .follow(let child, _): return isNotFollowed(child, isLater: true, at: now)
+        case .cleanUp(let cleanUp, let attempt): return isNotDone(cleanUp, attempt: attempt, until: now, at: now)
+        case .aside, .childTurns, .pauseGoal: return []
+        case .peek, .unarchive, .resume, .list, .items, .steer, .probe: return [.redial(Self.silence)]
+        case .start, .turn: return unanswered()
+        case .stop(let run): return stopsAgain(run)
         }
-        return [.request(.interrupt(run), "turn/interrupt", CodexFrames.interrupt(place.thread, id))]
-    }
-
-    /// Its turn is looked for once more: here, or when the thread is joined.
-    private mutating func stopsAgain(_ run: RunID) -> [Order] {
-        errands.append(.abort(run))
-        guard way == .open else { return [] }
-        way = .listing
-        return list()
     }
 
     private static let silence = "Codex's server does not answer any more"
@@ -330,12 +327,14 @@ extension CodexChat {
         var orders: [Order] = []
         if case .waiting(let until) = way, until <= now { way = .absent }
         if let due = link.asksDue, due <= now, way == .open { orders += asksAreDue(at: now) }
+        if way == .open { orders += endsAgain(at: now) }
         return orders + watch(at: now) + advance(at: now)
     }
 
     /// For so long no frame was read.
     mutating func postpone(by pause: Duration, at now: Instant) {
         turn?.postpone(by: pause, at: now)
+        cleanUps.postpone(by: pause)
         if let since = link.status.idleSince { link.status = .idle(since: since + pause) }
         link.asksDue = link.asksDue.map { $0 + pause }
         link.watchDue = link.watchDue.map { $0 + pause }

@@ -20,7 +20,8 @@ import JSONReading
 /// From each of them to `absent`, when the link is lost.
 ///
 /// Invariants:
-/// - A prompt is written to a thread in which no turn continues, as far as anything said: Codex would steer the turn in silence.
+/// - A prompt is written to a thread in which no turn continues, as far as anything said: Codex would steer the turn in silence. Words
+///   behind a refusal steer the turn of ours that asked, by its name.
 /// - It is written again only where the process that it was sent to is alive and has no turn of its label.
 /// - Each turn ends: by its own end, by the list of turns where that is lost, or by a sentence.
 struct CodexChat {
@@ -44,15 +45,16 @@ struct CodexChat {
         /// Of a turn that a list has in short.
         case items(turn: String)
         case turn(RunID)
+        /// A message into the turn that goes on.
+        case steer(RunID)
         case interrupt(RunID)
         /// Of an earlier stop, beside a newer message that is looked for. Its answer is that of the stop.
         case stop(RunID)
         case probe
-        /// Left-over commands of a turn that was stopped, in its thread or a sub-agent's. Nil: all of the thread.
-        case terminals(thread: String, calls: Set<String>?)
         /// A sub-agent's thread, and the turn that continues in it. `isStopping`: it is to be ended.
         case follow(child: String, isStopping: Bool)
-        case childTurns(child: String, isStopping: Bool)
+        case childTurns(child: String)
+        case cleanUp(CodexCleanUp, attempt: Int)
         /// Whatever the answer.
         case aside
     }
@@ -72,12 +74,12 @@ struct CodexChat {
         case prompt(CodexPrompt)
         case lookUp(RunID)
         /// Of a run that nothing is known of: it is looked for, and stopped if it continues.
-        case abort(RunID)
+        case abort(RunID, StopReach)
 
         var run: RunID {
             switch self {
             case .prompt(let prompt): prompt.run
-            case .lookUp(let run), .abort(let run): run
+            case .lookUp(let run), .abort(let run, _): run
             }
         }
         var prompt: CodexPrompt? { if case .prompt(let prompt) = self { prompt } else { nil } }
@@ -107,8 +109,10 @@ struct CodexChat {
     var thread = CodexThread()
     var conversation = Conversation()
     var asks = CodexOpenAsks()
+    var cleanUps = CodexCleanUps()
     var frames = CodexHeldFrames()
     var link = Link()
+    var signs = LifeSigns()
 
     /// What the chat knows of the way to the server.
     struct Link {
@@ -178,8 +182,8 @@ struct CodexChat {
     var isBusy: Bool { turn != nil || !behind.isEmpty || thread.turn != nil }
     /// Its place is all that is to be known of it.
     var isAtRest: Bool {
-        !isBusy && errands.isEmpty && asks.isEmpty && !asks.hasEarlier && way == .absent && !conversation.isLost
-            && { if case .keeping = home { false } else { home != .making } }()
+        !isBusy && errands.isEmpty && asks.isEmpty && !asks.hasEarlier && cleanUps.isEmpty && way == .absent
+            && !conversation.isLost && { if case .keeping = home { false } else { home != .making } }()
     }
     var heldBytes: Int {
         let waiting = errands.reduce(0) { sum, errand in
@@ -191,7 +195,8 @@ struct CodexChat {
     var nextDeadline: Instant? {
         var moments = [turn?.nextDeadline(isOpen: way == .open, silence: silence)]
         if way == .open {
-            moments += [link.watchDue, link.asksDue, link.status.idleSince.map { $0 + CodexTurn.idlePatience }]
+            let idleDue = link.status.idleSince.map { $0 + CodexTurn.idlePatience }
+            moments += [link.watchDue, link.asksDue, cleanUps.nextDue, idleDue]
             if mayRest { moments.append(link.restDue) }
         }
         if case .waiting(let until) = way { moments.append(until) }
@@ -205,29 +210,17 @@ struct CodexChat {
     }
     /// A thread that is loaded belongs to this server alone: a person's own programs cannot open it (codex.md#one-writer-several-clients).
     /// What a sub-agent asks that still works has to be answered.
-    var mayRest: Bool { way == .open && !isBusy && errands.isEmpty && asks.isEmpty && !thread.hasWorkingChild }
+    var mayRest: Bool {
+        way == .open && !isBusy && errands.isEmpty && asks.isEmpty && cleanUps.isEmpty && !thread.hasWorkingChild
+    }
 
     // MARK: Commands
 
     mutating func send(_ prompt: CodexPrompt, at now: Instant) -> [Order] {
-        guard turn?.run != prompt.run, !isBehind(prompt.run), !errands.contains(.prompt(prompt)) else { return [] }
+        guard turn?.run != prompt.run, turn?.words?.run != prompt.run, !isBehind(prompt.run),
+            !errands.contains(.prompt(prompt))
+        else { return [] }
         errands.append(.prompt(prompt))
-        return advance(at: now)
-    }
-
-    mutating func abort(_ run: RunID, at now: Instant) -> [Order] {
-        if isWaiting(run) {
-            errands.removeAll { $0.run == run }
-            return [.observed([.abortAnswered(run)])]
-        }
-        if stopsBehind(run, at: now) { return [] }
-        guard let turn, turn.run == run else {
-            guard place != nil else { return [.observed([.abortAnswered(run)])] }
-            if !errands.contains(.abort(run)) { errands.append(.abort(run)) }
-            return advance(at: now)
-        }
-        guard !turn.isStopping else { return [] }
-        self.turn?.stop = .due(until: now + CodexTurn.startPatience)
         return advance(at: now)
     }
 
@@ -243,7 +236,6 @@ struct CodexChat {
         at now: Instant
     ) -> [Order] {
         turn?.heard(at: now)
-        let isStopping = turn?.isStopping == true
         return say(
             asks.decide(approval, decision, isUnanswered: isUnanswered, shown: shown, isStopping: isStopping))
             + advance(at: now)
@@ -259,7 +251,7 @@ struct CodexChat {
     /// The person archived or deleted the chat.
     mutating func release(isDeleted: Bool, at now: Instant) -> [Order] {
         if isDeleted { conversation.isDeleted = true }
-        guard mayRest || way == .absent, !isBusy, errands.isEmpty else { return [] }
+        guard mayRest || way == .absent, !isBusy, errands.isEmpty, cleanUps.isEmpty else { return [] }
         return leave()
     }
 
@@ -298,8 +290,9 @@ struct CodexChat {
         return advance(at: now)
     }
 
-    mutating func linkDown() -> [Order] {
+    mutating func linkDown(at now: Instant) -> [Order] {
         link.isUp = false
+        wordsAreInDoubt(at: now)
         link.asksDue = nil
         if way == .joining || way == .listing { link.losses += 1 }
         way = .absent
@@ -311,7 +304,9 @@ struct CodexChat {
         if case .asked = turn?.stop, let lastHeard = turn?.watch.lastHeard {
             turn?.stop = .due(until: lastHeard + CodexTurn.stopPatience)
         }
+        cleanUps.linkLost()
         turn?.watch.lookDue = nil
+        turn?.watch.interruptDue = nil
         turn?.watch.items = .unread
         link.watchDue = nil
         link.status = .idle(since: nil)

@@ -90,6 +90,13 @@ enum CodexFrames {
     static func turn(_ thread: String, _ prompt: CodexPrompt, effort: String? = nil) -> [UInt8] {
         var params = JSONObjectWriter()
         params.string("threadId", thread)
+        add(prompt, to: &params)
+        params.string("model", prompt.model)
+        params.string("effort", effort)
+        return params.finish()
+    }
+
+    private static func add(_ prompt: CodexPrompt, to params: inout JSONObjectWriter) {
         params.string("clientUserMessageId", prompt.run.text)
         var input: [String] = []
         if !prompt.text.isEmpty || prompt.images.isEmpty {
@@ -97,8 +104,13 @@ enum CodexFrames {
         }
         input += prompt.images.map { #"{"type":"localImage","path":\#(JSONText.string($0).text)}"# }
         params.value("input", JSONText(unchecked: "[\(input.joined(separator: ","))]"))
-        params.string("model", prompt.model)
-        params.string("effort", effort)
+    }
+
+    static func steer(_ thread: String, _ turn: String, _ prompt: CodexPrompt) -> [UInt8] {
+        var params = JSONObjectWriter()
+        params.string("threadId", thread)
+        params.string("expectedTurnId", turn)
+        add(prompt, to: &params)
         return params.finish()
     }
 

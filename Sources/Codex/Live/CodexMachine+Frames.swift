@@ -215,8 +215,9 @@ extension CodexMachine {
     private func limit(of request: CodexChat.Request) -> Duration {
         switch request {
         case .interrupt, .stop: CodexChat.interruptLimit
+        case .cleanUp(_, let attempt): CodexCleanUps.limit(of: attempt)
         case .probe: CodexChat.probeLimit
-        case .start, .peek, .pauseGoal, .unarchive, .resume, .list, .items, .turn, .terminals, .follow, .childTurns,
+        case .start, .peek, .pauseGoal, .unarchive, .resume, .list, .items, .turn, .steer, .follow, .childTurns,
             .aside:
             CodexChat.answerLimit
         }

@@ -242,7 +242,7 @@ extension CodexMachine {
         efforts = nil
         server.rest.connectionLost()
         guard life.isLive else { return }
-        for session in chats.sorted { change(session, now) { $0.linkDown() } }
+        for session in chats.sorted { change(session, now) { $0.linkDown(at: now.now) } }
         withdraw()
     }
 

@@ -81,9 +81,16 @@ extension CodexMachine {
 
     mutating func openServer() {
         guard server.isStarting, let own = settings.own else { return }
-        server.isOrdered = true
         server.logStart = nil
         work(.logStart, .read(path: own.log, from: 0, limit: 0))
+    }
+
+    /// The server starts only now: the last words of one that ends at once are behind this size.
+    mutating func logStartIs(_ result: WorkResult) {
+        // Before the first start there is no log.
+        if case .read(_, let size) = result { server.logStart = size } else { server.logStart = 0 }
+        guard case .starting = server.process, let own = settings.own, !server.isOrdered else { return }
+        server.isOrdered = true
         orders.append(.open(Self.serverChannel, .child(own.serverPlan)))
     }
 

@@ -182,12 +182,12 @@ package struct CodexMachine: AgentMachine {
                 orders.append(.observed([.modelAnswered(run, message.choice, answer)]))
             }
             send(session, prompt, now)
-        case .abort(let session, let run):
+        case .abort(let session, let run, let reach):
             if let index = mind.waiting.firstIndex(where: { $0.prompt.run == run }) {
                 mind.waiting.remove(at: index)
                 orders.append(.observed([.abortAnswered(run)]))
             } else {
-                change(session, now) { $0.abort(run, at: now.now) }
+                change(session, now) { $0.abort(run, reach: reach, at: now.now) }
             }
         case .lookUp(let session, let run):
             if mind.waiting.contains(where: { $0.prompt.run == run }) {
@@ -263,9 +263,7 @@ package struct CodexMachine: AgentMachine {
         switch works.take(work) {
         case .version: versionIs(result, now)
         case .ended: serverHasEnded(now)
-        case .logStart:
-            // Before the first start there is no log.
-            if case .read(_, let size) = result { server.logStart = size } else { server.logStart = 0 }
+        case .logStart: logStartIs(result)
         case .logEnd: logEndIs(result, now)
         case .keepServer:
             if isDone { openServer() } else { serverIsNotKept(now) }
@@ -328,9 +326,10 @@ extension CodexPrompt {
             pictureLimit: readsFiles ? .max : 0, room: .max)
         let (taken, leftOut) = rules.sort(message.files)
         let text = PromptText.noting(message.missing + leftOut, behind: message.prompt)
-        let prompt = CodexPrompt(
+        var prompt = CodexPrompt(
             run: run, text: text, images: taken.map(\.path), model: model(of: message.choice),
             level: message.level, folder: message.folder)
+        prompt.steers = message.steers && taken.isEmpty
         return (prompt, leftOut)
     }
 

@@ -10,6 +10,8 @@ struct CodexPrompt: Hashable {
     var isWhole = true
     var model: String?
     var level = LevelChoice.unchanged
+    /// It goes into the turn that goes on, where that is ours.
+    var steers = false
     /// Where the chat's thread begins, if it has none.
     var folder: String?
 
@@ -56,6 +58,9 @@ struct CodexTurn {
     /// Codex's name of it.
     var id: String?
     var stop = Stop.no
+    var stopReach = StopReach.everyRun
+    /// What was said into it, and is not among its items yet.
+    var words: CodexPrompt?
     var watch: Watch
 
     /// What it holds, where a list has it in short.
@@ -66,6 +71,8 @@ struct CodexTurn {
         /// Looks at the list in a row that did not have it.
         var emptyLooks = 0
         var lookDue: Instant?
+        /// When an interrupt is repeated that was refused, or had no answer.
+        var interruptDue: Instant?
         /// The process in which it would be is the one that it was sent to. Nil before the first look; once it was another one, it stays
         /// so.
         var isOfSameServer: Bool?
@@ -100,6 +107,7 @@ struct CodexTurn {
     mutating func postpone(by pause: Duration, at now: Instant) {
         watch.lastHeard = min(watch.lastHeard + pause, now)
         watch.lookDue = watch.lookDue.map { $0 + pause }
+        watch.interruptDue = watch.interruptDue.map { $0 + pause }
         switch stop {
         case .due(let until): stop = .due(until: min(until + pause, now + Self.stopPatience))
         case .asked(let until): stop = .asked(until: min(until + pause, now + Self.stopPatience))
@@ -112,10 +120,10 @@ struct CodexTurn {
         var moments: [Instant?] = []
         switch stop {
         case .asked(let until): moments.append(until)
-        case .due(let until) where isOpen && state != .going: moments.append(until)
+        case .due(let until) where isOpen && (state != .going || stopReach == .ownRuns): moments.append(until)
         case .due, .no: break
         }
-        if isOpen { moments += [watch.lookDue, silence.map { watch.lastHeard + $0 }] }
+        if isOpen { moments += [watch.lookDue, watch.interruptDue, silence.map { watch.lastHeard + $0 }] }
         return moments.compactMap(\.self).min()
     }
 }

@@ -61,17 +61,18 @@ struct CodexConversation: MachineConversation {
 
     mutating func sends(
         _ run: String, _ text: String, in folder: String? = nil, model: ModelChoice = .unchanged,
-        level: LevelChoice = .unchanged
+        level: LevelChoice = .unchanged, steers: Bool = false
     ) -> [String] {
         var message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
         message.folder = folder
+        message.steers = steers
         (message.choice, message.level) = (model, level)
         let command = AgentCommand.send(turn: TurnID("t"), session: Self.chat, run: RunID(run), message: message)
         return lines(machine.command(command, occasion()))
     }
 
-    mutating func aborts(_ run: String) -> [String] {
-        lines(machine.command(.abort(session: Self.chat, run: RunID(run)), occasion()))
+    mutating func aborts(_ run: String, reach: StopReach = .everyRun) -> [String] {
+        lines(machine.command(.abort(session: Self.chat, run: RunID(run), reach: reach), occasion()))
     }
 
     mutating func releases(isDeleted: Bool) -> [String] {

@@ -191,6 +191,20 @@ struct CodexDecidedTests {
         #expect(said.contains(#"send {"id":0,"result":{"answers":{"q":{"answers":["South"]}}}}"#))
     }
 
+    @Test("an option that is a part of another one goes as itself", arguments: ["Yes, always", "Yes", "No"])
+    func contained(option: String) {
+        var codex = CodexConversation.going()
+        let labels = ["Yes, always", "Yes", "No", "Not now"].map { #"{"label":"\#($0)","description":""}"# }
+        let asked = codex.says(
+            Self.question.replacing(
+                #"[{"label":"North","description":""},{"label":"South","description":""}]"#,
+                with: "[\(labels.joined(separator: ","))]"))
+        let name = asked.compactMap { $0.firstMatch(of: /asked (\S+)/).map { String($0.output.1) } }.first ?? ""
+        #expect(
+            codex.answers(name, .choices([option])).contains(
+                #"send {"id":0,"result":{"answers":{"q":{"answers":["\#(option)"]}}}}"#))
+    }
+
     @Test("an answer to a question that is not asked again came too late")
     func lateAnswer() {
         var codex = Self.earlier(asked: ["U:c1:q"])

@@ -12,7 +12,8 @@ struct CodexMachineTests {
         #expect(codex.beginning == ["run codex --version"])
         #expect(codex.ran("codex-cli 0.163.0\n") == ["open 1 /state/codex.sock"])
         #expect(codex.fails() == ["keep server 0.163.0 F"])
-        #expect(codex.isDone() == ["read /state/codex.log 0 0", Self.start])
+        #expect(codex.isDone() == ["read /state/codex.log 0 0"])
+        #expect(codex.finished(.read([], size: 0)) == [Self.start])
         _ = codex.spawns(7)
         #expect(codex.waits(300) == ["open 1 /state/codex.sock"])
         #expect(codex.greets() == ["up 0.163.0", "link back"])
@@ -86,7 +87,7 @@ struct CodexMachineTests {
         _ = codex.ran("codex-cli 0.163.0")
         _ = codex.fails()
         #expect(codex.isDone().contains("read /state/codex.log 0 0"))
-        #expect(codex.finished(.read([], size: 5_000)).isEmpty)
+        #expect(codex.finished(.read([], size: 5_000)) == [Self.start])
         _ = codex.spawns(7)
         #expect(codex.exits() == ["complaints /state/codex.log 5000"])
         let said = codex.finished(.read(Array("noise\nthe disk is full\n".utf8), size: 5_000))
@@ -107,7 +108,8 @@ struct CodexMachineTests {
         #expect(codex.ran("codex-cli 0.163.0") == ["open 1 /state/codex.sock"])
         #expect(codex.fails().contains { $0.hasPrefix("keep server") })
         #expect(codex.exits().isEmpty)
-        #expect(codex.isDone() == ["read /state/codex.log 0 0", Self.start])
+        #expect(codex.isDone() == ["read /state/codex.log 0 0"])
+        #expect(codex.finished(.read([], size: 0)) == [Self.start])
     }
 
     @Test("a stop waits for the turn's beginning")
@@ -126,6 +128,24 @@ struct CodexMachineTests {
             #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"U","status":"interrupted","items":[]}}}"#
         )
         #expect(said.contains("stop of r1 answered"))
+    }
+
+    @Test(
+        "a turn that begins late is followed, and one that is stopped before that is interrupted when it begins",
+        arguments: [false, true])
+    func beginsLate(isStopped: Bool) {
+        var codex = CodexConversation.up()
+        _ = codex.sends("r1", "one")
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T"}}}"#)
+        _ = codex.isDone()
+        _ = codex.says(#"{"id":4,"result":{"turn":{"id":"U","status":"inProgress"}}}"#)
+        if isStopped { _ = codex.aborts("r1") }
+        var said: [String] = []
+        for _ in 0..<4 { said += codex.waits(1_000) }
+        #expect(!said.contains { $0.contains("finished") || $0.contains("failed") }, "\(said)")
+        said = codex.begins("U")
+        #expect(said.contains { $0.contains("started") }, "\(said)")
+        #expect(said.contains { $0.contains("turn/interrupt") } == isStopped, "\(said)")
     }
 
     @Test("the end that does not come is found in the list of turns, two seconds behind the idle status")

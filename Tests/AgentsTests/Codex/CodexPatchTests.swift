@@ -44,7 +44,7 @@ struct CodexPatchTests {
         var codex = CodexConversation.going()
         _ = codex.says(Self.frame("item/started", Self.item("/w/a", "1")))
         _ = codex.says(Self.ask())
-        #expect(codex.says(Self.patched("/w/a", "1")) == [])
+        #expect(codex.says(Self.patched("/w/a", "1")) == ["r1 codex:ses_1 alive, working"])
         #expect(Self.card(codex.says(Self.patched("/w/a", "2"))).contains("U:call_0:2 "))
         #expect(Self.card(codex.says(Self.patched("/w/a", "1"))).contains("U:call_0:3 "))
         #expect(!codex.decides("U:call_0:2", .approve).contains { $0.hasPrefix("send") })
@@ -88,7 +88,8 @@ struct CodexPatchTests {
             child.contains("requested V:call_0 ") && child.contains("+ evil") && child.contains("call=\"call_0@C\""))
         #expect(!main.contains("evil") && !child.contains("hello"))
         // Nor does the patch of the one change the ask of the other.
-        #expect(codex.says(Self.frame("item/started", Self.item("/w/.bashrc", "+ evil"), thread: "C", turn: "V")) == [])
+        let beside = codex.says(Self.frame("item/started", Self.item("/w/.bashrc", "+ evil"), thread: "C", turn: "V"))
+        #expect(beside == ["r1 codex:ses_1 alive, working"])
     }
 
     @Test("the end of a sub-agent's item decides nothing of the chat's own, and the other way round")

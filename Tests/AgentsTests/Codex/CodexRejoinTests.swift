@@ -36,6 +36,7 @@ struct CodexRejoinTests {
         _ = codex.ran("codex-cli 0.163.0")
         _ = codex.fails()
         _ = codex.isDone()
+        _ = codex.finished(.read([], size: 0))
         _ = codex.waits(300)
         _ = codex.greets()
         _ = codex.spawns(9)

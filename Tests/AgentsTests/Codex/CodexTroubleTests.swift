@@ -55,6 +55,20 @@ struct CodexTroubleTests {
         #expect(codex.fails().contains { $0.hasPrefix("keep server") })
     }
 
+    @Test("a server is started when the size of its log is known, so that one that ends at once has its last words")
+    func logBeforeStart() {
+        var codex = CodexConversation(facts: [Self.place], turns: [])
+        _ = codex.ran("codex-cli 0.163.0")
+        _ = codex.fails()
+        var said = codex.isDone()
+        #expect(!said.contains { $0.hasPrefix("start") }, "\(said)")
+        said = codex.finished(.read([], size: 70))
+        #expect(said.contains { $0.hasPrefix("start") }, "\(said)")
+        _ = codex.exits()
+        let log = Array("Error: app-server control socket is already in use: /state/codex.sock".utf8)
+        #expect(!codex.finished(.read(log, size: 140)).contains { $0.hasPrefix("remedy") })
+    }
+
     @Test("a server that is being started by an earlier process is waited for, and keeps its name")
     func startedByAnother() {
         var (codex, said) = Self.ending("Error: app-server control socket is already in use: /state/codex.sock")

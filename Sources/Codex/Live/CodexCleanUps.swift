@@ -1,0 +1,81 @@
+import BridgeModel
+
+/// One request of a Stop besides the interrupt of its turn.
+enum CodexCleanUp: Hashable {
+    /// A sub-agent's turn, by its name.
+    case interrupt(child: String, turn: String)
+    /// A sub-agent's thread, in which the turn that continues is to be ended.
+    case turns(child: String)
+    /// Left-over commands of a turn that was stopped, in its thread or a sub-agent's. Nil: all of the thread.
+    case terminals(thread: String, calls: Set<String>?)
+    case terminate(thread: String, process: String)
+
+    /// `attempt`: 1 is the first.
+    func order(attempt: Int) -> CodexChat.Order {
+        let (method, params) =
+            switch self {
+            case .interrupt(let child, let turn): ("turn/interrupt", CodexFrames.interrupt(child, turn))
+            case .turns(let child): ("thread/turns/list", CodexFrames.turns(of: child, isWhole: true))
+            case .terminals(let thread, _): ("thread/backgroundTerminals/list", CodexFrames.thread(thread))
+            case .terminate(let thread, let process):
+                ("thread/backgroundTerminals/terminate", CodexFrames.terminate(thread, process))
+            }
+        return .request(.cleanUp(self, attempt: attempt), method, params)
+    }
+}
+
+/// Requests of Stops that Codex has not carried out, as far as it said: an overloaded server takes nothing, some requests have no answer
+/// (codex.md#framing), and a lost connection takes the answers along. Each is made again, ever later, and `tries` times in all on one
+/// connection.
+struct CodexCleanUps {
+    static let tries = 5
+
+    private struct Open {
+        let cleanUp: CodexCleanUp
+        var attempt: Int
+        /// The moment of the next attempt; nil: the answer to this one is pending.
+        var due: Instant?
+    }
+
+    private var open: [Open] = []
+
+    var isEmpty: Bool { open.isEmpty }
+    var nextDue: Instant? { open.compactMap(\.due).min() }
+
+    /// How long its answer is awaited.
+    static func limit(of attempt: Int) -> Duration {
+        min(CodexChat.interruptLimit * factor(of: attempt), CodexChat.answerLimit)
+    }
+    /// From a refusal to the next one.
+    static func pause(behind attempt: Int) -> Duration { CodexTurn.lookAgain * factor(of: attempt) }
+
+    private static func factor(of attempt: Int) -> Int { 1 << (min(attempt, tries) - 1) }
+
+    mutating func isAsked(_ cleanUp: CodexCleanUp, attempt: Int) { put(cleanUp, attempt, due: nil) }
+
+    mutating func waits(_ cleanUp: CodexCleanUp, attempt: Int, until due: Instant) { put(cleanUp, attempt, due: due) }
+
+    mutating func isDone(_ cleanUp: CodexCleanUp) { open.removeAll { $0.cleanUp == cleanUp } }
+
+    /// Those whose time has come, each with the number of its next attempt.
+    mutating func takeDue(at now: Instant) -> [(cleanUp: CodexCleanUp, attempt: Int)] {
+        let due = open.filter { $0.due.map { $0 <= now } ?? false }
+        for known in due { isDone(known.cleanUp) }
+        return due.map { ($0.cleanUp, $0.attempt + 1) }
+    }
+
+    /// Whatever was answered, no answer comes.
+    mutating func linkLost() {
+        for index in open.indices { open[index].due = .zero }
+    }
+
+    /// Reading was paused for so long.
+    mutating func postpone(by pause: Duration) {
+        for index in open.indices { open[index].due = open[index].due.map { $0 + pause } }
+    }
+
+    private mutating func put(_ cleanUp: CodexCleanUp, _ attempt: Int, due: Instant?) {
+        isDone(cleanUp)
+        open.append(Open(cleanUp: cleanUp, attempt: attempt, due: due))
+    }
+}
