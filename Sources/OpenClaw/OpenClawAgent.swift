@@ -32,6 +32,8 @@ package final class OpenClawAgent: LiveAgent {
     private var values: OpenClawValues { settings.withLock { Self.values($0) } }
 
     package var abilities: GrantAbilities { OpenClawSession.abilities }
+    /// The idempotency key of `chat.send` (openclaw.md#chatsend). The session of a chat is the same for every bridge.
+    package var promptHasKey: Bool { true }
     package var sharesFiles: Bool { discover(values).address.isThisMachine }
     package var choosesModels: Bool { true }
     package func session(of chat: SessionID) -> AgentSession { SessionNames.session(of: chat) }

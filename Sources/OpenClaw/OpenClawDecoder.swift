@@ -22,7 +22,8 @@ package struct OpenClawDecoder: AgentDecoder {
     private var spoken = SpokenTexts()
     private var asked: [String: Asked] = [:]
     private var hasSocket = false
-    private let isRecorded: Bool
+    let isRecorded: Bool
+    var signs = LifeSigns()
     /// Era E1 (openclaw.md#chat): a text is that of the newest segment.
     private(set) var tellsNewestSegment = false
     /// E1 and E2: a command that waits for approval ends its run, and early gateways say so nowhere else (openclaw.md#approvals).
@@ -173,7 +174,7 @@ package struct OpenClawDecoder: AgentDecoder {
     private mutating func event(_ root: FrameNode, at now: Instant) -> [Observation] {
         guard let name = root["event"], let payload = root["payload"] else { return [] }
         if name.holds("chat") { return chat(payload) }
-        if name.holds("agent") { return agent(payload) }
+        if name.holds("agent") { return agent(payload, at: now) }
         switch name.string ?? "" {
         case "connect.challenge":
             gatewayClock = (payload["ts"]?.integer(in: .wallMilliseconds)).map { ($0, now) }
@@ -185,7 +186,7 @@ package struct OpenClawDecoder: AgentDecoder {
             lastLifecycle.removeAll()
             return [.linkLost, .linkBack]
         // The mirror of a tool frame, for runs that were begun on another socket (openclaw.md#which-events-reach-whom).
-        case "session.tool": return agent(payload)
+        case "session.tool": return agent(payload, at: now)
         case "exec.approval.requested": return approvalRequested(payload, plugin: false, at: now)
         case "plugin.approval.requested": return approvalRequested(payload, plugin: true, at: now)
         case "exec.approval.resolved", "plugin.approval.resolved":
@@ -211,8 +212,7 @@ package struct OpenClawDecoder: AgentDecoder {
             usage.spent(payload)
             return []
         case "tick", "health", "presence", "heartbeat", "shutdown", "session.operation", "session.approval", "task",
-            "update.available",
-            "device.pair.requested", "device.pair.resolved":
+            "update.available", "device.pair.requested", "device.pair.resolved":
             return []
         case let other:
             unknown.count("event", other)
@@ -243,20 +243,27 @@ package struct OpenClawDecoder: AgentDecoder {
             return delta(payload, run).map { [signal(run, payload, .text($0))] } ?? []
         }
         switch state.string ?? "" {
+        // The gateway stopped waiting for it; no person stopped it.
+        case "aborted" where payload["stopReason"]?.holds("timeout") == true:
+            return failed(run, payload, .timeout, "the run took too long")
         case "final", "aborted":
             return end(run, payload, state.holds("aborted") ? .aborted : OpenClawUsage.reason(payload))
         case "error":
             // Its message, where it has one, holds the error's words.
-            let failure = RunFailure(
-                kind: Self.kind(payload["errorKind"]), message: payload["errorMessage"]?.string ?? "",
-                usage: usage.usage(of: payload))
-            let (rest, _) = lastWords(of: run, nil)
-            return rest.map { signal(run, payload, .text($0)) } + terminal(run, payload, .failed(failure))
+            return failed(run, payload, .init(named: payload["errorKind"]), payload["errorMessage"]?.string ?? "")
         case "status": return []
         case let other:
             unknown.count("chat state", other)
             return []
         }
+    }
+
+    private mutating func failed(
+        _ run: RunID, _ payload: FrameNode, _ kind: RunFailure.Kind, _ words: String
+    ) -> [Observation] {
+        let failure = RunFailure(kind: kind, message: words, usage: usage.usage(of: payload))
+        let (rest, _) = lastWords(of: run, nil)
+        return rest.map { signal(run, payload, .text($0)) } + terminal(run, payload, .failed(failure))
     }
 
     private mutating func end(_ run: RunID, _ payload: FrameNode, _ reason: RunEnd.Reason) -> [Observation] {
@@ -313,19 +320,9 @@ package struct OpenClawDecoder: AgentDecoder {
 
     private func text(of payload: FrameNode) -> String? { payload["message"]?["content"]?.contentText }
 
-    private static func kind(_ node: FrameNode?) -> RunFailure.Kind {
-        switch node?.string {
-        case "refusal": .refusal
-        case "timeout": .timeout
-        case "rate_limit": .rateLimit
-        case "context_length": .contextLength
-        default: .other
-        }
-    }
-
     // MARK: agent
 
-    private mutating func agent(_ payload: FrameNode) -> [Observation] {
+    mutating func agent(_ payload: FrameNode) -> [Observation] {
         guard let stream = payload["stream"] else { return [] }
         guard let id = payload["runId"]?.string, let data = payload["data"] else {
             unknown.countMalformed()
@@ -359,7 +356,9 @@ package struct OpenClawDecoder: AgentDecoder {
         #endif
         var changes: [TextChange] = []
         let files = data["mediaUrls"]
-        if let text = data["text"]?.bytes {
+        if data["text"] == nil, let addition = data["delta"]?.bytes {
+            changes = spoken.added(addition, in: run)
+        } else if let text = data["text"]?.bytes {
             let frame = SpokenTexts.Frame(
                 text: text, addition: data["delta"]?.bytes, replaces: data["replace"]?.flag == true,
                 hasFiles: files != nil)

@@ -10,6 +10,9 @@ enum OpenClawHistory {
         /// Where the gateway keeps no key with its rows, the message is known by its text and time.
         var text: String?
         var sentAtMilliseconds: Int64?
+        var session: AgentSession?
+        /// Messages of the same words that came before it, so shortly that their rows may be meant.
+        var earlier = 0
         /// Approvals that the run asked for, and those of other runs: the rows of a follow-up are known by the approval in its name.
         var approvals: Set<ApprovalID> = []
         var otherApprovals: Set<ApprovalID> = []
@@ -42,6 +45,8 @@ enum OpenClawHistory {
         /// Of the rows that say it (E3 and later).
         var usage: Usage?
         var reason = RunEnd.Reason.stop
+        /// The last row ends amid its work although the run is over.
+        var isBroken: Bool { saysReason && !isComplete && failure == nil && notice == nil }
         /// The last row says why it ends; some gateways say it of none.
         var saysReason = false
         /// The last row is that of a model call that failed, with the vendor's words; empty where it has none.
@@ -52,10 +57,14 @@ enum OpenClawHistory {
         var isResumed = false
         /// Runs that go on in the session; nil: the gateway does not say it.
         var active: [RunID]?
+        /// The gateway says that some run goes on in the session, whether or not it names it.
+        var isBusy = false
         /// A run of the session has no end yet, whether or not it goes on: after a restart the gateway will go on with it, or give it up.
         var isUnsettled = false
         /// No user's row comes after the question.
         var isNewest = false
+        /// Rows before the page were left out.
+        var isCut = false
         /// The question's only row, by its key, is that of its acceptance.
         var isAcceptedOnly = false
         /// Another run that goes on was there before the question, or is all that may answer it.
@@ -64,6 +73,15 @@ enum OpenClawHistory {
         var followUp: RunID?
 
         var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
+
+        /// The messages of a run that continues, as far as they are written; nil: none is, or one was cut or failed.
+        var soFar: String? {
+            let said = pieces.map(\.text).filter { !$0.isEmpty }
+            guard !said.isEmpty, failure == nil, !isResumed, !isCut, !pieces.contains(where: \.isTruncated) else {
+                return nil
+            }
+            return said.joined(separator: "\n\n")
+        }
 
         /// A row that was cut came in full.
         mutating func isHere(_ piece: Piece, at index: Int, reason: String?) {
@@ -81,7 +99,8 @@ enum OpenClawHistory {
                 RunEnd.Row($0.text, beginsParagraph: true, followsRestart: $0.followsRestart)
             }
             var end = RunEnd(
-                rows: rows, reason: isAborted ? .aborted : reason, truncated: pieces.contains(where: \.isTruncated),
+                rows: rows, reason: isAborted ? .aborted : reason,
+                truncated: isCut || pieces.contains(where: \.isTruncated),
                 includesFollowUp: includesFollowUp)
             end.usage = usage
             return end
@@ -90,17 +109,22 @@ enum OpenClawHistory {
 
     static let cutMark = "...(truncated)..."
     static let omitted = "[chat.history omitted: message too large]"
+    /// Early gateways do not say that there is more, and give out less than was asked for where rows are long.
+    private static let fullPage = 200
+    private static let wordless = "The agent run failed before producing a reply."
     /// The clocks of bridge and gateway may differ by this much when a row is known by its text.
-    private static let clockTolerance: Int64 = 120_000
+    static let clockTolerance: Int64 = 120_000
 
     static func finding(of question: Question, in payload: FrameNode?) -> Finding {
         var finding = Finding(course: course(of: question.run, in: payload))
         finding.followUp = followUp(of: question, in: payload)
         finding.active = active(in: payload)
+        finding.isBusy = isBusy(payload)
         finding.isUnsettled = payload?["sessionInfo"]?["status"]?.holds("running") == true
         var mayBeFollowed = false
         var isAfterRestart = false
-        for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
+        let hasMore = payload?["hasMore"]?.flag == true
+        for row in rows(of: question, in: payload?["messages"]?.elements ?? [], hasMore: hasMore, &finding) {
             let isFollowUp = name(row).map { RunID($0).isFollowUp } == true && name(row) != question.run.text
             // Its owner is unknown: not this run's while that is in flight, nor where this run's approvals are known.
             let isStrange = isFollowUp && !isOurs(row, question)
@@ -108,7 +132,10 @@ enum OpenClawHistory {
             // A run emits nothing after its end: later rows belong to a follow-up (openclaw.md#approvals).
             let beginsFollowUp = finding.isComplete && !finding.isAborted
             finding.isComplete = false
-            if row["role"]?.holds("user") == true { isAfterRestart = true }
+            if row["role"]?.holds("user") == true {
+                // How the restart ended the attempt before it is no end of the run.
+                (isAfterRestart, finding.isAborted, finding.failure) = (true, false, nil)
+            }
             guard row["role"]?.holds("assistant") == true else { continue }
             if let said = noticeOfRestart(row) {
                 finding.notice = said
@@ -130,6 +157,8 @@ enum OpenClawHistory {
             #endif
             finding.isComplete = isOurAbort || (reason != nil && finding.failure == nil && !callsTool)
             var piece = piece(row["content"]?.contentText ?? "", row)
+            // What the gateway shows in place of an attempt without words is none.
+            if finding.failure != nil, piece.text == wordless { piece.text = "" }
             // What was stopped is written by the gateway, and by the agent when that lets go of it.
             let isSecond = finding.isAborted && piece.text == finding.pieces.last?.text
             finding.isAborted = finding.isAborted || isOurAbort || reason == "aborted"
@@ -147,10 +176,16 @@ enum OpenClawHistory {
         return finding
     }
 
-    /// Runs that go on in the session; nil: the gateway does not say it.
+    /// Runs that go on in the session; nil: the gateway does not say it. A run that took queued messages is in no list (E3).
     static func active(in payload: FrameNode?) -> [RunID]? {
-        guard let active = payload?["sessionInfo"]?["activeRunIds"], active.isArray else { return nil }
+        guard let active = payload?["sessionInfo"]?["activeRunIds"], active.isArray,
+            !active.elements.isEmpty || !isBusy(payload)
+        else { return nil }
         return active.elements.compactMap { $0.string.map { RunID($0) } }
+    }
+
+    private static func isBusy(_ payload: FrameNode?) -> Bool {
+        payload?["sessionInfo"]?["hasActiveRun"]?.flag == true
     }
 
     private static func waitsBehindAnother(_ question: Question, _ finding: Finding, _ rows: [FrameNode]) -> Bool {
@@ -176,13 +211,19 @@ enum OpenClawHistory {
             isTruncated: isOmitted || text.hasSuffix(cutMark) || row["__openclaw"]?["truncated"]?.flag == true)
     }
 
+    /// A row's text, up to where the gateway cut it.
+    static func isCut(_ row: String, of whole: String) -> Bool {
+        let said = row.hasSuffix(cutMark) ? String(row.dropLast(cutMark.count)) : row
+        return whole.trimmed.hasPrefix(said.trimmed)
+    }
+
     fileprivate static let toolReasons: Set<String> = ["toolUse", "tool_use", "tool_call", "tool_calls", "toolCalls"]
 
     private static func course(of run: RunID, in payload: FrameNode?) -> Course {
         let running = payload?["inFlightRun"]
         let active = payload?["sessionInfo"]?["activeRunIds"]
         if running?["runId"]?.equals(run.text) == true { return .running(text: running?["text"]?.string) }
-        if let active, active.isArray {
+        if let active, active.isArray, !active.elements.isEmpty || !isBusy(payload) {
             return active.elements.contains { $0.equals(run.text) } ? .running(text: nil) : .over
         }
         return payload?["sessionInfo"]?["hasActiveRun"]?.flag == false ? .over : .undecided
@@ -201,13 +242,24 @@ enum OpenClawHistory {
 
     /// The rows that name the run, or a follow-up of it, in any position; without a name those after the question, up to the next
     /// one of a user. Among them is what the gateway tells the agent after a restart.
-    private static func rows(of question: Question, in rows: [FrameNode], _ finding: inout Finding) -> [FrameNode] {
+    private static func rows(
+        of question: Question, in rows: [FrameNode], hasMore: Bool, _ finding: inout Finding
+    ) -> [FrameNode] {
         // What the gateway tells the agent when it goes on after a restart ends no answer.
-        func isUser(_ row: FrameNode) -> Bool { row["role"]?.holds("user") == true && !isInterruption(row) }
+        func isUser(_ row: FrameNode) -> Bool {
+            row["role"]?.holds("user") == true && !isInterruption(row) && !isInstruction(row)
+        }
+        func lastUnkeyed(_ same: [Int]) -> Int? { same.count > question.earlier ? same.last : nil }
         let start =
             rows.lastIndex { isUser($0) && asker($0) == question.run.text }
-            ?? rows.lastIndex { isUser($0) && key($0) == nil && isSame($0, question) }
+            ?? lastUnkeyed(
+                rows.indices.filter { isUser(rows[$0]) && key(rows[$0]) == nil && isSame(rows[$0], question) })
         guard let start else {
+            if hasMore || rows.count >= fullPage, !rows.contains(where: isUser) {
+                // The question is older than the page: all of this is its answer, without its beginning.
+                (finding.isQuestionThere, finding.isNewest, finding.isCut) = (true, true, true)
+                return rows
+            }
             let named = rows.filter { !isUser($0) && isOurs($0, question) }
             finding.isQuestionThere = !named.isEmpty
             return named
@@ -264,6 +316,12 @@ enum OpenClawHistory {
         row["content"]?.contentText?.contains(interruption) == true
     }
 
+    /// What a gateway tells the agent of an attempt that only planned: the next attempt is one of the same run (E2).
+    private static func isInstruction(_ row: FrameNode) -> Bool {
+        row["content"]?.contentText?.contains(instruction) == true
+    }
+
+    private static let instruction = "The previous assistant turn only described the plan. Do not restate the plan."
     private static let interruption = "[System] Your previous turn was interrupted by a gateway restart"
 
     /// That it could not go on, in words of its own.
@@ -277,7 +335,9 @@ enum OpenClawHistory {
         key(row) == question.run.text && row["content"]?.contentText?.contains("Gateway is restarting") == true
     }
 
+    /// A row of collected messages has a key that is no message's.
     private static func key(_ row: FrameNode) -> String? {
-        (row["__openclaw"]?["idempotencyKey"] ?? row["idempotencyKey"])?.string
+        guard let key = (row["__openclaw"]?["idempotencyKey"] ?? row["idempotencyKey"])?.string else { return nil }
+        return key.hasPrefix("followup-collect:") ? nil : key
     }
 }

@@ -54,7 +54,8 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
             session.adopt(
                 run.id, in: turn.session, text: run.text, hadFiles: run.hadFiles,
                 stage: turn.isAccepted ? .accepted : .handedOver,
-                isStopped: turn.isStopping, model: run.model, level: run.level, approvals: turn.detached,
+                isStopped: turn.isStopping, stopReach: turn.stopReach, model: run.model, level: run.level,
+                approvals: turn.detached,
                 asks: turn.asks.filter { !$0.isOver }.map(\.approval),
                 sentAtMilliseconds: sent(at: turn.receivedAt),
                 at: now.now, wallMilliseconds: now.wallMilliseconds)

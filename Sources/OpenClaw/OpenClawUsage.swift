@@ -63,3 +63,15 @@ struct OpenClawUsage {
         }
     }
 }
+
+extension RunFailure.Kind {
+    init(named node: FrameNode?) {
+        switch node?.string {
+        case "refusal": self = .refusal
+        case "timeout": self = .timeout
+        case "rate_limit": self = .rateLimit
+        case "context_length": self = .contextLength
+        default: self = .other
+        }
+    }
+}

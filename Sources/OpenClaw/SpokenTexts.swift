@@ -115,6 +115,14 @@ struct SpokenTexts {
         return frame.text.count > 0 ? begin(frame, after: &known) : []
     }
 
+    /// A frame with an addition alone (E4).
+    mutating func added(_ addition: UnsafeRawBufferPointer, in run: RunID) -> [TextChange] {
+        guard let known = newest[run], known.state != .between else {
+            return said(Frame(text: addition, addition: addition), in: run)
+        }
+        return (known.bytes + addition).withUnsafeBytes { said(Frame(text: $0, addition: addition), in: run) }
+    }
+
     private func goesOn(_ frame: Frame, _ known: Message, _ extends: Bool) -> Bool {
         if frame.replaces { return known.state != .between }
         guard let addition = frame.addition else { return extends && known.state != .between }

@@ -53,6 +53,23 @@ struct GatewayBusyTests {
         }
     }
 
+    @Test(
+        "a run that failed while the bridge was away has failed, and was not refused, wherever the process died",
+        arguments: GatewayEra.allCases, 4..<16)
+    func failedMeanwhile(_ era: GatewayEra, frames: Int) {
+        let script = GatewayScript((30, .says("Half of it.")), (30, .fails("the model is overloaded")))
+        let world = LiveWorld(era, scripts: ["First?": script])
+        world.writes("First?", after: .seconds(1))
+        world.network.cutGatewayAfter = frames
+        world.network.insteadOfCut = { world.restarts(down: .seconds(3)) }
+        world.play(seconds: 120, atLeast: .seconds(15))
+        defer { world.end() }
+        #expect(world.gateway.begun["First?"] == 1)
+        let end = world.ends(0).first ?? ""
+        #expect(end.contains("ask again"), "\(end)")
+        #expect(!end.contains("refused"), "\(end)")
+    }
+
     @Test("a message that waits behind a Stop is answered once", arguments: GatewayEra.allCases)
     func stopped(_ era: GatewayEra) {
         let world = LiveWorld(era, scripts: ["First?": Self.steady, "Second?": Self.short])

@@ -123,7 +123,6 @@ struct GatewayShapesTests {
     /// `-`: the recording alone has it. `+`: the double alone.
     private static let known: [GatewayEra: [(difference: String, reason: String)]] = [
         .e1: [
-            ("+ agent lifecycle end", "The recording stops before the agent lets go of its run."),
             ("+ agent lifecycle error", attempt),
             ("+ chat error", attempt),
             ("- agent lifecycle end: sessionKey", attempt),
@@ -155,6 +154,7 @@ struct GatewayShapesTests {
             ("- session.message assistant stop: message.usage", usage),
             ("- sessions.changed end", stopped),
             ("- sessions.changed error", stopped),
+            ("+ chat aborted", "The recorded gateway was killed; the script's is told to restart."),
         ],
     ]
 }

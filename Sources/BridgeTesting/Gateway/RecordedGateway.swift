@@ -209,7 +209,19 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
             if row["__openclaw"]?["id"] != nil { rows.append(row) }
             lastRow = next.milliseconds
         }
+        notice(next.frame, run)
         line?.say(given(next.text))
+    }
+
+    /// What is over to `agent.wait`.
+    private func notice(_ frame: GatewayValue, _ run: String) {
+        let payload = frame["payload"]
+        switch (frame["event"]?.string, payload?["state"]?.string ?? payload?["phase"]?.string) {
+        case ("chat", "final"), ("chat", "error"), ("sessions.changed", "error"): ended.insert(given(run))
+        case ("agent", _) where payload?["stream"] == "lifecycle" && payload?["data"]?["phase"] == "start":
+            ended.remove(given(run))
+        default: break
+        }
     }
 
     private func given(_ text: String) -> String {
@@ -240,6 +252,8 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
 
     private var prompts: [String: String] = [:]
     private var begun = 0
+    /// Runs whose terminal frame was said.
+    private var ended: Set<String> = []
 
     // MARK: Requests
 
@@ -251,7 +265,8 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
         let params = request["params"] ?? [:]
         sentMethods[method.hasSuffix(".resolve") ? "resolve" : method, default: 0] += 1
         let answer = answer(to: method, params)
-        let delay: Duration = method == "agent.wait" ? .milliseconds(500) : .milliseconds(8)
+        let isOver = params["runId"]?.string.map { ended.contains($0) } ?? false
+        let delay: Duration = method == "agent.wait" && !isOver ? .milliseconds(500) : .milliseconds(8)
         time.after(delay) { [weak self] in
             guard self?.line === line else { return }
             line.say(self?.given(String(decoding: answer.with("id", .text(id)).bytes, as: UTF8.self)) ?? "")
@@ -281,6 +296,9 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
         if method == "chat.send" { return good(["runId": params["idempotencyKey"] ?? "", "status": "started"]) }
         if method == "chat.message.get" { return good(row(params["messageId"]?.string ?? "")) }
         if method == "chat.history", isEarly { return earlyHistory(params) }
+        if method == "agent.wait", let run = params["runId"]?.string, ended.contains(run) {
+            return good(["runId": .text(run), "status": "ok"])
+        }
         if let recorded = recorded(method) { return recorded }
         switch method {
         case "agent.wait": return good(["runId": params["runId"] ?? "", "status": "timeout"])

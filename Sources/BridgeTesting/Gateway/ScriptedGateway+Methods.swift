@@ -263,7 +263,10 @@ extension ScriptedGateway {
     // MARK: chat.abort, agent.wait
 
     private mutating func abort(_ id: String, _ session: String, _ name: String?, at now: Instant) {
-        let known = runs.values.filter { !$0.isOver && $0.session == session && (name == nil || $0.id == name) }
+        // Early ones know no other names than those of messages.
+        let known = runs.values.filter {
+            !$0.isOver && $0.session == session && (name == nil || $0.id == name) && (era.isNew || keys[$0.id] != nil)
+        }
         if let name, let run = runs[name], run.session != session {
             return refuse(id, "INVALID_REQUEST", "runId does not match sessionKey")
         }

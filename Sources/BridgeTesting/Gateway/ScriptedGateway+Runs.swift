@@ -339,12 +339,14 @@ extension ScriptedGateway {
                     "endedAt": wall(now),
                 ])
         case .e4: lifecycle(id, ["phase": "end", "stopReason": "aborted", "aborted": true])
-        case .e1, .e2: lifecycle(id, ended(["phase": "end"], run))
+        case .e2: lifecycle(id, ended(["phase": "end"], run))
+        // Nothing more is said of it.
+        case .e1: break
         }
         free(run.session, at: now)
     }
 
-    private mutating func terminal(_ id: String, _ state: String, _ more: GatewayValue) {
+    mutating func terminal(_ id: String, _ state: String, _ more: GatewayValue) {
         guard let run = runs[id] else { return }
         var payload: GatewayValue = [
             "runId": "\(id)", "sessionKey": "\(run.session)", "seq": .integer(run.sequence), "state": "\(state)",

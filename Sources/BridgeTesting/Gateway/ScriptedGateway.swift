@@ -119,6 +119,8 @@ package struct ScriptedGateway {
     var connection: Connection?
     var connections = 0
     var startedAt: Instant
+    /// Its age goes on with its process.
+    package var restartsWithinProcess = false
     var downUntil: Instant?
     /// The moment of its effect.
     var clock = Instant.zero
@@ -196,6 +198,9 @@ package struct ScriptedGateway {
 
     /// Some run continues, or waits for a decision.
     package var isBusy: Bool { runs.values.contains { !$0.isOver } }
+
+    /// Nobody has decided them.
+    package var openApprovals: [String] { approvals.values.filter { $0.decision == nil }.map(\.name).sorted() }
 
     /// When the run said its last word by itself; nil: it did not, or there is no such run.
     package func endedAt(_ run: String) -> Instant? { runs[run]?.endedAt }
@@ -306,11 +311,13 @@ package struct ScriptedGateway {
     /// An orderly restart: active runs, keys, open approvals and live text die with the process (openclaw.md#disconnects).
     package mutating func restart(down: Duration, at now: Instant) {
         clock = now
+        let interrupted = runs.values.filter { !$0.isOver && $0.hasBegun }.map(\.id).sorted()
+        // Each run at work ends with a frame of its own, and the next process goes on with it.
+        if era == .e3 { for id in interrupted { terminal(id, "aborted", ["stopReason": "restart"]) } }
         broadcast("shutdown", ["reason": "restart", "restartExpectedMs": .integer(Int(down.nanoseconds / 1_000_000))])
         close(1012, "service restart", at: now)
         downUntil = now + down
-        startedAt = now + down
-        let interrupted = runs.values.filter { !$0.isOver && $0.hasBegun }.map(\.id).sorted()
+        if !restartsWithinProcess { startedAt = now + down }
         for id in runs.keys where runs[id]?.isOver == false { runs[id]?.state = .dead }
         keys = [:]
         for id in approvals.keys where approvals[id]?.decision == nil { approvals[id]?.decision = "cancelled" }

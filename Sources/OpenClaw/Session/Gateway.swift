@@ -67,6 +67,12 @@ struct Gateway {
         return scope == "operator.read" && scopes.contains("operator.write")
     }
 
+    /// The gateway stopped at that moment, and runs again since, maybe within the same process.
+    mutating func began(after moment: Instant) {
+        startedAfter = max(startedAfter ?? moment, moment)
+        if startedBefore.map({ $0 < moment }) ?? true { startedBefore = max(greetedAt, moment) }
+    }
+
     /// The process is another one than the one that greeted us before: its memory of our messages is gone.
     func hasRestarted(since earlier: Gateway?) -> Bool {
         guard let earlier else { return false }

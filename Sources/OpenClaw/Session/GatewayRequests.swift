@@ -10,6 +10,8 @@ enum GatewayRequest: Hashable {
     case resolve(ApprovalID, ApprovalDecision)
     case history([RunID])
     case wait(RunID)
+    /// Whether its end was one.
+    case lastWord(RunID)
     /// One row of the history in full: the piece it replaces.
     case row(RunID, piece: Int)
     /// The model for the message that is to begin this run.
@@ -35,7 +37,7 @@ enum GatewayRequest: Hashable {
         case .abort: "chat.abort"
         case .resolve: "approval.resolve"
         case .history: "chat.history"
-        case .wait: "agent.wait"
+        case .wait, .lastWord: "agent.wait"
         case .row: "chat.message.get"
         case .model, .level: "sessions.patch"
         case .models: "models.list"

@@ -30,6 +30,10 @@ struct GatewayRuns {
         fileprivate var isWritten = false
         /// The person does not want it any more: it must not leave again.
         fileprivate(set) var isStopped: Bool
+        /// Whose runs that stop ends.
+        fileprivate var stopReach: StopReach
+        /// The gateway does not stop it.
+        fileprivate(set) var isUnstoppable = false
         /// Its frames were lost for a while.
         fileprivate(set) var hasMissed = false
         /// Its end came, with the newest segment alone: the history is asked for those that were missed.
@@ -43,13 +47,14 @@ struct GatewayRuns {
 
         init(
             session: AgentSession, text: String? = nil, files: RunFiles = RunFiles(), stage: Stage,
-            isStopped: Bool = false, lastHeard: Instant
+            isStopped: Bool = false, stopReach: StopReach = .everyRun, lastHeard: Instant
         ) {
             self.session = session
             self.text = text
             self.files = files
             self.stage = stage
             self.isStopped = isStopped
+            self.stopReach = stopReach
             self.lastHeard = lastHeard
         }
 
@@ -130,6 +135,8 @@ struct GatewayRuns {
         runs[run] = known
         let open = runs
         questions.makeRoom { open[$0] != nil }
+        var question = question
+        question.session = known.session
         questions.asked(question, at: now)
     }
 
@@ -173,13 +180,16 @@ struct GatewayRuns {
     mutating func acceptedUnanswered(_ run: RunID) { runs[run]?.stage = .accepted }
 
     /// The gateway took it, maybe into a run of another name: that one is followed. True: the stop is still to be sent, to that
-    /// name.
+    /// name. A stop that no person asked for does not move to a run that we did not begin. None moves to a run that was
+    /// followed before: the core knows whether that is another turn's (`Bridge.sendAnswered`).
     mutating func accepted(_ run: RunID, as taken: RunID, at now: Instant) -> Bool {
         runs[run]?.stage = .accepted
         runs[run]?.lastHeard = now
-        guard let known = runs[run] else { return false }
+        guard var known = runs[run] else { return false }
         if taken != run {
+            let goesOn = runs[taken].map { !$0.isStopped } == true
             forget(run)
+            if goesOn || !known.stopReach.covers(isOurs: false) { known.isStopped = false }
             if runs[taken] == nil { runs[taken] = known }
             // The same text runs there (openclaw.md#chatsend), under a key that is not ours: its rows are known by the text.
             if questions[taken] == nil, let text = known.text {
@@ -189,11 +199,16 @@ struct GatewayRuns {
         // A stop that overtook the message, or named it as we did, stopped nothing.
         guard known.isStopped, taken != run || stops[run] == nil else { return false }
         runs[taken]?.isStopped = true
+        runs[taken]?.stopReach = known.stopReach
         stops.keep(taken, in: known.session, at: now)
         return true
     }
 
-    mutating func isStopped(_ run: RunID) { runs[run]?.isStopped = true }
+    mutating func isStopped(_ run: RunID, _ reach: StopReach = .everyRun) {
+        guard let known = runs[run] else { return }
+        runs[run]?.stopReach = known.isStopped && known.stopReach == .everyRun ? .everyRun : reach
+        runs[run]?.isStopped = true
+    }
 
     // MARK: Runs
 
@@ -213,6 +228,8 @@ struct GatewayRuns {
         let begun = runs.filter { $0.value.session == session && $0.value.hasBegun }.keys
         return begun.count == 1 ? begun.first : nil
     }
+
+    mutating func cannotStop(_ run: RunID) { runs[run]?.isUnstoppable = true }
 
     func held(in session: AgentSession) -> [RunID] { held.filter { runs[$0]?.session == session } }
 
@@ -294,9 +311,12 @@ struct GatewayRuns {
 
     // MARK: The socket
 
-    /// Reading was paused: no run was quiet meanwhile.
-    mutating func readingResumed(at now: Instant) {
+    /// Reading was paused for so long: no run was quiet meanwhile, and frames that decide about an end were not read.
+    mutating func readingResumed(after pause: Duration, at now: Instant) {
         for run in runs.keys { runs[run]?.lastHeard = now }
+        verdicts.postpone(by: pause)
+        teardowns.postpone(by: pause)
+        adopted.postpone(by: pause)
     }
 
     /// It went on before it was heard of.

@@ -11,6 +11,8 @@ struct KeptStops {
         /// On this socket.
         fileprivate(set) var tries = 0
         fileprivate(set) var errand = Errand.due
+        /// On this socket the gateway knew no run of this name: the run has another.
+        fileprivate(set) var isUnknown = false
     }
 
     private static let limit = 256
@@ -43,7 +45,12 @@ struct KeptStops {
     mutating func putOff(_ run: RunID, until moment: Instant) { stops[run]?.errand = .putOff(until: moment) }
 
     /// On a new socket it has all its tries again.
-    mutating func beginAnew(_ run: RunID) { stops[run]?.tries = 0 }
+    mutating func beginAnew(_ run: RunID) {
+        stops[run]?.tries = 0
+        stops[run]?.isUnknown = false
+    }
+
+    mutating func isUnknown(_ run: RunID) { stops[run]?.isUnknown = true }
 
     mutating func forget(_ run: RunID) { stops[run] = nil }
 

@@ -17,7 +17,8 @@ extension OpenClawSession {
     /// message of ours began; `approvals` are what its turn was asked for, and `asks` those that it still waits for.
     package mutating func adopt(
         _ run: RunID, in session: AgentSession, text: String?, hadFiles: Bool = false, stage: AdoptedStage,
-        isStopped: Bool = false, model: ModelChoice = .unchanged, level: LevelChoice = .unchanged,
+        isStopped: Bool = false, stopReach: StopReach = .everyRun, model: ModelChoice = .unchanged,
+        level: LevelChoice = .unchanged,
         approvals: [ApprovalID] = [], asks: [ApprovalID] = [], sentAtMilliseconds: Int64, at now: Instant,
         wallMilliseconds: Int64
     ) {
@@ -34,7 +35,7 @@ extension OpenClawSession {
             .init(
                 session: session, text: text, files: RunFiles(areGone: hadFiles),
                 stage: isInDoubt ? .asked(since: sentAt, tries: 1) : .accepted,
-                isStopped: isStopped, lastHeard: now))
+                isStopped: isStopped, stopReach: stopReach, lastHeard: now))
         if isInDoubt {
             runs.models.wants(model, for: run)
             runs.levels.wants(level, for: run)

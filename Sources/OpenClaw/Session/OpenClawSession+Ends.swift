@@ -10,11 +10,25 @@ extension OpenClawSession {
         guard let event, let payload, isLive else { return }
         if event.holds("agent") {
             if payload["stream"]?.holds("lifecycle") == true { noticeLifecycle(payload, at: now) }
+        } else if event.holds("chat") {
+            noticeRestart(payload, at: now)
         } else if event.holds("session.message") {
             noticeRow(payload, at: now)
         } else if event.holds("sessions.changed") {
             noticeChange(payload, at: now)
         }
+    }
+
+    /// A gateway that restarts ends its runs with frames of their own, and goes on with them afterwards (openclaw.md#disconnects).
+    private mutating func noticeRestart(_ payload: FrameNode, at now: Instant) {
+        guard gateway?.isNew == true, let state = payload["state"], let name = payload["runId"]?.string else { return }
+        let run = runs.adopted.name(of: RunID(name)) ?? RunID(name)
+        guard let known = runs[run], !known.isStopped else { return }
+        let isRestart =
+            state.holds("aborted") && payload["stopReason"]?.holds("restart") == true
+            || state.holds("error") && known.hasBegun
+                && payload["errorMessage"]?.string?.contains("Gateway is restarting") == true
+        if isRestart { runs.verdicts.isCutOff(run, at: now) }
     }
 
     func session(of payload: FrameNode) -> AgentSession? {
@@ -38,12 +52,16 @@ extension OpenClawSession {
             }
             runs.adopted.began(run, in: session, isOurs: isOurs)
             guard gateway?.offers("sessions.messages.subscribe") == false else { return }
-            // No row names its owner: where a stop is owed, the history does.
-            for waiting in runs.adopted.mayBeAnswered(by: run) where runs.stops[waiting] != nil {
+            // No row names its owner: the history does.
+            for waiting in runs.adopted.mayBeAnswered(by: run) {
                 runs.verdicts.endedWithoutAWord(waiting, at: now)
             }
         case "end" where data["status"]?.holds("cancelled") != true: letGo(run, session, at: now)
         case "error" where data["aborted"]?.flag == true: letGo(run, session, at: now)
+        case "finishing" where data["error"] != nil: runs.verdicts.finishes(runs.adopted.name(of: run) ?? run)
+        case "error":
+            let ours = runs.adopted.name(of: run) ?? run
+            if runs[ours] != nil { runs.verdicts.errs(ours, at: now) }
         default: return
         }
     }
@@ -129,6 +147,10 @@ extension OpenClawSession {
     mutating func whose(_ signal: RunSignal, at now: Instant) -> RunSignal? {
         guard let run = signal.run else { return signal }
         var signal = signal
+        if case .alive = signal.event {
+            signal.run = runs.adopted.name(of: run) ?? run
+            return signal
+        }
         let isEnd: Bool
         switch signal.event {
         case .finished(let end): isEnd = end.reason != .aborted
@@ -179,7 +201,7 @@ extension OpenClawSession {
                 ?? runs.adopted.isBusy(known.session, besides: run, at: now)
             return isAnswered && !goesOn ? nil : .running(text: nil)
         case .adopted(let other):
-            if finding.active?.contains(other) == true { return .running(text: nil) }
+            if finding.active?.contains(other) ?? (finding.isBusy && !isAnswered) { return .running(text: nil) }
             return lookAfterRestart(for: run, known, finding, at: now)
         case .dead: return lookAfterRestart(for: run, known, finding, at: now)
         case nil:
@@ -226,7 +248,8 @@ extension OpenClawSession {
         if mayFetch(finding, of: run) { return nil }
         // Rows that say no reasons are whole where the gateway says that the run is over, and a follow-up is no part of the run's own end.
         if finding.course == .over, finding.hasText, !finding.saysReason { return nil }
-        if runs.questions[run]?.question.approvals.isEmpty == false { return nil }
+        // An early gateway forgets what was asked with its process, and has no follow-up of it.
+        if gateway.isNew, runs.questions[run]?.question.approvals.isEmpty == false { return nil }
         let text = finding.end.text
         if let words = finding.notice { return .failed(RunFailure(kind: .agentGone, message: words, text: text)) }
         if let words = finding.failure, !words.isEmpty {
@@ -262,19 +285,27 @@ extension OpenClawSession {
         case .text, .tool:
             runs.begun(run)
             runs.verdicts.spoke(run)
-        case .failed(let failure): return gateway?.isNew == false && runs.verdicts.mayGoOn(run, failure, at: now)
+        case .failed(let failure):
+            if runs.verdicts.isCutOff(run), !known.isStopped { return true }
+            return gateway?.isNew == false && runs.verdicts.mayGoOn(run, failure, at: now)
         case .finished(let end):
             #if PLANTED_FAULTS
                 if PlantedFault.sentAgainThoughItRan.isPlanted, end.reason == .stop { return sendAgain(run, at: now) }
             #endif
+            if runs.verdicts.isCutOff(run), !known.isStopped { return true }
+            if gateway?.isNew == false, end.reason != .aborted, runs.verdicts.isBrokenOff(run), !known.isStopped {
+                let failure = RunFailure(kind: .timeout, message: Self.brokenOff, usage: end.usage)
+                take([.signal(RunSignal(run: run, session: known.session, event: .failed(failure)))], at: now)
+                return true
+            }
             if end.reason == .aborted { return mayHaveFailed(run, known, end, at: now) }
-            guard !known.hasBegun else { return false }
+            guard !known.hasBegun else { return doubts(end, of: run, known, at: now) }
             if known.isUntouched, isDrained(run) {
                 if !sendAgain(run, at: now) { isRefused(run, known, at: now) }
                 return true
             }
             return end.text == nil && isOrphaned(run, known, at: now)
-        case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused: break
+        case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .alive: break
         }
         return false
     }
@@ -335,6 +366,8 @@ extension OpenClawSession {
         for (run, verdict) in runs.verdicts.due(at: now) {
             guard let known = runs[run] else { continue }
             switch verdict {
+            // An early gateway may try again after any time: it knows whether it will.
+            case .failed where gateway?.isNew == false: lookUp(run, in: known.session, isAsked: false, at: now)
             case .failed(let failure):
                 take([.signal(RunSignal(run: run, session: known.session, event: .failed(failure)))], at: now)
             case .stopped(let end):
@@ -343,7 +376,9 @@ extension OpenClawSession {
             case .lookUp: lookUp(run, in: known.session, isAsked: false, at: now)
             }
         }
-        for session in runs.teardowns.due(at: now) {
+        for (session, run) in runs.teardowns.due(at: now) {
+            // The first era says nothing of a run that was stopped.
+            if runs.adopted.name(of: run) == nil { isOver(run, session, at: now) }
             runs.adopted.wasStopped(in: session, at: now)
             handOverHeld(in: session, at: now)
         }

@@ -40,6 +40,8 @@ extension OpenClawSession {
             refusal.expectedProtocol = gateway.protocolVersion
             return apply(refusal, isSocketOpen: true, at: now)
         }
+        var gateway = gateway
+        if let stoppedAt = outage.stoppedAt { gateway.began(after: stoppedAt) }
         life.greeted(Greeted(by: gateway), silence: gateway.tickInterval + gateway.tickInterval, at: now)
         sessionNames.defaultAgent = gateway.defaultAgent ?? "main"
         outage = Outage()
@@ -86,6 +88,7 @@ extension OpenClawSession {
     }
 
     mutating func closedWhileLive(_ code: Int, _ reason: String, at now: Instant) {
+        outage.closed(saysRestart: code == 1012 && life.live?.gateway.isNew == true, at: now)
         let expected = outage.takeRestart()
         switch code {
         case 1012: lose("the gateway restarts", .after(expected ?? .seconds(1)), at: now)

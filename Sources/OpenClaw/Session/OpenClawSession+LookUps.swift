@@ -5,6 +5,9 @@ import JSONReading
 // What became of a run: history, and where that does not say it, a short wait (openclaw.md#disconnects).
 extension OpenClawSession {
     private static var rowsLimit: Int { 16 }
+    static var brokenOff: String { "the gateway broke the run off, as it does when its time is over" }
+    /// The most that a gateway gives out at once (openclaw.md#chathistory). A tool call takes two.
+    private static var rowsAtOnce: Int { 1_000 }
 
     mutating func lookUp(_ run: RunID, in session: AgentSession, isAsked: Bool, at now: Instant) {
         if lookUps.joins(run, isAsked: isAsked, at: now) { return }
@@ -41,7 +44,7 @@ extension OpenClawSession {
         lookUps.asksHistory(for: runs, isLast: isLast, at: now)
         var params = JSONObjectWriter()
         params.string("sessionKey", session.text)
-        params.integer("limit", 200)
+        params.integer("limit", Self.rowsAtOnce)
         if !isShort, life.live?.refusesLength != true { params.integer("maxChars", 500_000) }
         ask(.history(runs), "chat.history", params.finish(), limit: Self.historyLimit, at: now)
     }
@@ -84,8 +87,8 @@ extension OpenClawSession {
                 continue
             }
             switch finding.course {
-            // Its text is that of `chat`, which joins messages by nothing.
-            case .running: finish(run, .running(text: nil), at: now)
+            // The text beside its name is that of `chat`, which joins messages by nothing. The rows have those that ended.
+            case .running: finish(run, .running(text: finding.soFar), at: now)
             case .over: fetchRows(of: run, finding, at: now)
             // Its end was reported already.
             case .undecided where self.runs[run]?.heldEnd != nil: fetchRows(of: run, finding, at: now)
@@ -198,6 +201,13 @@ extension OpenClawSession {
             let cause = said ?? "the agent gave no reason"
             return finish(run, .failed(RunFailure(message: cause, text: finding.end.text)), at: now)
         }
+        // The time that the gateway gives a run is over: it says so nowhere.
+        if wasLast, finding.isBroken, gateway?.isNew == false, runs[run]?.isStopped == false,
+            runs.questions.question(about: run).approvals.isEmpty
+        {
+            let text = finding.end.text
+            return finish(run, .failed(RunFailure(kind: .timeout, message: Self.brokenOff, text: text)), at: now)
+        }
         let isAnswer = finding.hasText || (wasLast && finding.isQuestionThere)
         if !isAnswer { runs.adopted.isNoAnswer(to: run, at: now) }
         finish(run, isAnswer ? .ended(finding.end) : .unknown, at: now)
@@ -247,6 +257,10 @@ extension OpenClawSession {
             // The history has it in pieces, and the terminal frame may have glued them.
             let said = finding.pieces.map(\.text).joined().filter { !$0.isWhitespace }
             if held.scope == .segment, let text = held.text, !said.hasSuffix(text.filter { !$0.isWhitespace }) {
+                // A row that was cut has the beginning of it.
+                if let last = finding.pieces.last, last.isTruncated, OpenClawHistory.isCut(last.text, of: text) {
+                    finding.pieces.removeLast()
+                }
                 finding.pieces.append(.init(text: text, messageID: nil, isTruncated: false))
             }
             end = finding.end
@@ -275,8 +289,14 @@ extension OpenClawSession {
             observed([.signal(RunSignal(run: run, session: known.session, event: event))])
         }
         switch result {
-        case .ended, .failed: ended(run, at: now)
+        case .ended(let end):
+            if end.reason != .aborted { runs.questions.answered(run) }
+            ended(run, at: now)
+        case .failed: ended(run, at: now)
         case .waits, .unknown: runs.missed(run)
+        case .running where runs[run]?.isUnstoppable == true:
+            let failure = RunFailure(kind: .unstoppable, message: "its gateway began that run itself")
+            take([.signal(RunSignal(run: run, session: known.session, event: .failed(failure)))], at: now)
         case .running:
             runs.found(run, in: known.session, at: now)
             runs.verdicts.isUndecided(run, at: now)

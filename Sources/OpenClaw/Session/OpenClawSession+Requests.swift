@@ -51,6 +51,7 @@ extension OpenClawSession {
             if error?.isAboutLength == true, asksAgain(for: runs, at: now) { return }
             historyAnswered(runs, error == nil ? payload : nil, at: now)
         case .wait(let run): waitAnswered(run, payload, at: now)
+        case .lastWord(let run): lastWordCame(run, payload, at: now)
         case .row(let run, let piece): rowAnswered(run, piece, error == nil ? payload : nil, at: now)
         case .model(let run, let choice): modelAnswered(run, choice, error, at: now)
         case .level(let run, let choice, let word): levelAnswered(run, choice, word, error, at: now)
@@ -125,6 +126,7 @@ extension OpenClawSession {
             case .resolve(let approval, let decision): resolveUnanswered(approval, decision, at: now)
             case .history(let runs): for run in runs { finish(run, .unknown, at: now) }
             case .wait(let run): waitAnswered(run, nil, at: now)
+            case .lastWord(let run): lastWordCame(run, nil, at: now)
             case .row(let run, let piece): rowAnswered(run, piece, nil, at: now)
             case .model(let run, let choice): modelUnanswered(run, choice, at: now)
             case .level(let run, let choice, _): levelUnanswered(run, choice, at: now)

@@ -24,6 +24,9 @@ extension OpenClawSession {
         }
         if row["stopReason"]?.holds("error") == true { return noticeFailure(row, in: session, at: now) }
         let text = OpenClawHistory.piece(row["content"]?.contentText ?? "", row).text
+        if row["stopReason"]?.holds("aborted") == true, let run = runs.onlyBegun(in: session) {
+            runs.verdicts.brokeOff(run)
+        }
         guard !text.isEmpty else { return }
         guard let run = runs.adopted.answered(in: session) else {
             return noticeSilence(text, payload, in: session, at: now)
@@ -39,7 +42,17 @@ extension OpenClawSession {
             runs.questions[run]?.question.approvals.isEmpty == false,
             !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: now)
         else { return }
-        take(decoder.wrote(text, in: run, payload), at: now)
+        let said = Self.withoutDirectives(text)
+        if !said.isEmpty { take(decoder.wrote(said, in: run, payload), at: now) }
+    }
+
+    /// `[[reply_to_current]]` and its like are for the gateway, which takes them out of frames and histories, and not out of rows.
+    private static func withoutDirectives(_ text: String) -> String {
+        var said = text[...]
+        while said.hasPrefix("[["), let end = said.firstRange(of: "]]"), !said[..<end.lowerBound].contains("\n") {
+            said = said[end.upperBound...].trimmed
+        }
+        return String(said)
     }
 
     /// The vendor's words, where the lifecycle has none: of the only run at work there.

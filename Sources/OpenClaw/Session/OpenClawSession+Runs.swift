@@ -82,8 +82,18 @@ extension OpenClawSession {
                 runs.forget(run)
                 return answer(run, .noRun)
             }
-            if error.isRetryable, status != "error", tries < Self.triesLimit + 2 {
+            // A gateway that stops waits for its runs first, and the next one takes the message.
+            let mayWait = tries < Self.triesLimit + 2 || error.reason == "gateway-restarting"
+            if error.isRetryable, status != "error", mayWait {
                 return runs.putOff(run, until: now + (error.retryAfter ?? .seconds(2)))
+            }
+            // The same key has failed already: what its run said is in the history (openclaw.md#chatsend).
+            if status == "error", let taken = payload?["runId"]?.string.map({ RunID($0) }) {
+                accept(run, as: taken, at: now)
+                answer(run, .accepted(run: taken))
+                runs.verdicts.isWritten(taken, error.message)
+                runs.verdicts.isSaidToHaveFailed(taken, at: now)
+                return lookUp(taken, in: known.session, isAsked: false, at: now)
             }
             return refuse(run, because: error.missingScope.map { scopeRemedy([$0]) } ?? error.message)
         }
@@ -156,7 +166,7 @@ extension OpenClawSession {
 
     // MARK: Stop
 
-    mutating func abort(_ run: RunID, in session: AgentSession, at now: Instant) {
+    mutating func abort(_ run: RunID, in session: AgentSession, reach: StopReach, at now: Instant) {
         if let known = runs[run], known.isHeld || known.resendAt != nil {
             runs.forgetMessage(run)
             uploads.remove(run)
@@ -169,7 +179,7 @@ extension OpenClawSession {
             uploads.remove(run)
         }
         defer { advanceUploads(at: now) }
-        runs.isStopped(run)
+        runs.isStopped(run, reach)
         guard runs.stops[run] != nil || runs.stops.hasRoom else { return }
         // The same again: its answer is still to come, or the next try has its time.
         if runs.stops[run] == nil { runs.stops.keep(run, in: session, at: now) }
@@ -178,22 +188,37 @@ extension OpenClawSession {
 
     mutating func sendStop(_ run: RunID, at now: Instant) {
         guard let stop = runs.stops[run] else { return }
+        // A newer gateway knows a run that took a queued message by that message's name alone, and one that it resumed by its own.
+        let other = runs.adopted.answer(to: run)
+        let isOwn = gateway?.isNew == true && !stop.isUnknown
         runs.stops.asked(run)
         var params = JSONObjectWriter()
         params.string("sessionKey", stop.session.text)
-        params.string("runId", (runs.adopted.answer(to: run) ?? run).text)
+        params.string("runId", (isOwn ? run : other ?? run).text)
         ask(.abort(run), "chat.abort", params.finish(), at: now)
     }
 
     /// Where nothing was stopped the run must have ended, or never was. A refusal answers nothing: the run may go on.
     mutating func stopAnswered(_ run: RunID, _ payload: FrameNode?, _ error: Refusal?, at now: Instant) {
         guard let stop = runs.stops[run] else { return }
+        let isAdopted = runs.adopted.answer(to: run) != nil
+        let isRefused = error.map { !$0.isRetryable } ?? (payload?["aborted"]?.flag != true)
+        if isRefused, isAdopted, gateway?.isNew == false || stop.isUnknown || error != nil {
+            // Such a run is not the bridge's to stop: whether it goes on the history says.
+            runs.stops.forget(run)
+            runs.cannotStop(run)
+            return lookUp(run, in: stop.session, isAsked: false, at: now)
+        }
         if let error, error.isRetryable {
             return runs.stops.putOff(run, until: now + (error.retryAfter ?? .seconds(2)))
         }
         if error != nil {
             runs.stops.putOff(run, until: now + Self.deafPause)
             return lookUp(run, in: stop.session, isAsked: false, at: now)
+        }
+        if isRefused, isAdopted {
+            runs.stops.isUnknown(run)
+            return sendStop(run, at: now)
         }
         if payload?["aborted"]?.flag != true, runs.adopted.awaitsName(run) {
             // It may begin later: the stop is owed to the name under which it does.
@@ -227,6 +252,7 @@ extension OpenClawSession {
             forget(settlement.id)
         case .finished(let end):
             guard let run = signal.run else { return }
+            if end.reason != .aborted { runs.questions.answered(run) }
             if end.reason == .aborted, let known = runs[run], !known.isUntouched {
                 let torn = runs.adopted.answer(to: run) ?? run
                 runs.teardowns.begins(torn, in: known.session, isNew: gateway?.isNew == true, at: now)
@@ -238,6 +264,7 @@ extension OpenClawSession {
         case .paused(let call):
             runs.questions.expectFollowUp(of: call.approval, after: signal.run, in: signal.session, at: now)
         case .started, .text, .tool, .asked, .questionSettled, .retrying: break
+        case .alive: return
         }
         if let run = signal.run { runs.told(of: run, in: signal.session, at: now) }
     }

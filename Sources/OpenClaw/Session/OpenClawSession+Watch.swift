@@ -14,15 +14,16 @@ extension OpenClawSession {
         add(life.nextDeadline)
         if isLive {
             add(runs.nextResend)
+            // What is not read is not missed.
             if !life.isPaused {
                 if let leaving { add(requests.deadline(of: leaving)) } else { add(requests.nextDeadline) }
                 add(runs.nextQuiet)
+                add(runs.verdicts.nextDue)
+                add(runs.teardowns.nextDue)
+                add(runs.adopted.nextDue)
             }
             add(approvals.nextResend)
             add(runs.stops.nextResend)
-            add(runs.verdicts.nextDue)
-            add(runs.teardowns.nextDue)
-            add(runs.adopted.nextDue)
         }
         add(runs.nextGivenUp)
         add(runs.stops.nextEnd)
@@ -38,7 +39,7 @@ extension OpenClawSession {
     package mutating func readingResumed(at now: Instant) {
         guard let pause = life.readingResumed(at: now) else { return }
         requests.postpone(by: pause, at: now)
-        runs.readingResumed(at: now)
+        runs.readingResumed(after: pause, at: now)
     }
 
     // MARK: Loss

@@ -159,13 +159,14 @@ package struct OpenClawSession: ~Copyable {
     package mutating func command(_ command: AgentCommand, at now: Instant, wallMilliseconds: Int64) {
         life.saw(now, wallMilliseconds: wallMilliseconds)
         switch command {
-        case .send(_, let session, _, _), .abort(let session, _), .lookUp(let session, _): sessionNames.learn(session)
+        case .send(_, let session, _, _), .abort(let session, _, _), .lookUp(let session, _):
+            sessionNames.learn(session)
         case .resolve, .answer, .release: break
         }
         switch command {
         case .send(_, let session, let run, let message):
             send(message, in: session, as: run, at: now, wallMilliseconds: wallMilliseconds)
-        case .abort(let session, let run): abort(runs.current(run), in: session, at: now)
+        case .abort(let session, let run, let reach): abort(runs.current(run), in: session, reach: reach, at: now)
         case .resolve(let approval, let subject, let decision, let scope, _, let shown):
             resolve(approval, subject, decision, scope, shown: shown, at: now)
         case .lookUp(let session, let run): coreLooksUp(runs.current(run), in: session, at: now)
@@ -186,9 +187,9 @@ package struct OpenClawSession: ~Copyable {
             if !life.isPaused {
                 expireRequests(at: now)
                 lookUpQuietRuns(at: now)
+                advanceEnds(at: now)
             }
             advanceUploads(at: now)
-            advanceEnds(at: now)
         }
         forgetOld(at: now)
         settle(at: now, using: &random)

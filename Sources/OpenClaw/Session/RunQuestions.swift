@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 
 /// What began each run, and which questions its turn was asked, also after its end: a history may be asked about it.
@@ -7,6 +8,8 @@ struct RunQuestions {
     struct Asked {
         var question: OpenClawHistory.Question
         var at: Instant
+        /// The history has the question's row and an answer. A stopped run does not count: its row may be missing.
+        var isAnswered = false
     }
 
     /// The follow-up of an approval that ended its run.
@@ -31,6 +34,8 @@ struct RunQuestions {
         questions[question.run] = Asked(question: question, at: now)
     }
 
+    mutating func answered(_ run: RunID) { questions[run]?.isAnswered = true }
+
     /// The process that runs it is the one that had it then.
     mutating func left(_ run: RunID, at now: Instant) { questions[run]?.at = now }
 
@@ -46,7 +51,16 @@ struct RunQuestions {
             question.otherApprovals.formUnion(asked.question.approvals)
         }
         question.otherApprovals.subtract(question.approvals)
+        question.earlier = questions.values.count { $0.isAnswered && isEarlier($0.question, than: question) }
         return question
+    }
+
+    private func isEarlier(_ other: OpenClawHistory.Question, than question: OpenClawHistory.Question) -> Bool {
+        guard other.run != question.run, other.session == question.session, let text = question.text,
+            other.text?.trimmed == text.trimmed, let sent = question.sentAtMilliseconds,
+            let before = other.sentAtMilliseconds
+        else { return false }
+        return before <= sent && before >= sent - OpenClawHistory.clockTolerance
     }
 
     // MARK: Follow-ups

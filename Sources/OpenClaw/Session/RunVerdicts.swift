@@ -8,7 +8,13 @@ import BridgeModel
 ///   that later eras take for that; what comes then has no terminal frame at all.
 /// - Where the lifecycle ends and no terminal frame follows, the history says what became of the run.
 /// - Whether an attempt that failed was the last one the gateway says when it is asked, long before it says so by itself.
+/// - In the third era failed attempts are `finishing`, and the one lifecycle error behind them is the run's end. Its terminal frame may
+///   come a quarter of a minute later.
 /// - An answer without words is said to be stopped, and to have failed right after that.
+///
+/// - A gateway that restarts says that its runs are over, and goes on with them when it is back: such an end is none. Where no restart
+///   follows, the history says what became of the run.
+/// - In the second era another attempt may follow a terminal frame (`OpenClawSession.doubts`).
 ///
 /// What is decided is due after a while. A new attempt undoes it, any other sign of life puts a look-up off, and a terminal frame that
 /// comes makes it void.
@@ -22,6 +28,9 @@ struct RunVerdicts {
     /// From the lifecycle error on: another attempt begins by then, or none does.
     static let grace = Duration.seconds(15)
     static let patience = Duration.seconds(1)
+    private static let longestPause = Duration.seconds(16)
+    /// From the cut to the end of the socket: the gateway waits for its other runs.
+    private static let restartPatience = Duration.seconds(60)
     private static let limit = 512
 
     private var decided: [RunID: (verdict: Verdict, due: Instant)] = [:]
@@ -29,6 +38,13 @@ struct RunVerdicts {
     private var questions: [RunID: (due: Instant?, pause: Duration)] = [:]
     /// `at`: an attempt failed then; nil: its row alone says so. `isLast`: nothing of the run came since, and no frame was missed.
     private var failures: [RunID: (words: String, at: Instant?, isLast: Bool)] = [:]
+    /// Runs with failed attempts that were `finishing`.
+    private var finishing: Set<RunID> = []
+    private var brokenOff: Set<RunID> = []
+    /// Ends that another attempt may follow.
+    private var doubtful: [RunID: (end: RunEnd, since: Instant)] = [:]
+    /// Runs that a restart of the gateway cut off.
+    private var cutOff: Set<RunID> = []
 
     var nextDue: Instant? {
         [decided.values.lazy.map(\.due).min(), questions.values.lazy.compactMap(\.due).min()].compactMap(\.self).min()
@@ -46,12 +62,21 @@ struct RunVerdicts {
         questions[run] = (now + Self.patience, Self.patience + Self.patience)
     }
 
+    /// An attempt failed, and the run says by itself whether it was the last one.
+    mutating func finishes(_ run: RunID) {
+        if finishing.count >= Self.limit { finishing.removeAll() }
+        finishing.insert(run)
+    }
+
+    /// A lifecycle error.
+    mutating func errs(_ run: RunID, at now: Instant) {
+        if finishing.contains(run) { isSaidToHaveFailed(run, at: now) }
+    }
+
     /// The gateway was asked, and does not say that the run is over.
     mutating func isUndecided(_ run: RunID, at now: Instant) {
-        guard let failedAt = failures[run]?.at, let known = questions[run], known.due == nil,
-            now - failedAt < Self.grace
-        else { return }
-        questions[run] = (now + known.pause, known.pause + known.pause)
+        guard failures[run]?.at != nil, let known = questions[run], known.due == nil else { return }
+        questions[run] = (now + known.pause, min(known.pause + known.pause, Self.longestPause))
     }
 
     /// Its row says why, in the vendor's words: those of the lifecycle are better.
@@ -62,6 +87,9 @@ struct RunVerdicts {
     }
 
     mutating func attemptBegan(_ run: RunID) {
+        cutOff.remove(run)
+        brokenOff.remove(run)
+        doubtful[run] = nil
         decided[run] = nil
         questions[run] = nil
         failures[run] = nil
@@ -94,6 +122,31 @@ struct RunVerdicts {
         decided[run] = (.stopped(end), now + Self.patience)
     }
 
+    mutating func isCutOff(_ run: RunID, at now: Instant) {
+        if cutOff.count >= Self.limit { cutOff.removeAll() }
+        cutOff.insert(run)
+        decided[run] = (.lookUp, now + Self.restartPatience)
+    }
+
+    func isCutOff(_ run: RunID) -> Bool { cutOff.contains(run) }
+
+    /// True: the gateway is to say whether it is one. False the second time.
+    mutating func doubts(_ end: RunEnd, of run: RunID, at now: Instant) -> Bool {
+        guard doubtful[run] == nil, doubtful.count < Self.limit else { return false }
+        doubtful[run] = (end, now)
+        return true
+    }
+
+    func doubted(_ run: RunID) -> (end: RunEnd, since: Instant)? { doubtful[run] }
+
+    /// Its last row was written as one that was cut short.
+    mutating func brokeOff(_ run: RunID) {
+        if brokenOff.count >= Self.limit { brokenOff.removeAll() }
+        brokenOff.insert(run)
+    }
+
+    func isBrokenOff(_ run: RunID) -> Bool { brokenOff.contains(run) }
+
     func isHeld(_ run: RunID) -> Bool { if case .stopped? = decided[run]?.verdict { true } else { false } }
 
     mutating func endedWithoutAWord(_ run: RunID, at now: Instant) {
@@ -109,14 +162,28 @@ struct RunVerdicts {
         return due.map { ($0.key, $0.value.verdict) } + open.map { ($0, .lookUp) }
     }
 
+    /// Reading was paused for so long.
+    mutating func postpone(by pause: Duration) {
+        decided = decided.mapValues { ($0.verdict, $0.due + pause) }
+        questions = questions.mapValues { question in (question.due.map { $0 + pause }, question.pause) }
+        failures = failures.mapValues { failure in (failure.words, failure.at.map { $0 + pause }, failure.isLast) }
+        doubtful = doubtful.mapValues { ($0.end, $0.since + pause) }
+    }
+
     /// Another attempt may have begun meanwhile, and ended: the history says it.
     mutating func socketLost() {
         decided.removeAll()
         questions.removeAll()
+        cutOff.removeAll()
+        doubtful.removeAll()
         for run in failures.keys { failures[run]?.isLast = false }
     }
 
     mutating func forget(_ run: RunID) {
+        finishing.remove(run)
+        cutOff.remove(run)
+        brokenOff.remove(run)
+        doubtful[run] = nil
         decided[run] = nil
         questions[run] = nil
         failures[run] = nil

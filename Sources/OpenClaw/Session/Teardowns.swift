@@ -7,7 +7,7 @@ import BridgeModel
 struct Teardowns {
     private struct Teardown {
         let run: RunID
-        let until: Instant
+        var until: Instant
     }
 
     private var torn: [AgentSession: Teardown] = [:]
@@ -29,13 +29,18 @@ struct Teardowns {
     }
 
     /// Those that were waited for long enough.
-    mutating func due(at now: Instant) -> [AgentSession] {
-        let due = torn.filter { $0.value.until <= now }.keys.sorted()
-        for session in due { torn[session] = nil }
-        return due
+    mutating func due(at now: Instant) -> [(session: AgentSession, run: RunID)] {
+        let due = torn.filter { $0.value.until <= now }.map { (session: $0.key, run: $0.value.run) }
+        for (session, _) in due { torn[session] = nil }
+        return due.sorted { $0.session < $1.session }
     }
 
     var nextDue: Instant? { torn.values.lazy.map(\.until).min() }
+
+    /// Reading was paused for so long.
+    mutating func postpone(by pause: Duration) {
+        for session in torn.keys { if let until = torn[session]?.until { torn[session]?.until = until + pause } }
+    }
 
     /// A new socket begins a while later.
     mutating func socketLost() { torn.removeAll() }

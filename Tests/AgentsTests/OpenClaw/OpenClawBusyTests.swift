@@ -329,10 +329,15 @@ struct OpenClawBusyTests {
         let talk = Talk(era: .e2)
         talk.goLiveWithRun()
         talk.lifecycle("r1", #""phase":"start""#)
-        talk.wrote(
-            Talk.row("assistant", "", more: #","stopReason":"error","errorMessage":"the vendor's disk is full""#))
+        let row = Talk.row(
+            "assistant", "", more: #","stopReason":"error","errorMessage":"the vendor's disk is full""#)
+        talk.wrote(row)
         talk.event("sessions.changed", #"{"sessionKey":"\#(Talk.key)","phase":"error","runId":"r1"}"#)
         talk.pass(2)
+        let rows = [Talk.row("user", "Hello?"), row]
+        talk.answer("chat.history", Talk.history(rows))
+        talk.answer("agent.wait", #"{"runId":"r1","status":"ok"}"#)
+        talk.answer("chat.history", Talk.history(rows))
         #expect(talk.observations.last == .said("r1", .failed(RunFailure(message: "the vendor's disk is full"))))
     }
 

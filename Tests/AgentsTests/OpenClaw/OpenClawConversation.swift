@@ -31,6 +31,8 @@ final class OpenClawConversation {
     /// Of the greeting's `policy`, beside what every gateway says there.
     var files = ""
     var maxPayload = 524_288
+    /// A terminal frame ends an attempt alone.
+    var goesOn = false
     private(set) var orders: [Order] = []
     private var random = NoJitter()
 
@@ -224,6 +226,10 @@ final class OpenClawConversation {
         event(
             "chat", #"{"runId":"\#(run)","sessionKey":"\#(Self.key)","seq":1,"state":"\#(state)"\#(message)}"#,
             seq: seq)
+        // The second era is asked whether that was the end.
+        if era == .e2, state == "final", let last = allSent.last, last.params.contains(#""timeoutMs":1000"#), !goesOn {
+            answer(id: last.id, #"{"runId":"\#(run)","status":"ok"}"#)
+        }
     }
 
     /// `data` without its braces.

@@ -89,6 +89,24 @@ struct OpenClawFailureTests {
         #expect(talk.observations == [.said("r1", .failed(RunFailure(message: "Context overflow")))])
     }
 
+    /// The gateway's own terminal frame comes 15 s later (2026.7.2, an overflow).
+    @Test(
+        "the newer gateway's lifecycle error behind its attempts is the end, unless another attempt begins",
+        arguments: [true, false])
+    func lastError(_ beginsAgain: Bool) {
+        let talk = Talk(era: .e3)
+        talk.goLiveWithRun()
+        talk.lifecycle("r1", #""phase":"start""#)
+        talk.lifecycle("r1", #""phase":"finishing","error":"Context overflow","aborted":false"#)
+        talk.lifecycle("r1", #""phase":"error","error":"Context overflow","aborted":false"#)
+        talk.clear()
+        if beginsAgain { talk.lifecycle("r1", #""phase":"start""#) }
+        talk.clear()
+        talk.pass(1)
+        let end = RunFailure(message: "Context overflow")
+        #expect(talk.observations == (beginsAgain ? [] : [.said("r1", .failed(end))]))
+    }
+
     @Test("a Stop after an error is a Stop")
     func stopped() {
         let talk = Talk(era: .e3)

@@ -30,7 +30,7 @@ struct OpenClawRecoveryTests {
                 "chat.history",
             ])
         #expect(
-            talk.sent.last?.params == #"{"sessionKey":"agent:main:phone-1","limit":200,"maxChars":500000}"#)
+            talk.sent.last?.params == #"{"sessionKey":"agent:main:phone-1","limit":1000,"maxChars":500000}"#)
         #expect(talk.observations == [.linkBack])
         // The core asks for the same at once: one answer serves both.
         talk.lookUp()
@@ -53,6 +53,25 @@ struct OpenClawRecoveryTests {
             "agent",
             #"{"runId":"r1","sessionKey":"\#(Talk.key)","seq":9,"stream":"assistant","data":{"text":"so good"}}"#)
         #expect(talk.observations == [.said("r1", .text(.segment("so good")))])
+    }
+
+    @Test(
+        "the rows of a run that goes on have the messages that a lost link did not bring",
+        arguments: [GatewayEra.e3, .e4])
+    func ended(_ era: GatewayEra) {
+        let talk = Self.back(era)
+        talk.clear()
+        let rows = [
+            Self.question, Talk.row("assistant", "Let me look.", more: #","stopReason":"toolUse""#),
+            Talk.row("assistant", "There is one. ", more: #","stopReason":"toolUse""#),
+        ]
+        talk.answer(
+            id: talk.allSent.last?.id ?? "",
+            Talk.history(rows, more: #","sessionInfo":{"activeRunIds":["r1"]},"inFlightRun":{"runId":"r1"}"#))
+        #expect(
+            talk.observations == [
+                .lookedUp(RunID("r1"), .running(text: "Let me look.\n\nThere is one."))
+            ])
     }
 
     @Test("older ones are asked to wait: still running, over, or failed", arguments: [GatewayEra.e1, .e2, .e3])
@@ -156,11 +175,11 @@ struct OpenClawRecoveryTests {
         let refusal =
             #"{"code":"INVALID_REQUEST","message":"invalid chat.history params: at root: unexpected property 'maxChars'"}"#
         talk.answer("chat.history", nil, error: refusal)
-        #expect(talk.sent.map(\.params) == [#"{"sessionKey":"agent:main:phone-1","limit":200}"#])
+        #expect(talk.sent.map(\.params) == [#"{"sessionKey":"agent:main:phone-1","limit":1000}"#])
         #expect(talk.notes.isEmpty)
         talk.clear()
         talk.lookUp("r9")
-        #expect(talk.sent.map(\.params) == [#"{"sessionKey":"agent:main:phone-1","limit":200}"#])
+        #expect(talk.sent.map(\.params) == [#"{"sessionKey":"agent:main:phone-1","limit":1000}"#])
     }
 
     @Test(

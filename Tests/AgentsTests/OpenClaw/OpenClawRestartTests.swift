@@ -63,7 +63,7 @@ struct OpenClawRestartTests {
             "assistant", "[chat.history omitted: message too large]", more: #","stopReason":"stop""#,
             mark: #""truncated":true"#)
         talk.answer("chat.history", Talk.history([user, cut]))
-        #expect(talk.sent.last?.params == #"{"sessionKey":"agent:main:phone-1","limit":200}"#)
+        #expect(talk.sent.last?.params == #"{"sessionKey":"agent:main:phone-1","limit":1000}"#)
         let begun = Talk.row("assistant", "The beginning ...(truncated)...", more: #","stopReason":"stop""#)
         talk.answer("chat.history", Talk.history([user, begun]))
         let end = RunEnd(text: "The beginning ...(truncated)...", truncated: true)

@@ -307,6 +307,42 @@ struct OpenClawRunsTests {
         #expect(talk.methods.contains("chat.abort"))
     }
 
+    @Test("a stop moves to the run that took the message only where it reaches that", arguments: [true, false])
+    func takenByAnother(isPersons: Bool) {
+        let talk = Talk()
+        talk.goLive()
+        talk.send()
+        talk.command(.abort(session: Talk.session, run: RunID("r1"), reach: isPersons ? .everyRun : .ownRuns))
+        talk.answer("chat.send", #"{"runId":"theirs","status":"started"}"#)
+        let stopped = talk.allSent.filter { $0.method == "chat.abort" }.map(\.params)
+        #expect(stopped.contains { $0.contains("theirs") } == isPersons)
+        #expect(stopped.count == (isPersons ? 2 : 1))
+        talk.close(1006)
+        talk.pass(1)
+        talk.goLive()
+        #expect(talk.allSent.contains { $0.method == "chat.abort" && $0.params.contains("theirs") } == isPersons)
+    }
+
+    @Test("a stop does not move to the run of an earlier message, which took this one")
+    func takenByOurs() {
+        let talk = Talk()
+        talk.goLiveWithRun("r0")
+        talk.send()
+        talk.command(.abort(session: Talk.session, run: RunID("r1")))
+        talk.answer("chat.abort", #"{"ok":true,"aborted":false,"runIds":[]}"#)
+        talk.clear()
+        talk.answer("chat.send", #"{"runId":"r0","status":"in_flight"}"#)
+        #expect(talk.observations == [.accepted("r1", as: "r0")])
+        #expect(talk.methods == [])
+        talk.close(1006)
+        talk.pass(1)
+        talk.goLive()
+        #expect(!talk.allSent.contains { $0.method == "chat.abort" && $0.params.contains("r0") })
+        // The core has the last word.
+        talk.command(.abort(session: Talk.session, run: RunID("r0")))
+        #expect(talk.allSent.last?.params == #"{"sessionKey":"agent:main:phone-1","runId":"r0"}"#)
+    }
+
     @Test("a run of an earlier process that was being stopped is not sent again")
     func adoptedStopped() {
         let talk = Talk()

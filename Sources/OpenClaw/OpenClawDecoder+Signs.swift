@@ -1,0 +1,21 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// Signs of life of runs (DESIGN.md#silence).
+extension OpenClawDecoder {
+    /// Streams of work that shows nothing.
+    private static let aside = ["assistant", "thinking", "plan", "usage", "run_status", "compaction"]
+
+    mutating func agent(_ payload: FrameNode, at now: Instant) -> [Observation] {
+        let shown = agent(payload)
+        // The live link alone: no person waits for a recording.
+        guard shown.isEmpty, !isRecorded, let stream = payload["stream"]?.string, Self.aside.contains(stream),
+            let id = payload["runId"]?.string
+        else { return shown }
+        let run = RunID(id)
+        let isCompacting = stream == "compaction" && payload["data"]?["phase"]?.holds("start") == true
+        guard isCompacting || signs.isDue(run, at: now) else { return [] }
+        return [signal(run, payload, .alive(isCompacting ? .compacting : .working))]
+    }
+}

@@ -1,0 +1,37 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// Ends of the second era, which may be none: behind an attempt that only planned, or took too long, its gateway begins another one under
+// the same name, and has no terminal frame for that (openclaw.md#order-of-frames-in-one-run). What the run is to the gateway
+// `agent.wait` says.
+extension OpenClawSession {
+    /// From the terminal frame on.
+    private static var doubtLimit: Duration { .seconds(60) }
+
+    /// True: the end waits for the gateway's word.
+    mutating func doubts(_ end: RunEnd, of run: RunID, _ known: GatewayRuns.Run, at now: Instant) -> Bool {
+        guard gateway?.isNew == false, gateway?.offers("sessions.messages.subscribe") == true, known.hasBegun,
+            known.isFollowed, !known.isStopped, !known.hasMissed, end.text != nil, runs.adopted.answer(to: run) == nil,
+            runs.verdicts.doubts(end, of: run, at: now)
+        else { return false }
+        askLastWord(run, at: now)
+        return true
+    }
+
+    private mutating func askLastWord(_ run: RunID, at now: Instant) {
+        var params = JSONObjectWriter()
+        params.string("runId", run.text)
+        params.integer("timeoutMs", 1_000)
+        ask(.lastWord(run), "agent.wait", params.finish(), at: now)
+    }
+
+    /// `payload` nil: none came. Where another attempt began meanwhile, nothing waits for it.
+    mutating func lastWordCame(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
+        guard let known = runs[run], let doubted = runs.verdicts.doubted(run) else { return }
+        if payload?["status"]?.holds("timeout") == true, now - doubted.since < Self.doubtLimit {
+            return askLastWord(run, at: now)
+        }
+        take([.signal(RunSignal(run: run, session: known.session, event: .finished(doubted.end)))], at: now)
+    }
+}
