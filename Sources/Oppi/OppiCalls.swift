@@ -37,6 +37,8 @@ struct OppiCalls {
         return written
     }
 
+    mutating func dropWritten() { written = [] }
+
     /// Something shows that the call runs; returns it if it was not reported yet.
     mutating func runs(_ call: ToolCallID) -> ToolStart? {
         guard let at = written.firstIndex(where: { $0.call == call }) else { return nil }

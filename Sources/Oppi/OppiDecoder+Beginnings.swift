@@ -24,6 +24,11 @@ extension OppiDecoder {
     mutating func loopBegan(_ id: AgentSession) -> [Observation] {
         guard let session = sessions[id] else { return [] }
         if session.isRetrying { return begun(id, .retry) }
+        // A stop is one of the loop, whichever messages it takes up.
+        if session.held?.mayLackRetry != true {
+            sessions[id]?.stopping = false
+            sessions[id]?.stopsForUs = false
+        }
         if session.held == nil {
             guard let prompted = session.prompted else { return begun(id, .other) }
             if prompted.isCommand { return begun(id, .prompted(prompted)) }
@@ -53,11 +58,13 @@ extension OppiDecoder {
         case .prompted(let prompted):
             sessions[id]?.run = prompted.run
             sessions[id]?.prompted = nil
+            sessions[id]?.isOurs = true
             sessions[id]?.ours = prompted.isCommand ? nil : [prompted]
         case .retry: said = sessions[id]?.said ?? ""
         case .other:
             let next = nextRun(of: id)
             sessions[id]?.run = next
+            sessions[id]?.isOurs = false
             sessions[id]?.ours = nil
         }
         sessions[id]?.isOpening = false
@@ -66,9 +73,13 @@ extension OppiDecoder {
         sessions[id]?.isRunning = true
         sessions[id]?.lacksBeginning = false
         sessions[id]?.lastError = nil
+        sessions[id]?.failsNext = false
+        sessions[id]?.compactsUntil = nil
         sessions[id]?.lastMessageWasEmpty = false
         sessions[id]?.calls = OppiCalls()
         sessions[id]?.said = said
+        sessions[id]?.lastSaid = ""
+        sessions[id]?.hasSpoken = false
         let account = sessions[id]?.account
         sessions[id]?.accountAtStart = account
         return [signal(id, .started)] + (said.isEmpty ? [] : [signal(id, .text(.segmentEnded(said)))])

@@ -21,6 +21,9 @@ extension OppiDecoder {
     /// A loop is running, as far as its frames say.
     var isRunning: Bool { state?.isRunning == true }
     var runningRun: RunID? { state.flatMap { $0.isRunning ? $0.run : nil } }
+    /// Between two attempts, as far as is known, a session is idle and nothing of it can be stopped.
+    var isBetweenAttempts: Bool { state.map { $0.isRetrying || $0.held != nil } ?? false }
+    func isCompacting(at now: Instant) -> Bool { state?.compactsUntil.map { now < $0 } ?? false }
     /// Its loop has ended, and a retry may follow.
     var isHolding: Bool { heldEnd != nil }
     var heldEnd: RunEvent? { state?.held?.event }
@@ -53,13 +56,18 @@ extension OppiDecoder {
         }
     }
 
-    /// This run is going, as a trace says.
-    mutating func takeUp(_ run: RunID, _ text: String) {
+    /// This run is going, as a trace says, with what was written into it.
+    mutating func takeUp(_ run: RunID, _ text: String, steered marks: [OppiMark]) {
         let prompted = Prompted(run: run, text: text)
+        let isReadable = !text.isEmpty && !prompted.isCommand && !marks.contains(.command)
         change { session in
-            session.ours = text.isEmpty || prompted.isCommand ? nil : [prompted]
+            session.ours =
+                isReadable ? [prompted] + marks.map { Prompted(run: run, text: "", mark: $0) } : nil
+            session.hasSpoken = true
             if session.prompted?.run == run { session.prompted = nil }
             session.run = run
+            session.isOurs = true
+            session.stopsForUs = false
             session.isRunning = true
             session.isOpening = false
             session.isRetrying = false
@@ -69,9 +77,23 @@ extension OppiDecoder {
     }
 
     /// A message of ours goes into the run.
-    mutating func steers(_ run: RunID, _ text: String) { change { $0.ours?.append(Prompted(run: run, text: text)) } }
+    mutating func steers(_ run: RunID, _ text: String) {
+        let mark: OppiMark? = text.hasPrefix("/") ? .command : nil
+        change { $0.steers(Prompted(run: run, text: text, mark: mark)) }
+    }
 
-    mutating func stops() { change { $0.stopping = true } }
+    /// The server has not taken it.
+    mutating func steersNot(_ run: RunID) { change { $0.unheard.removeAll { $0.run == run } } }
+
+    /// Messages that went into a run and that no loop has taken up.
+    var unheard: [RunID] { state?.unheard.map(\.run) ?? [] }
+
+    mutating func stops() { change { $0.stopsForUs = true } }
+
+    /// The wait for the next attempt is cancelled: it begins until then, or not at all.
+    mutating func retriesUntil(_ moment: Instant) {
+        change { session in session.retryUntil = session.retryUntil.map { min($0, moment) } }
+    }
 
     /// Nothing was read for so long.
     mutating func postpone(by pause: Duration) {
@@ -95,13 +117,13 @@ extension OppiDecoder {
         guard !isReplay else { return }
         change { session in
             if session.isRunning { session.lacksBeginning = true }
-            session.held?.socketBack(at: now)
+            session.held?.socketBack(compactsUntil: session.compactsUntil, at: now)
         }
     }
     mutating func knows(_ messages: [String]) {
         live?.known = messages
         change { session in
-            session.said = ""
+            (session.said, session.lastSaid) = ("", "")
             for message in messages { session.remember(message) }
         }
     }
@@ -114,6 +136,9 @@ extension OppiDecoder {
             session.lastSequence = sequence
             session.isOpening = false
             session.mayBeWithin = true
+            // How long it waits to begin again, it may have begun.
+            session.retryUntil = nil
+            session.compactsUntil = nil
         }
     }
 }

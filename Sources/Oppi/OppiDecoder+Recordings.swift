@@ -9,15 +9,17 @@ extension OppiDecoder {
         if let path = root["_http"]?["path"]?.string { return asked(path) }
         let session = root["sessionId"]?.string.map { AgentSession($0) }
         switch root["type"]?.string {
-        case "prompt":
+        case "prompt", "follow_up":
             guard let session else { return [] }
             let run = nextRun(of: session)
             let text = root["message"]?.string ?? ""
-            let waits = root["streamingBehavior"] != nil
+            let waits = root["type"]?.holds("follow_up") == true || root["streamingBehavior"] != nil
             sessions[session]?.prompted = Prompted(run: run, text: text, waits: waits)
             if let request = root["requestId"]?.string { remember(request, session, run) }
             return [.prompt(AgentPrompt(session: session, run: run, text: text))]
-        case "stop", "abort": return [.stopSent(session: session, run: nil)]
+        case "stop", "abort":
+            if let session { sessions[session]?.stopsForUs = true }
+            return [.stopSent(session: session, run: nil)]
         case "extension_ui_response":
             guard let id = root["id"]?.string else { return [] }
             guard let (question, asker) = questions.removeValue(forKey: id) else {

@@ -8,6 +8,14 @@ extension OppiDecoder.Session {
     private static let limit = 4_000_000
 
     mutating func remember(_ text: String) {
+        lastWasGood()
+        lastSaid = text
+    }
+
+    /// Something follows the last message, which was no failure then.
+    mutating func lastWasGood() {
+        let text = lastSaid
+        lastSaid = ""
         guard !text.isEmpty, said.utf8.count + text.utf8.count < Self.limit else { return }
         said += said.isEmpty ? text : "\n\n" + text
     }
@@ -16,6 +24,8 @@ extension OppiDecoder.Session {
 /// How a loop ended that may be tried again.
 struct OppiHeld {
     let event: RunEvent
+    /// Its last message has words, and no error was named.
+    let looksWell: Bool
     /// Nil: while the socket is lost.
     var until: Instant?
     /// What says that it is tried again is never replayed.
@@ -24,22 +34,29 @@ struct OppiHeld {
     /// In milliseconds.
     static let longestRetry = 3_600_000
     private static let limit = Duration.seconds(2)
+    /// A retry is announced in the same turn of the server's loop.
+    private static let limitOfWell = Duration.milliseconds(200)
     /// Retries wait for a while before they begin.
     private static let limitAfterLoss = Duration.seconds(15)
+    private static let limitOfWellAfterLoss = Duration.seconds(3)
 
-    init(_ event: RunEvent, lacksRetry: Bool, at now: Instant) {
+    init(_ event: RunEvent, looksWell: Bool, lacksRetry: Bool, at now: Instant) {
         self.event = event
+        self.looksWell = looksWell
         mayLackRetry = lacksRetry
-        until = now + (lacksRetry ? Self.limitAfterLoss : Self.limit)
+        until = now + (lacksRetry ? afterLoss : looksWell ? Self.limitOfWell : Self.limit)
     }
+
+    private var afterLoss: Duration { looksWell ? Self.limitOfWellAfterLoss : Self.limitAfterLoss }
 
     mutating func socketLost() {
         until = nil
         mayLackRetry = true
     }
 
-    mutating func socketBack(at now: Instant) {
-        if mayLackRetry { until = now + Self.limitAfterLoss }
+    /// A compaction that had begun takes its time, and its end may have been missed.
+    mutating func socketBack(compactsUntil: Instant?, at now: Instant) {
+        if mayLackRetry { until = max(now + afterLoss, compactsUntil ?? now) }
     }
 }
 
@@ -55,6 +72,12 @@ extension OppiDecoder {
     mutating func retries(_ id: AgentSession, _ reason: String, after delay: Duration, at now: Instant) -> [Observation]
     {
         sessions[id]?.held = nil
+        #if PLANTED_FAULTS
+            if PlantedFault.retryNotShown.isPlanted, !(sessions[id]?.lastSaid.isEmpty ?? true) {
+                sessions[id]?.isRunning = false
+                return [signal(id, .finished(RunEnd()))]
+            }
+        #endif
         sessions[id]?.isRetrying = true
         sessions[id]?.retryUntil = now + delay + Self.retryPatience
         return [signal(id, .retrying(reason: reason))]
@@ -67,6 +90,7 @@ extension OppiDecoder {
         sessions[id]?.held = nil
         sessions[id]?.isRetrying = false
         sessions[id]?.isRunning = false
+        if session.stopsForUs { return [signal(id, .finished(RunEnd(reason: .aborted)))] }
         return [signal(id, .failed(RunFailure(message: root["finalError"]?.string ?? session.lastError ?? "")))]
     }
 
@@ -74,8 +98,12 @@ extension OppiDecoder {
     mutating func compacted(
         _ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant
     ) -> [Observation] {
-        guard sessions[id]?.held != nil else { return [] }
+        sessions[id]?.compactsUntil = type == "compaction_start" ? now + Self.compactionLimit : nil
+        guard let held = sessions[id]?.held else {
+            return alive(id, type == "compaction_start" ? .compacting : .working, at: now)
+        }
         guard type == "compaction_end" else {
+            if held.looksWell, root["reason"]?.holds("overflow") != true { return settle(id) }
             sessions[id]?.held?.until = now + Self.compactionLimit
             return []
         }

@@ -10,6 +10,8 @@ extension OppiDecoder {
         guard let call else { return [] }
         switch type {
         case "tool_start":
+            sessions[id]?.lastWasGood()
+            sessions[id]?.hasSpoken = true
             let start = ToolStart(
                 call: call, name: name, title: ToolLabel.make(name: name, arguments: root["args"]),
                 arguments: root["args"]?.compact, file: ToolFile.of(name, root["args"]))
@@ -20,7 +22,8 @@ extension OppiDecoder {
             // While a call is written its long arguments are mirrored as output (oppi.md#tool-calls).
             if replaces, sessions[id]?.calls.isWritten(call) == true { return [] }
             let begun = runs(call, id)
-            let output = root["output"]?.string ?? ""
+            var output = root["output"]?.string ?? ""
+            if root["truncated"]?.flag == true { output = Self.lastPart(of: root["totalBytes"]) + output }
             // Images come as data URIs: nothing a card could show.
             guard !output.hasPrefix("data:") else { return begun }
             return begun + [
@@ -36,6 +39,12 @@ extension OppiDecoder {
             result.lacksOutput = true
             return begun + [signal(id, .tool(.finished(result)))]
         }
+    }
+
+    /// Head sends the end of a long output alone; its whole is with the server (oppi.md#tool-calls).
+    private static func lastPart(of bytes: FrameNode?) -> String {
+        guard let bytes = bytes?.integer(in: .counts) else { return "[The end of a longer output]\n" }
+        return "[The end of \(bytes / 1_024) KB of output]\n"
     }
 
     /// In theory a call has no id: then the order says which one is meant (oppi.md#tool-calls).

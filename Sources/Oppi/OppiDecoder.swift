@@ -7,8 +7,10 @@ import JSONReading
 /// - `message_end` is authoritative; deltas are a preview that may have holes (oppi.md#canonical-text). After a reconnect in mid-message
 ///   the additions have no place until the next live `message_end` (14.4).
 /// - Frames with a `seq` not above the last one seen of their session are repeats (14.4).
-/// - `agent_end` after an error or an empty message holds its verdict for 2 s, because a retry or a compaction may follow (9.5).
-/// - What failed is the last message: those that ended before it stay in the answer of the run that is tried again.
+/// - `agent_end` holds its verdict where a retry or a compaction may follow (oppi.md#retries-compaction-queue): for 2 s after an error or an
+///   empty message, and in the seed dialect, which does not name an error before it tries again, for 200 ms after any message.
+/// - What failed is the last message, which keeps its words: those that ended before it stay in the answer of the run that is tried again.
+/// - A numbered `error` directly before `message_end` is that message's; from any other the agent has recovered.
 /// - Oppi names no runs: those that a prompt of ours begins have the prompt's name, all others are counted. `agent_start` does not say
 ///   whose loop begins: the user's message behind it does. Within the loop of another client that message begins ours, too (9.5).
 ///
@@ -30,15 +32,29 @@ package struct OppiDecoder: AgentDecoder {
         var lacksBeginning = false
         var lastMessageWasEmpty = false
         var lastError: String?
+        /// The last frame was an error: the message that ends next is the one that failed.
+        var failsNext = false
+        /// The server has taken a stop, of whichever client.
         var stopping = false
+        /// This bridge has asked for one.
+        var stopsForUs = false
+        /// The run is an answer to a prompt of this bridge.
+        var isOurs = false
+        /// The context is being compacted, until then at the latest.
+        var compactsUntil: Instant?
         var account: OppiAccount?
         var accountAtStart: OppiAccount?
         var held: Held?
-        /// What the messages of the run said that ended well.
+        /// What the messages of the run said that ended well, without the last one, which may have failed.
         var said = ""
+        var lastSaid = ""
         var calls = OppiCalls()
         /// What we said in the run: its prompt, and what steered it. Nil: the run is another's, or the agent may say it in other words.
         var ours: [Prompted]?
+        /// What we wrote into runs that no loop has taken up: the agent keeps it over the end of a loop that failed.
+        var unheard: [Prompted] = []
+        /// The model has said something in this loop. What is taken up before that came from the agent's queue, behind the prompt.
+        var hasSpoken = false
     }
 
     /// A prompt of ours whose run has not begun.
@@ -47,11 +63,13 @@ package struct OppiDecoder: AgentDecoder {
         var text: String
         /// Behind the run of another client.
         var waits = false
+        /// Of an earlier process, whose words are not known.
+        var mark: OppiMark?
 
         /// The agent may say a command of its own in other words, so that only the beginning of a loop can be gone by.
         var isCommand: Bool { text.hasPrefix("/") && !waits }
         func isSaid(by text: String) -> Bool {
-            PromptText.isPrompt(text, self.text)
+            mark?.fits(text) ?? PromptText.isPrompt(text, self.text)
         }
     }
 
@@ -63,7 +81,7 @@ package struct OppiDecoder: AgentDecoder {
         let session: AgentSession
         /// Of the names of runs that no prompt of ours began.
         let runPrefix: String
-        /// What comes now was missed before: it says nothing of the message that is being written.
+        /// The frames are a repetition of missed ones: they say nothing of the message that is being written.
         var isReplay = false
         /// Messages of the run that a trace has given already.
         var known: [String] = []
@@ -85,6 +103,7 @@ package struct OppiDecoder: AgentDecoder {
     var isLost = false
     /// The head dialect, recognised by frames that only it sends.
     var isHead = false
+    private var signs = LifeSigns()
     package internal(set) var unknown = UnknownTally()
 
     private static let typesWithoutSession: Set = [
@@ -141,6 +160,8 @@ package struct OppiDecoder: AgentDecoder {
             sessions[id] = Session()
         }
         var observations: [Observation] = []
+        if Self.isOfLoop(type, root), type != "message_end", type != "error" { sessions[id]?.failsNext = false }
+        if isOfNoRun(type, root, id) { return observations }
         if sessions[id]?.isOpening == true {
             observations += opened(type, root, id, at: now)
         } else if let held = sessions[id]?.held, Self.isOfLoop(type, root),
@@ -181,7 +202,10 @@ package struct OppiDecoder: AgentDecoder {
         switch type {
         case "agent_start": return loopBegan(id)
         case "text_delta":
-            guard mayAppend(id), let delta = root["delta"]?.string, !delta.isEmpty else { return [] }
+            sessions[id]?.hasSpoken = true
+            guard mayAppend(id), let delta = root["delta"]?.string, !delta.isEmpty else {
+                return alive(id, .working, at: now)
+            }
             return [signal(id, .text(.append(delta)))]
         case "message_end": return messageEnded(root, id)
         case "tool_start", "tool_output", "tool_end": return tool(type, root, id)
@@ -197,19 +221,23 @@ package struct OppiDecoder: AgentDecoder {
             sessions[id]?.stopping = true
             return []
         case "stop_confirmed":
-            sessions[id]?.stopping = false
+            defer {
+                sessions[id]?.stopping = false
+                sessions[id]?.stopsForUs = false
+            }
             guard sessions[id]?.isRunning == true else { return [] }
             sessions[id]?.isRunning = false
-            return [signal(id, .finished(RunEnd(reason: .aborted)))]
+            return [signal(id, stopped(id))]
         case "stop_failed":
             sessions[id]?.stopping = false
+            sessions[id]?.stopsForUs = false
             return []
         case "session_ended":
             defer { sessions[id]?.stopping = false }
             sessions[id]?.lastSequence = 0
             guard sessions[id]?.isRunning == true else { return [] }
             sessions[id]?.isRunning = false
-            if sessions[id]?.stopping == true { return [signal(id, .finished(RunEnd(reason: .aborted)))] }
+            if sessions[id]?.stopping == true { return [signal(id, stopped(id))] }
             return [signal(id, .failed(RunFailure(kind: .agentGone, message: root["reason"]?.string ?? "")))]
         case "state":
             guard root["session"]?["id"]?.string == id.text else { return [] }
@@ -230,19 +258,27 @@ package struct OppiDecoder: AgentDecoder {
             isHead = true
             return response(root, type)
         case "extension_ui_request": return dialog(root, id, at: now)
-        case "turn_start", "turn_end", "turn_ack", "thinking_delta", "extension_ui_notification", "git_status",
-            "session_deleted", "stream_connected":
-            return []
+        case "thinking_delta", "turn_start", "turn_end": return alive(id, .working, at: now)
+        case "turn_ack", "extension_ui_notification", "git_status", "session_deleted", "stream_connected": return []
         default:
             unknown.count("frame", type)
             return []
         }
     }
 
+    /// The live link alone: no person waits for a recording.
+    mutating func alive(_ id: AgentSession, _ activity: RunActivity, at now: Instant) -> [Observation] {
+        guard live?.isReplay == false, sessions[id]?.isRunning == true else { return [] }
+        guard activity == .compacting || signs.isDue(run(of: id), at: now) else { return [] }
+        return [signal(id, .alive(activity))]
+    }
+
     private func mayAppend(_ id: AgentSession) -> Bool {
         #if PLANTED_FAULTS
             if PlantedFault.holeAppended.isPlanted { return true }
         #endif
+        // A piece that precedes the frame that begins its run is left to the end of its message.
+        guard live == nil || sessions[id]?.isRunning == true else { return false }
         return sessions[id]?.lacksBeginning == false && live?.isReplay != true
     }
 
@@ -250,10 +286,14 @@ package struct OppiDecoder: AgentDecoder {
         guard root["role"]?.holds("assistant") == true else { return userSaid(root["content"]?.string ?? "", id) }
         let text = root["content"]?.string ?? ""
         sessions[id]?.lastMessageWasEmpty = text.isEmpty
+        defer { sessions[id]?.hasSpoken = true }
         // A message before the start of its run: the run began while the link was down, and no prompt of ours is known to be in it.
         if let session = sessions[id], !session.isRunning { _ = begun(id, session.isRetrying ? .retry : .other) }
         // The agent recovered from what it complained of.
-        if !text.isEmpty { sessions[id]?.lastError = nil }
+        if !text.isEmpty, sessions[id]?.failsNext != true { sessions[id]?.lastError = nil }
+        // A call that is still written when its message fails, or is stopped, never runs.
+        if let session = sessions[id], session.failsNext || session.stopping { sessions[id]?.calls.dropWritten() }
+        sessions[id]?.failsNext = false
         // What is replayed says nothing of the message that was cut.
         if live?.isReplay != true { sessions[id]?.lacksBeginning = false }
         let calls = (sessions[id]?.calls.messageEnded() ?? []).map { signal(id, .tool(.started($0))) }
@@ -268,46 +308,16 @@ package struct OppiDecoder: AgentDecoder {
     /// Our prompt, taken up within the loop of a run that another client began: its answer begins here.
     private mutating func userSaid(_ text: String, _ id: AgentSession) -> [Observation] {
         guard let session = sessions[id] else { return [] }
-        guard let prompted = session.prompted, prompted.isSaid(by: text) else {
+        guard let prompted = session.prompted, prompted.isSaid(by: text) || isOurCommand(prompted, text, id) else {
             #if PLANTED_FAULTS
                 if PlantedFault.othersWordsTaken.isPlanted { return [] }
             #endif
+            if sessions[id]?.hears(text) == true { return [] }
             // Another client's, taken up within the loop of ours: what follows is the answer to that.
-            guard session.isRunning, let ours = session.ours, !ours.contains(where: { $0.isSaid(by: text) }) else {
-                return []
-            }
+            guard session.isRunning, session.ours != nil, session.hasSpoken else { return [] }
             return [signal(id, .finished(RunEnd()))] + begun(id, .other)
         }
         return (session.isRunning ? [signal(id, .finished(RunEnd()))] : []) + begun(id, .prompted(prompted))
-    }
-
-    private mutating func failed(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
-        let message = root["error"]?.string ?? ""
-        // Without a number it is about a frame of ours, not about the agent (oppi.md#server--client-frames).
-        guard root["seq"] != nil else { return [] }
-        sessions[id]?.lastError = message
-        guard sessions[id]?.isRunning == false, let prompted = sessions[id]?.prompted else { return [] }
-        // Head refuses a prompt so, after it said success: no run follows (oppi.md#errors).
-        sessions[id]?.run = prompted.run
-        sessions[id]?.prompted = nil
-        return [signal(id, .failed(RunFailure(message: message)))]
-    }
-
-    private mutating func ended(_ id: AgentSession, at now: Instant) -> [Observation] {
-        guard var session = sessions[id], session.isRunning else { return [] }
-        let usage = session.accountAtStart.flatMap { session.account?.usage(since: $0) }
-        let failed = session.lastError != nil || (session.lastMessageWasEmpty && session.calls.isEmpty)
-        // A stopped run is never retried, however little it had said.
-        if failed, !session.stopping {
-            let event: RunEvent =
-                session.lastError.map { .failed(RunFailure(message: $0)) } ?? .finished(RunEnd(usage: usage))
-            session.held = Held(event, lacksRetry: live?.isReplay == true, at: now)
-            sessions[id] = session
-            return []
-        }
-        session.isRunning = false
-        sessions[id] = session
-        return [signal(id, .finished(RunEnd(usage: usage, reason: session.stopping ? .aborted : .stop)))]
     }
 
     private mutating func response(_ root: FrameNode, _ type: String) -> [Observation] {

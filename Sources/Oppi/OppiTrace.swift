@@ -10,7 +10,8 @@ struct OppiTrace {
     /// What follows one question, up to the next.
     struct Answer: Hashable {
         var texts: [String] = []
-        /// It ends with words, and not with a tool or with nothing: an answer that was cut off is not in a trace.
+        /// It ends with words, and not with a tool or with nothing. They may be those of a message that failed or was stopped: the trace
+        /// does not say so, the events beside it may (`OppiTold`).
         var isComplete = false
         /// The question after it.
         var next: String?
@@ -42,17 +43,35 @@ struct OppiTrace {
     /// To the question with this text that was written then: of several the first, or where the time is not known the newest. Nil: it was
     /// not asked. `twins`: when questions with the same text were written before it, each of which has a place of its own.
     /// Without its text the question is known by its time alone.
-    func answer(to question: String, sentAt: Int64?, behind twins: [Int64?] = []) -> Answer? {
-        if question.trimmed.isEmpty { return sentAt.flatMap { answer(toAnyIn: $0...Int64.max) } }
+    /// `across`: what was written into its run, in which the answer goes on.
+    func answer(
+        to question: String, sentAt: Int64?, behind twins: [Int64?] = [], across marks: [OppiMark] = []
+    ) -> Answer? {
+        if question.trimmed.isEmpty { return sentAt.flatMap { answer(toAnyIn: $0...Int64.max, across: marks) } }
         var places = rows.indices.filter { index in
             rows[index]["type"]?.holds("user") == true
-                && PromptText.isPrompt(rows[index]["text"]?.string ?? "", question)
+                && PromptText.isPrompt(Self.words(of: rows[index]), question)
         }[...]
         for twin in twins {
             if let at = places.firstIndex(where: { isAsked(at: $0, notBefore: twin) }) { places = places[(at + 1)...] }
         }
         let fitting = places.filter { isAsked(at: $0, notBefore: sentAt) }
-        return (sentAt == nil ? fitting.last : fitting.first).map { answer(after: $0) }
+        return (sentAt == nil ? fitting.last : fitting.first).map { answer(after: $0, across: marks) }
+    }
+
+    /// A person's message: the server puts its pictures behind its words, each in a line (oppi.md#shared-objects).
+    private static func words(of row: FrameNode) -> Substring {
+        var text = (row["text"]?.string ?? "")[...]
+        #if PLANTED_FAULTS
+            if PlantedFault.pictureWrittenTwice.isPlanted { return text }
+        #endif
+        while true {
+            let last = text.lastIndex { $0.isNewline }
+            let line = last.map { text[text.index(after: $0)...] } ?? text
+            guard line.hasPrefix("data:"), line.prefix(200).contains(";base64,") else { return text }
+            text = last.map { text[..<$0] } ?? ""
+            if last == nil { return text }
+        }
     }
 
     private func isAsked(at place: Int, notBefore sentAt: Int64?) -> Bool {
@@ -61,24 +80,32 @@ struct OppiTrace {
     }
 
     /// To the first question of that time, whatever its words.
-    func answer(toAnyIn time: ClosedRange<Int64>) -> Answer? {
+    func answer(toAnyIn time: ClosedRange<Int64>, across marks: [OppiMark] = []) -> Answer? {
         let place = rows.firstIndex { row in
             guard row["type"]?.holds("user") == true,
                 let asked = row["timestamp"]?.string.flatMap(Self.milliseconds)
             else { return false }
             return time.contains(asked) || time.contains(asked + Self.tolerance)
         }
-        return place.map { answer(after: $0) }
+        return place.map { answer(after: $0, across: marks) }
     }
 
-    private func answer(after place: Int) -> Answer {
+    private func answer(after place: Int, across marks: [OppiMark] = []) -> Answer {
         var answer = Answer()
         var entry: Substring?
+        var marks = marks
         for row in rows[(place + 1)...] {
             switch row["type"]?.string {
             case "user":
-                answer.next = row["text"]?.string ?? ""
-                return answer
+                let words = Self.words(of: row)
+                let known = marks.firstIndex { $0 != .command && $0.fits(words) } ?? marks.firstIndex(of: .command)
+                guard let known else {
+                    answer.next = String(words)
+                    return answer
+                }
+                marks.remove(at: known)
+                answer.isComplete = false
+                entry = nil
             case "assistant":
                 let text = row["text"]?.string ?? ""
                 let id = row["id"]?.string ?? ""
@@ -86,11 +113,15 @@ struct OppiTrace {
                 if own != nil, own == entry, !answer.texts.isEmpty {
                     answer.texts[answer.texts.count - 1] += text
                 } else if !text.isEmpty {
+                    // Without a tool between them the message before this one failed: the file keeps it.
+                    if own != nil, entry != nil { answer.texts.removeLast() }
                     answer.texts.append(text)
                 }
                 entry = own
                 answer.isComplete = !answer.texts.isEmpty
-            case "toolCall", "toolResult": answer.isComplete = false
+            case "toolCall", "toolResult":
+                answer.isComplete = false
+                entry = nil
             default: break
             }
         }

@@ -12,6 +12,8 @@ final class OppiSession {
     var prompts: [String] = []
     var entries = 0
     var tokens = 0
+    /// On the server's clock.
+    var lastActivity: Int64 = 0
     var activation: OppiActivation?
 
     init(_ id: String) { self.id = id }
@@ -19,6 +21,7 @@ final class OppiSession {
     var value: GatewayValue {
         [
             "id": "\(id)", "workspaceId": "w1", "status": "\(status)", "messageCount": .integer(entries),
+            "lastActivity": .integer(Int(lastActivity)),
             "tokens": ["input": .integer(tokens), "output": .integer(tokens)], "cost": 0,
         ]
     }
@@ -71,6 +74,7 @@ final class OppiActivation {
     var queueVersion = 0
     /// The extension's dialog that is open.
     var dialog: Dialog?
+    var timedOut: Set<String> = []
     var touched: Instant
 
     init(at now: Instant) { touched = now }
@@ -100,6 +104,10 @@ final class OppiRun {
     var asked: Asked?
     /// An attempt failed, and the next one has not begun.
     var isRetrying = false
+    /// The pictures of its prompt, as its trace has them.
+    var pictures: [String] = []
+    /// The status of its session is busy: neither before it begins nor between its attempts.
+    var isStreaming: Bool { hasBegun && !isRetrying && !isOver }
     var attempt = 0
     /// The context is being compacted, instead of a delay.
     var isCompacting = false

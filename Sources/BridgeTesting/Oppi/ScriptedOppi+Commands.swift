@@ -20,20 +20,31 @@ extension ScriptedOppi {
             if type != "get_state" { result(frame, error: "Session not active: \(id)", on: number) }
             return
         }
-        activation.touched = time.now
         switch type {
-        case "prompt", "steer":
+        case "prompt", "steer", "follow_up":
+            activation.touched = time.now
             if let refusal = take(type, frame, session, activation) {
                 result(frame, error: refusal, on: number)
             } else {
                 result(frame, on: number)
             }
         case "stop", "abort":
-            if let run = activation.run, run.hasBegun { asked.append(AgentAsked(.abort, run.prompt)) }
+            if let run = activation.run, run.isStreaming { asked.append(AgentAsked(.abort, run.prompt)) }
             stop(session)
             result(frame, on: number)
+        case "abort_retry":
+            abortRetry(session)
+            result(frame, on: number)
         case "get_state": say(["type": "state", "session": session.value, "sessionId": "\(id)"], on: number)
-        default: answerDialog(frame, session, on: number)
+        case "stop_session":
+            stopsSession(session)
+            result(frame, on: number)
+        case "get_queue" where !isSeed: result(frame, data: queue(of: activation), on: number)
+        case "set_queue" where !isSeed: setQueue(frame, session, activation, on: number)
+        case "extension_ui_response": answerDialog(frame, session, on: number)
+        default:
+            // The seed dialect does not answer what it does not know.
+            if !isSeed { result(frame, error: "Unsupported command type: \(type)", on: number) }
         }
     }
 
@@ -45,7 +56,9 @@ extension ScriptedOppi {
     ) -> String? {
         let whole = frame["message"]?.string ?? ""
         let text = ScriptedGateway.asked(whole)
-        if type == "steer", activation.run == nil { return "Steer requires an active streaming turn" }
+        if type != "prompt", activation.run?.isStreaming != true {
+            return "\(type == "steer" ? "Steer" : "Follow-up") requires an active streaming turn"
+        }
         guard let id = frame["clientTurnId"]?.string else {
             breaches.append("\(text) has no turn")
             return "no turn"
@@ -71,8 +84,8 @@ extension ScriptedOppi {
         activation.starting.append(turn)
         wholePrompts[text] = whole
         if !pictures.isEmpty { attached.append(GatewayFiles(pictures: pictures, of: text)) }
-        let behaviour = type == "steer" ? "steer" : frame["streamingBehavior"]?.string
-        handOver(text, behaviour, session, activation)
+        let behaviour = type == "prompt" ? nil : type == "steer" ? "steer" : "followUp"
+        handOver(text, behaviour, pictures, session, activation)
         return nil
     }
 
@@ -93,7 +106,11 @@ extension ScriptedOppi {
         acknowledge(turn, nil, session)
     }
 
-    func handOver(_ text: String, _ behaviour: String?, _ session: OppiSession, _ activation: OppiActivation) {
+    /// Nothing that a prompt says of its behaviour reaches the agent.
+    func handOver(
+        _ text: String, _ behaviour: String?, _ pictures: [GatewayValue] = [], _ session: OppiSession,
+        _ activation: OppiActivation
+    ) {
         guard let script = scripts[text] else { return breaches.append("prompt \(text)") }
         guard activation.run == nil else {
             guard let behaviour else { return reject(text, session) }
@@ -101,14 +118,19 @@ extension ScriptedOppi {
             return tellQueue(session)
         }
         runCount += 1
-        // What an earlier stop or failure left in the queue runs in front.
-        activation.queue.append(.init(text: text, isSteering: false))
         let run = OppiRun(runCount, "", [])
+        run.pictures = pictures.map {
+            "data:\($0["mimeType"]?.string ?? "");base64,\($0["data"]?.string ?? "")"
+        }
         activation.run = run
-        time.after(script.speaksFirst ? .zero : script.answersAfter) { [self] in
+        let isLate = habits.lateBeginnings > 0 && !isOfAnotherClient(text) && random.happens(habits.lateBeginnings)
+        let compacts = isLate && random.happens(0.5)
+        if compacts { emit("compaction_start", ["reason": "threshold"], session) }
+        time.after(isLate ? habits.lateness : script.speaksFirst ? .zero : script.answersAfter) { [self] in
             guard !run.isOver, session.activation === activation else { return }
+            if compacts { emit("compaction_end", ["aborted": false, "willRetry": false], session) }
             begin(run, session)
-            playNext(run, session)
+            play(text, run, session)
         }
     }
 
@@ -122,19 +144,37 @@ extension ScriptedOppi {
     func tellQueue(_ session: OppiSession) {
         guard !isSeed, let activation = session.activation else { return }
         activation.queueVersion += 1
+        emit("queue_state", ["queue": queue(of: activation)], session)
+    }
+
+    private func queue(of activation: OppiActivation) -> GatewayValue {
         func items(_ isSteering: Bool) -> GatewayValue {
             .array(
                 activation.queue.filter { $0.isSteering == isSteering }.map {
                     ["id": "q1", "message": "\(wholePrompts[$0.text] ?? $0.text)", "createdAt": 1]
                 })
         }
-        emit(
-            "queue_state",
-            [
-                "queue": [
-                    "version": .integer(activation.queueVersion), "steering": items(true), "followUp": items(false),
-                ]
-            ], session)
+        return [
+            "version": .integer(activation.queueVersion), "steering": items(true), "followUp": items(false),
+        ]
+    }
+
+    /// At rest an empty one alone is taken.
+    private func setQueue(
+        _ frame: GatewayValue, _ session: OppiSession, _ activation: OppiActivation, on number: Int
+    ) {
+        guard frame["baseVersion"]?.number == activation.queueVersion else {
+            let known = "expected \(activation.queueVersion), got \(frame["baseVersion"]?.number ?? -1)"
+            return result(frame, error: "Queue version mismatch: \(known)", on: number)
+        }
+        guard frame["steering"]?.elements == [], frame["followUp"]?.elements == [] else {
+            return breaches.append("a queue that is not empty")
+        }
+        tally.note("Oppi: empties its queue for a message that no run took up")
+        lost.formUnion(activation.queue.map(\.text))
+        activation.queue = []
+        tellQueue(session)
+        result(frame, data: queue(of: activation), on: number)
     }
 
     /// The next message of the queue: of those that steer, or of all.
@@ -144,7 +184,7 @@ extension ScriptedOppi {
                 ?? (onlySteering ? nil : activation.queue.indices.first)
         else { return nil }
         let item = activation.queue.remove(at: index)
-        if activation.run?.hasBegun == true, activation.run?.prompt != "" { tellTaken(item, session) }
+        tellTaken(item, session)
         return item.text
     }
 
@@ -161,10 +201,22 @@ extension ScriptedOppi {
 
     // MARK: Stopping
 
+    /// Of a run that waits between two attempts. A compaction is no such wait.
+    private func abortRetry(_ session: OppiSession) {
+        guard let run = session.activation?.run, run.isRetrying, !run.isCompacting else { return }
+        asked.append(AgentAsked(.abort, run.prompt))
+        losePrompts(of: session)
+        run.isOver = true
+        session.activation?.run = nil
+        emit(
+            "retry_end",
+            ["success": false, "attempt": .integer(run.attempt), "finalError": "Retry cancelled"], session)
+    }
+
     /// By whichever client (oppi.md#stopping).
     func stop(_ session: OppiSession) {
         guard let activation = session.activation else { return }
-        guard let run = activation.run else {
+        guard let run = activation.run, run.isStreaming else {
             return emit("stop_confirmed", ["source": "user", "reason": "Session already idle"], session)
         }
         let before = session.status
@@ -178,18 +230,22 @@ extension ScriptedOppi {
         guard run.stop == .no else { return }
         let isIgnored = habits.ignoresStops > 0 && random.happens(habits.ignoresStops)
         run.stop = isIgnored ? .ignored : .asked
-        guard isIgnored else {
-            return time.after(.milliseconds(Int64.random(in: 1...300, using: &random))) { [self] in
-                if !run.isOver { aborts(run, session) }
+        if isIgnored {
+            stubborn.insert(run.prompt)
+        } else {
+            time.after(.milliseconds(Int64.random(in: 1...300, using: &random))) { [self] in
+                // The call that waits for a permission or for a dialog is decided first; questions of `ask` are over with the stop.
+                guard !run.isOver, permissions[run.waitsFor ?? ""] == nil else { return }
+                if let dialog = activation.dialog, dialog.frame["method"]?.string != "ask" { return }
+                aborts(run, session)
             }
         }
-        stubborn.insert(run.prompt)
         time.after(.seconds(8)) { [self] in
             guard !run.isOver else { return }
             emit("stop_requested", ["source": "server"], session)
             time.after(.seconds(5)) { [self] in
                 guard !run.isOver else { return }
-                run.stop = .no
+                if isIgnored { run.stop = .no }
                 tellState(session, before)
                 emit("stop_failed", ["source": "server", "reason": "The agent did not stop"], session)
             }

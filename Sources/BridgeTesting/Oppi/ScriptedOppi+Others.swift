@@ -74,7 +74,7 @@ extension ScriptedOppi {
         let shared = place.flatMap { random.happens(0.3) ? nil : picked($0) }
         let session = shared ?? makeSession()
         activate(session)
-        if let activation = session.activation { handOver(prompt, "followUp", session, activation) }
+        if let activation = session.activation { handOver(prompt, "followUp", [], session, activation) }
     }
 
     /// Traces are on the disk, and a session's status stays as it was written last.

@@ -62,7 +62,7 @@ extension ScriptedOppi {
 
     /// A command by the shell, any other tool with its whole input.
     private func executes(_ run: OppiRun) {
-        guard !run.isOver, let asked = run.asked else { return }
+        guard !run.isOver, run.stop != .asked, let asked = run.asked else { return }
         func text(_ value: GatewayValue) -> String { String(decoding: value.bytes, as: UTF8.self) }
         let command = asked.input["command"]?.string
         executed.append(
@@ -148,7 +148,11 @@ extension ScriptedOppi {
                 .with("options", .array(options.map { .text($0) }))
         default:
             questions.insert(id)
-            let listed = options.map { option -> GatewayValue in ["value": "\(option)", "label": "\(option)"] }
+            // The values of the last two are a part of the first label.
+            let values = ["1", "r", "run"]
+            let listed = zip(values, options).map { value, option -> GatewayValue in
+                ["value": "\(value)", "label": "\(option)"]
+            }
             let question: GatewayValue = [
                 "id": "q", "question": "\(ScriptedChoice.title(id))", "options": .array(listed),
             ]
@@ -162,22 +166,35 @@ extension ScriptedOppi {
         time.after(limit) { [self] in
             guard session.activation?.dialog?.id == id else { return }
             session.activation?.dialog = nil
+            session.activation?.timedOut.insert(id)
             goOn(run, afterYes: false, "No answer", session)
         }
     }
 
     func answerDialog(_ frame: GatewayValue, _ session: OppiSession, on number: Int) {
         let id = frame["id"]?.string ?? ""
+        // One that ended by its time is still on the server's list, and its answer goes nowhere.
+        if session.activation?.timedOut.remove(id) != nil { return }
         guard let activation = session.activation, activation.dialog?.id == id, let run = activation.run else {
             return complain("UI request not found: \(id)", of: session.id, on: number)
         }
         let value = frame["value"]?.string
-        let chosen = value.flatMap { GatewayValue.parse(Array($0.utf8))?["q"]?.string } ?? value
+        let words = value.flatMap { GatewayValue.parse(Array($0.utf8))?["q"]?.string }
+        let chosen = words.map { label(for: $0, of: activation.dialog?.frame) } ?? value
         let isYes = frame["confirmed"] == .flag(true) || chosen == ScriptedChoice.yes(id)
         activation.dialog = nil
         decided.append(AgentDecided(run.asked?.name ?? id, isYes: isYes))
         if isYes, asksForAnother(id, run, session) { return }
         if isYes, !questions.contains(id) { executes(run) }
         goOn(run, afterYes: isYes, "Declined", session)
+    }
+
+    /// The first option whose label contains it, case aside.
+    private func label(for words: String, of ask: GatewayValue?) -> String {
+        let options = ask?["questions"]?.elements.first?["options"]?.elements ?? []
+        let labels = options.compactMap { $0["label"]?.string }
+        // No person answers in own words here.
+        if !labels.contains(words) { breaches.append("an answer that is no label: \(words)") }
+        return labels.first { $0.lowercased().contains(words.lowercased()) } ?? words
     }
 }

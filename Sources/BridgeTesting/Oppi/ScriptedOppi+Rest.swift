@@ -35,6 +35,13 @@ extension ScriptedOppi {
             return Self.reply(200, ["pending": .array(pending), "serverTime": .integer(Int(wallMilliseconds))])
         case ("POST", 3) where path == ["workspaces", "w1", "sessions"]:
             return Self.reply(201, ["session": makeSession().value])
+        case ("GET", 3) where path == ["workspaces", "w1", "sessions"]:
+            let listed = GatewayValue.array(sessions.map(\.value))
+            return Self.reply(200, ["sessions": listed, "workspace": ["id": "w1", "name": "garden"]])
+        case ("POST", 5) where path[0] == "workspaces" && path[2] == "sessions" && path[4] == "stop":
+            guard let session = session(path[3]) else { return Self.reply(404, ["error": "Session not found"]) }
+            stopsSession(session)
+            return Self.reply(200, ["session": session.value])
         case ("GET", 4...5) where path[0] == "workspaces" && path[2] == "sessions":
             guard let session = session(path[3]), path[1] == "w1" else {
                 return Self.reply(404, ["error": "Session not found"])

@@ -14,22 +14,39 @@ extension ScriptedOppi {
         if isSeed { emit("turn_start", session) }
     }
 
+    /// A prompt. What an earlier failure left of messages that steer comes behind it, before the first words.
+    func play(_ prompt: String, _ run: OppiRun, _ session: OppiSession) {
+        run.steps = (scripts[prompt]?.steps ?? [])[...]
+        run.prompt = prompt
+        userSays(prompt, session)
+        while let text = takeQueued(onlySteering: true, session) {
+            tally.note("Oppi: takes up what was left of a run that failed")
+            steer(text, run, session)
+        }
+        scheduleNext(run, session)
+    }
+
+    private func steer(_ text: String, _ run: OppiRun, _ session: OppiSession) {
+        run.steered.append(run.prompt)
+        // Its end is that of the whole.
+        run.steps = (run.steps.filter { !$0.step.isEnd } + (scripts[text]?.steps ?? []))[...]
+        run.prompt = text
+        userSays(text, session)
+    }
+
     /// The next message that waits; without one the loop ends.
     func playNext(_ run: OppiRun, onlySteering: Bool = false, _ session: OppiSession) {
         guard let text = takeQueued(onlySteering: onlySteering, session) else {
             return onlySteering ? scheduleNext(run, session) : endLoop(run, session)
         }
-        let steps = scripts[text]?.steps ?? []
         if onlySteering {
-            run.steered.append(run.prompt)
-            // Its end is that of the whole.
-            run.steps = (run.steps.filter { !$0.step.isEnd } + steps)[...]
+            steer(text, run, session)
         } else {
             run.steered = []
-            run.steps = steps[...]
+            run.steps = (scripts[text]?.steps ?? [])[...]
+            run.prompt = text
+            userSays(text, session)
         }
-        run.prompt = text
-        userSays(text, session)
         scheduleNext(run, session)
     }
 
@@ -37,7 +54,10 @@ extension ScriptedOppi {
         asked.append(AgentAsked(.prompt, text))
         session.prompts.append(text)
         let whole = wholePrompts[text] ?? text
-        write([row(session, "user", entry(session)).with("text", "\(whole)")], session)
+        let pictures = session.activation?.run?.pictures ?? []
+        session.activation?.run?.pictures = []
+        let inTrace = ([whole] + pictures).joined(separator: "\n")
+        write([row(session, "user", entry(session)).with("text", "\(inTrace)")], session)
         if !session.unwritten.isEmpty { unwritten.insert(text) }
         emit("message_end", ["role": "user", "content": "\(whole)"], session)
         tellState(session)
@@ -64,11 +84,12 @@ extension ScriptedOppi {
         case .triesAgain: tryAgain(run, session)
         case .fails(let why):
             failMessage(why, run, session)
+            let attempt = run.attempt
+            run.attempt = 0
             endLoop(run, session)
-            if run.attempt > 0 {
+            if attempt > 0 {
                 emit(
-                    "retry_end",
-                    ["success": false, "attempt": .integer(run.attempt), "finalError": "\(why)"], session)
+                    "retry_end", ["success": false, "attempt": .integer(attempt), "finalError": "\(why)"], session)
             }
         case .finishes, .finishesEmpty: finish(isEmpty: step == .finishesEmpty, run, session)
         case .drops, .restarts, .takes, .saysAside, .toolFails: breaches.append("a script for another agent")
@@ -92,6 +113,10 @@ extension ScriptedOppi {
     }
 
     private func endLoop(settles: Bool = true, _ run: OppiRun, _ session: OppiSession) {
+        if settles, run.attempt > 0 {
+            emit("retry_end", ["success": true, "attempt": .integer(run.attempt)], session)
+            run.attempt = 0
+        }
         if isSeed { emit("turn_end", session) }
         emit("agent_end", session)
         guard settles else { return }
@@ -127,10 +152,6 @@ extension ScriptedOppi {
         }
         write(rows, isAnswer: true, session)
         session.tokens += 12
-        if run.attempt > 0, run.isRetrying == false, !text.isEmpty {
-            emit("retry_end", ["success": true, "attempt": .integer(run.attempt)], session)
-            run.attempt = 0
-        }
         emit("message_end", ["role": "assistant", "content": "\(text)"], session)
         tellState(session)
     }
@@ -143,9 +164,9 @@ extension ScriptedOppi {
     }
 
     private func failMessage(_ why: String, _ run: OppiRun, _ session: OppiSession) {
+        // It keeps its words, and is in the trace as any other.
         if !isSeed { emit("error", ["error": "\(why)"], session) }
-        (run.said, run.unstreamed) = ("", nil)
-        endMessage(run, session)
+        endMessage(isPartial: true, run, session)
     }
 
     private func attemptFails(_ why: String, _ run: OppiRun, _ session: OppiSession) {
@@ -203,6 +224,7 @@ extension ScriptedOppi {
     func goOn(_ run: OppiRun, afterYes isYes: Bool, _ words: String, _ session: OppiSession) {
         guard !run.isOver else { return }
         run.waitsFor = nil
+        if run.stop == .asked { return aborts(run, session) }
         if !isYes, case .toolReturns? = run.steps.first?.step {
             run.steps.removeFirst()
             toolEnds(words, isError: true, run, session)

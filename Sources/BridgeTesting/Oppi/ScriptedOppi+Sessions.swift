@@ -20,6 +20,7 @@ extension ScriptedOppi {
     func emit(_ type: String, _ members: GatewayValue, _ session: OppiSession) {
         guard let activation = session.activation else { return }
         activation.touched = time.now
+        session.lastActivity = wallMilliseconds
         if habits.noise > 0, random.happens(habits.noise) { makeNoise(session, activation) }
         var frame: GatewayValue = ["type": "\(type)"]
         if case .object(let more) = members { for member in more { frame = frame.with(member.name, member.value) } }
@@ -86,6 +87,10 @@ extension ScriptedOppi {
             enter(frame, session, isFull, since, on: number)
             return done()
         }
+        if lacksPlace {
+            result(frame, error: "Workspace session limit reached (\(habits.places))", on: number)
+            return done()
+        }
         time.after(habits.startup) { [self] in
             if self.session(id) == nil {
                 result(frame, error: "Session not found: \(id)", on: number)
@@ -142,6 +147,23 @@ extension ScriptedOppi {
 
     // MARK: Life
 
+    /// Kinder than the server where none of the sessions could be stopped: a message without a place is judged by its promptness.
+    private var lacksPlace: Bool {
+        let active = sessions.filter { $0.activation != nil }
+        guard active.count >= habits.places else { return false }
+        return active.contains {
+            guard let activation = $0.activation else { return false }
+            return activation.run == nil && time.now - activation.touched > Self.rest && isOfBridge($0)
+        }
+    }
+
+    /// A client stops none that was busy a moment ago.
+    private static let rest = Duration.seconds(65)
+
+    private func isOfBridge(_ session: OppiSession) -> Bool {
+        !session.prompts.isEmpty && !session.prompts.contains { isOfAnotherClient($0) }
+    }
+
     func makeSession() -> OppiSession {
         sessionCount += 1
         let session = OppiSession("s-\(sessionCount)_\(String(random.next() % 46_656, radix: 36))")
@@ -160,12 +182,19 @@ extension ScriptedOppi {
     private func endIfIdle(_ session: OppiSession, _ activation: OppiActivation) {
         time.at(activation.touched + Self.idleLimit) { [self] in
             guard session.activation === activation else { return }
-            guard activation.run == nil, time.now >= activation.touched + Self.idleLimit else {
-                if activation.run != nil { activation.touched = time.now }
-                return endIfIdle(session, activation)
-            }
-            end(session, "stopped")
+            guard time.now >= activation.touched + Self.idleLimit else { return endIfIdle(session, activation) }
+            // Whether a run is going or not.
+            stopsSession(session)
         }
+    }
+
+    /// The session ends as by `stop_session`, the REST route or the idle timer.
+    func stopsSession(_ session: OppiSession) {
+        guard session.activation != nil else { return }
+        emit("stop_requested", ["source": "user"], session)
+        tellState(session, "stopping")
+        emit("stop_confirmed", ["source": "user"], session)
+        end(session, "stopped")
     }
 
     /// Its numbers, its ring and its turns are gone; subscriptions count on their sockets and carry nothing more.

@@ -30,6 +30,11 @@ package final class ScriptedOppi: ScriptedAgent {
         package var ignoresStops = 0.0
         /// How often a frame that concerns no run comes in front of another.
         package var noise = 0.0
+        /// How often a run begins only when its agent has made ready, and how long that takes.
+        package var lateBeginnings = 0.0
+        package var lateness = Duration.zero
+        /// How many sessions are active at once, as far as one of them could make room (oppi.md#session-limits).
+        package var places = 20
         /// Its asks are such, one of them drawn for each; none: they are as the agent itself makes them.
         package var tricks: [OppiTrick] = []
 
@@ -52,6 +57,11 @@ package final class ScriptedOppi: ScriptedAgent {
                 habits.fragments = random.pick([1, 2, 4, 4, 4, 520])
                 habits.choices = random.pick([0, 0.5, 1])
             }
+            // From a generator of its own, so that what is drawn above stays what it was.
+            var later = SeededGenerator(seed: random.next() ^ 0x6C61_7465)
+            habits.lateBeginnings = later.pick([0, 0.3, 0.6, 0.6])
+            habits.lateness = .milliseconds(later.pick([1_500, 6_000, 14_000, 28_000]))
+            habits.places = later.pick([1, 2, 3, 20])
             return habits
         }
     }
@@ -76,6 +86,7 @@ package final class ScriptedOppi: ScriptedAgent {
     var wholePrompts: [String: String] = [:]
     package internal(set) var breaches: [String] = []
     package internal(set) var questions: Set<String> = []
+    package let tally = HabitTally()
     package internal(set) var lost: Set<String> = []
     package internal(set) var unwritten: Set<String> = []
     package internal(set) var stubborn: Set<String> = []
@@ -104,6 +115,7 @@ package final class ScriptedOppi: ScriptedAgent {
 
     var isSeed: Bool { habits.dialect == .seed }
     package var isBusy: Bool { sessions.contains { $0.activation?.run != nil } }
+    package var isAtWork: Bool { sessions.contains { $0.activation?.run?.hasBegun == true } }
     package var hasHoles: Bool { habits.drops > 0 }
     /// Prompts whose answer is whole in a trace.
     package var finished: Set<String> { Set(ends.keys) }
@@ -162,7 +174,9 @@ package final class ScriptedOppi: ScriptedAgent {
             session(id)?.activation?.followers[number] = nil
             result(frame, data: ["sessionId": "\(id)"], on: number)
         case "permission_response": answerPermission(frame, on: number)
-        case "prompt", "steer", "stop", "abort", "get_state", "extension_ui_response": command(type, frame, on: number)
+        case "prompt", "steer", "follow_up", "stop", "abort", "abort_retry", "get_state", "extension_ui_response",
+            "get_queue", "set_queue", "stop_session":
+            command(type, frame, on: number)
         default: breaches.append("frame \(type)")
         }
         done()

@@ -39,6 +39,8 @@ struct OppiAccess {
         "if Oppi's certificate was renewed, pair again, or set agent.pin (or agent.ca_file) to the new one")
 
     private var state = State.none
+    /// Kept beside the token: of the link by which this bridge paired.
+    private(set) var pin: [UInt8]?
     private var settings: OppiSettings?
     /// An answer to an earlier one is none to the newest.
     private(set) var beginnings = 0
@@ -55,7 +57,7 @@ struct OppiAccess {
     /// It began with what the configuration says now.
     func isOf(_ settings: OppiSettings) -> Bool { self.settings?.tokenSource == settings.tokenSource }
 
-    /// Nil: it has begun before, and what it comes to is waited for.
+    /// Nil: a pairing is under way, and its outcome is awaited.
     mutating func begin(_ settings: OppiSettings) -> Step? {
         guard !isPairing else { return nil }
         self.settings = settings
@@ -96,7 +98,8 @@ struct OppiAccess {
     }
 
     private mutating func read(_ kept: Secret?, _ settings: OppiSettings, with parser: FrameParser) -> Step {
-        let (token, origin) = kept.map { Self.parts($0, with: parser) } ?? (nil, nil)
+        let (token, origin, pin) = kept.map { Self.parts($0, with: parser) } ?? (nil, nil, nil)
+        self.pin = pin
         if let pairingToken = settings.invite?.pairingToken, origin != StableHash.text(of: pairingToken.text) {
             state = .pairing(former: token)
             var body = JSONObjectWriter()
@@ -121,7 +124,8 @@ struct OppiAccess {
                 return .failed(reason: "the server gave no token", nil, .byBackOff)
             }
             state = .keeping(Secret(token))
-            return .work(.keepSecret(name: settings.secretName, Self.secret(token, from: settings.invite)))
+            if case .leaf(let pin) = settings.trust.certificates { self.pin = pin }
+            return .work(.keepSecret(name: settings.secretName, secret(token, from: settings.invite)))
         case .refused(let status, let error) where status == 400 || status == 401:
             if let former {
                 state = .ready(former)
@@ -141,19 +145,23 @@ struct OppiAccess {
 
     // MARK: The private file
 
-    private static func secret(_ token: String, from invite: OppiInvite?) -> Secret {
+    private func secret(_ token: String, from invite: OppiInvite?) -> Secret {
         var file = JSONObjectWriter()
         file.string("deviceToken", token)
         file.string("pairing", invite?.pairingToken.map { StableHash.text(of: $0.text) })
+        file.string("pin", pin.map { OppiPin.text($0) })
         return Secret(String(decoding: file.finish(), as: UTF8.self))
     }
 
-    static func parts(_ kept: Secret, with parser: FrameParser) -> (token: Secret?, origin: String?) {
+    static func parts(_ kept: Secret, with parser: FrameParser) -> (token: Secret?, origin: String?, pin: [UInt8]?) {
         var bytes = Array(kept.text.utf8)
         bytes.reserveCapacity(bytes.count + 64)
         return bytes.withUnsafeBytes { buffer in
             let root = parser.parse(buffer, capacity: bytes.capacity)
-            return (root?["deviceToken"]?.string.map { Secret($0) }, root?["pairing"]?.string)
+            return (
+                root?["deviceToken"]?.string.map { Secret($0) }, root?["pairing"]?.string,
+                root?["pin"]?.string.flatMap { OppiPin.bytes($0) }
+            )
         }
     }
 }

@@ -15,6 +15,7 @@ final class OppiAgent: LiveAgent {
     var abilities: GrantAbilities { GrantAbilities(session: true, permanent: true) }
     var sharesFiles: Bool { settings.withLock { machineSettings($0) }.address.isThisMachine }
     var choosesModels: Bool { true }
+    var steersWords: Bool { true }
     func session(of chat: SessionID) -> AgentSession { AgentSession("oppi:\(ChatName.text(of: chat))") }
 
     func read(_ settings: AgentSettings) -> AgentReading {

@@ -16,6 +16,7 @@ struct OppiAsked {
     private var order: [RunID] = []
     /// Runs that the bridge asks for.
     private var wanted: Set<RunID> = []
+    var steers = OppiSteers()
 
     subscript(run: RunID) -> Question? { questions[run] }
     func knows(_ text: String) -> Bool {

@@ -7,6 +7,7 @@ extension OppiChat {
     mutating func received(_ root: FrameNode, at now: Instant) -> [Order] {
         turn?.heard(at: now)
         let type = root["type"]?.string ?? ""
+        if OppiDecoder.isOfLoop(type, root) { turn?.agentShowsLife(at: now) }
         if type == "stream_connected" {
             guard case .greeting = way else { return [] }
             return subscribe(at: now)
@@ -19,21 +20,25 @@ extension OppiChat {
         case "connected":
             connected(root, at: now)
             noteState(root["session"], at: now)
-            return levelIs(root["session"])
+            levelIs(root["session"])
+            return []
         case "rpc_result", "command_result":
             if type == "command_result" { speaksHead() }
             let (isOurs, answer) = answered(root, at: now)
             orders += answer
             if isOurs { return orders + advance(at: now) }
-        case "turn_ack": orders += acknowledged(root)
+        case "turn_ack": orders += acknowledged(root, at: now)
+        case "compaction_start", "compaction_end": prepares(at: now)
+        case "stop_confirmed": stopConfirmed(root)
         case "state":
             noteState(root["session"], at: now)
-            orders += levelIs(root["session"])
+            levelIs(root["session"])
         case "error" where root["seq"] == nil: orders += complained(root["error"]?.string ?? "", at: now)
         case "extension_ui_request":
             // One of another client's run is that client's to answer.
             guard isAtOurRun else { return [] }
-            switch dialogs.requested(root, at: now) {
+            let age = link.resumedAt.map { now - $0 < .seconds(2) } == true ? link.pause : .zero
+            switch dialogs.requested(root, age: age, isLive: way == .live, at: now) {
             case .asked(let events): return aside(events) + answerEarly(at: now)
             case .known(let questions): return aside(questions.map { .asked($0) })
             case .cancel(let id):
@@ -42,8 +47,11 @@ extension OppiChat {
                     .send(OppiFrames.dialog(id, .cancelled, of: place.native)),
                     .note("a dialog (\(method)) cannot be shown"),
                 ]
+            case .twoAtOnce: return endOfTwoAsks(at: now)
             case nil: return []
             }
+        // Another client has answered, or it failed: no other frame says that.
+        case "tool_end" where root["tool"]?.holds("ask") == true: orders += aside(dialogs.takeAsks())
         default: break
         }
         if let gap = gap(before: root, at: now) { return orders + gap }
@@ -77,12 +85,20 @@ extension OppiChat {
         switch request {
         case .subscribe:
             return (true, isDone ? subscribed(root["data"], at: now) : notSubscribed(error, at: now))
-        case .leave: return (true, [])
+        case .leave, .renew: return (true, [])
         case .prompt(let run):
             guard turn?.run == run, !isDone else { return (false, []) }
             if error.hasPrefix("clientTurnId conflict") {
                 // It was taken, in other words or by another command: it is never written again.
-                return (true, accept() + look(at: now))
+                let taken = isAnothers(at: now)
+                return (true, turn?.run == run ? taken + look(at: now) : taken)
+            }
+            if error.hasPrefix("Follow-up requires") {
+                // The run that it was to follow is over.
+                link.isBusy = false
+                self.turn?.waits = nil
+                self.turn?.state = .held
+                return (true, [])
             }
             guard error.hasPrefix("Session not active"), let turn, turn.tries < Self.promptTries else {
                 return (false, [])
@@ -95,10 +111,12 @@ extension OppiChat {
         case .stop(let run):
             if !isDone, turn?.run == run { turn?.stop = .asked(until: now + OppiTurn.lookAgain) }
             return (true, [])
+        case .queue(let run): return (true, queueAnswered(run, root["data"], isDone: isDone, at: now))
+        case .unqueue(let run): return (true, queueEmptied(run, isDone: isDone, at: now))
+        case .abortRetry(let run): return (true, retryAborted(run, isDone: isDone, at: now))
         case .model(let run, let choice): return (true, modelAnswered(run, choice, isDone: isDone, error))
         case .level(let run, let choice, let word):
-            guard let place else { return (true, []) }
-            return (true, levelAnswered(run, choice, word, in: place, isDone: isDone, error))
+            return (true, levelAnswered(run, choice, word, isDone: isDone, error))
         }
     }
 
@@ -107,11 +125,13 @@ extension OppiChat {
             // The run has ended meanwhile, and the message is a turn of its own.
             guard turn?.run == run, turn?.state == .doubtful else { return [] }
             if isTaken { return accept() }
+            takesBackSteer(run)
             turn?.state = .held
             return []
         }
         guard isTaken, turn?.run == into else {
             // The run is ending: it is sent when it has.
+            if !isTaken { takesBackSteer(run) }
             waiting[index].isSteering = false
             waiting[index].mayHaveLeft = isTaken
             waiting[index].comesAfter = true
@@ -122,11 +142,35 @@ extension OppiChat {
         return [.observed([.sendAnswered(asked: run, .accepted(run: into))])]
     }
 
-    private mutating func acknowledged(_ root: FrameNode) -> [Order] {
+    private mutating func takesBackSteer(_ run: RunID) {
+        asked.steers.remove(run)
+        decoder?.steersNot(run)
+    }
+
+    private mutating func acknowledged(_ root: FrameNode, at now: Instant) -> [Order] {
         guard let turn, root["clientTurnId"]?.equals(turn.run.text) == true,
             root["stage"]?.holds("accepted") != true || root["duplicate"]?.flag == true
         else { return [] }
-        return accept()
+        // Each client of the session hears the acknowledgements of all.
+        let isOfOurs = root["requestId"]?.string.map { requests.isOpen($0, for: .prompt(turn.run)) } ?? false
+        let isKnown = turn.tries == 0 || isOfOurs && root["duplicate"]?.flag == true
+        return isKnown ? isAnothers(at: now) : accept()
+    }
+
+    /// The server had the prompt before its first write here, which is another bridge's then; at a later write it may be ours.
+    private mutating func isAnothers(at now: Instant) -> [Order] {
+        let taken = accept()
+        guard let turn, turn.tries <= 1, !turn.isAdopted else { return taken }
+        self.turn?.isAnothers = true
+        return turn.isStopping && turn.stopReach == .ownRuns ? taken + leaveToAnother(at: now) : taken
+    }
+
+    /// The run goes on for the bridge that wrote its prompt, and this one's is over.
+    mutating func leaveToAnother(at now: Instant) -> [Order] {
+        guard let turn else { return [] }
+        decoder?.abandon(turn.run)
+        let answered = turn.isStopping ? [] : [Order.observed([.abortAnswered(turn.run)])]
+        return closeTurn() + answered + advance(at: now)
     }
 
     /// The server has the prompt.
@@ -155,17 +199,16 @@ extension OppiChat {
         let status = state["status"]?.string ?? ""
         model.current = state["model"]?.string ?? model.current
         link.isBusy = ["busy", "stopping", "starting"].contains(status)
+        link.isStopping = status == "stopping"
         guard let turn, turn.isTaken, way == .live, decoder?.isHolding == false else { return }
         if link.isBusy {
             if turn.look.found == nil, !turn.look.isEmpty { self.turn?.look.due = nil }
             return
         }
         // The run should be going: either its frames are on their way, or its end was lost.
-        let isEarly = turn.state == .accepted && turn.writtenAt.map { now - $0 < OppiTurn.startPatience } == true
-        guard !isEarly, turn.look.due == nil else { return }
+        guard !mayYetBegin(turn, at: now), turn.look.due == nil else { return }
         // Between two attempts a session is idle too.
-        let begins = turn.isStopping ? nil : decoder?.retryUntil
-        self.turn?.look.due = max(now + OppiTurn.lookAgain, begins ?? now)
+        self.turn?.look.due = max(now + OppiTurn.lookAgain, decoder?.retryUntil ?? now)
     }
 
     private mutating func sessionEnded(at now: Instant) -> [Order] {
@@ -219,6 +262,8 @@ extension OppiChat {
         case .started:
             if !turn.isTaken { said.append(.sendAnswered(asked: turn.run, .accepted(run: turn.run))) }
             self.turn?.state = .going
+            self.turn?.hasAbortedRetry = false
+            self.turn?.look.told = nil
             asked.hasBegun(turn.run)
             said.append(observation)
             orders += listLeft()
@@ -233,7 +278,7 @@ extension OppiChat {
             orders += closeTurn()
         case .text(let change) where turn.look.isUnderWay && turn.look.isTorn:
             if case .segmentEnded(let text?) = change, !text.isEmpty { self.turn?.look.lastText = text }
-        case .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying:
+        case .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying, .alive:
             said.append(observation)
         }
     }
@@ -245,6 +290,12 @@ extension OppiChat {
 
     func signal(_ event: RunEvent, of run: RunID?) -> Observation {
         .signal(RunSignal(run: run, session: session, event: event))
+    }
+
+    /// Their time is over, as far as this bridge can tell: the agent waits for nothing more.
+    func cancel(_ dialogs: [String]) -> [Order] {
+        guard way == .live, let place else { return [] }
+        return dialogs.map { .send(OppiFrames.dialog($0, .cancelled, of: place.native)) }
     }
 
     /// Of the run that is going, else of the session alone.

@@ -8,16 +8,8 @@ struct OppiLevel: Hashable {
     var current: String?
     fileprivate var asking: RunID?
     fileprivate var settled: RunID?
-    /// What was set, until the next state says what the session's model took of it.
-    fileprivate var unchecked: Unchecked?
 
-    fileprivate struct Unchecked: Hashable {
-        var run: RunID
-        var level: ThoughtLevel
-        var before: String?
-    }
-
-    mutating func socketLost() { (asking, settled, unchecked) = (nil, nil, nil) }
+    mutating func socketLost() { (asking, settled) = (nil, nil) }
 }
 
 extension OppiChat {
@@ -33,7 +25,8 @@ extension OppiChat {
         case .own(nil):
             return (settle(choice, run, .refused(message: "Oppi does not say which level was its own")), true)
         case .own(let own?): word = own
-        // The server lists no levels, and takes the highest one that the model has in place of a higher one.
+        // The server lists no levels. Its model takes the highest one that it has in place of a higher one, and neither an answer nor a
+        // state says so.
         case .level(let wanted): word = ThoughtWords.ladder(for: wanted, from: "xhigh")[0]
         }
         if model.level.current == word { return (settle(choice, run, .set(before: word, instead: nil)), true) }
@@ -43,15 +36,12 @@ extension OppiChat {
     }
 
     mutating func levelAnswered(
-        _ run: RunID, _ choice: LevelChoice, _ word: String, in place: OppiPlace, isDone: Bool, _ error: String
+        _ run: RunID, _ choice: LevelChoice, _ word: String, isDone: Bool, _ error: String
     ) -> [Order] {
         guard isDone else { return settle(choice, run, .refused(message: error)) }
         let before = model.level.current
         model.level.current = word
-        guard case .level(let wanted) = choice else { return settle(choice, run, .set(before: before, instead: nil)) }
-        model.level.unchecked = OppiLevel.Unchecked(run: run, level: wanted, before: before)
         return settle(choice, run, .set(before: before, instead: nil))
-            + [.send(OppiFrames.state(place.native, "\(session)-level"))]
     }
 
     mutating func levelUnanswered(_ run: RunID, _ choice: LevelChoice) -> [Order] {
@@ -63,15 +53,10 @@ extension OppiChat {
         return [.observed([.levelAnswered(run, choice, answer)])]
     }
 
-    mutating func levelIs(_ state: FrameNode?) -> [Order] {
+    mutating func levelIs(_ state: FrameNode?) {
         guard let place, state?["id"]?.equals(place.native) == true, let word = state?["thinkingLevel"]?.string else {
-            return []
+            return
         }
         model.level.current = word
-        guard let checked = model.level.unchecked else { return [] }
-        model.level.unchecked = nil
-        guard ThoughtWords.word(for: checked.level, among: [word])?.isLower == true else { return [] }
-        let answer = LevelAnswer.set(before: checked.before, instead: word)
-        return [.observed([.levelAnswered(checked.run, .level(checked.level), answer)])]
     }
 }

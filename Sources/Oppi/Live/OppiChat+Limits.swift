@@ -9,6 +9,7 @@ extension OppiChat {
         if turn.state == .held { return true }
         guard link.isUp else { return false }
         guard turn.isTaken, way == .live else { return true }
+        if mayYetBegin(turn, at: now) { return false }
         if let until = decoder?.retryUntil, until > now { return false }
         return turn.look.isUnderWay || turn.look.due != nil
     }
@@ -26,7 +27,7 @@ extension OppiChat {
 
     private mutating func giveUp(_ turn: OppiTurn, at now: Instant) -> [Order] {
         decoder?.abandon(turn.run)
-        if turn.state == .held { return leaveUnsent(Self.notReached, all: !link.isUp) + advance(at: now) }
+        if turn.state == .held { return leaveUnsent(noPlace ?? Self.notReached, all: !link.isUp) + advance(at: now) }
         // The bridge asks for a stop again on the next link.
         if turn.isStopping { return closeTurn(isStopAnswered: false) + advance(at: now) }
         guard turn.isTaken else { return refuse(.notSent(sentence: Self.unknowable)) + advance(at: now) }
@@ -63,6 +64,7 @@ extension OppiChat {
         guard let since = link.pausedAt else { return }
         let pause = now - since
         link.pausedAt = nil
+        (link.resumedAt, link.pause) = (now, pause)
         requests.postpone(by: pause)
         decoder?.postpone(by: pause)
         turn?.readingResumed(after: pause, at: now)

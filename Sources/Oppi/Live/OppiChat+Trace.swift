@@ -53,6 +53,7 @@ extension OppiChat {
             link.isActive = true
             let current = body["currentSeq"]?.integer(in: .counts) ?? 0
             let known = decoder?.lastSequence
+            if known == nil { self.turn?.look.told = OppiTold(body["events"]?.elements ?? []) }
             var isWhole = known.map { $0 <= current } == true && body["catchUpComplete"]?.flag == true
             #if PLANTED_FAULTS
                 if PlantedFault.overflowTakenWhole.isPlanted { isWhole = true }
@@ -122,11 +123,13 @@ extension OppiChat {
     private func answer(to run: RunID, in trace: OppiTrace) -> OppiTrace.Answer? {
         guard let question = asked[run] else { return nil }
         let twins = asked.earlierTwins(of: run)
-        if let found = trace.answer(to: question.text, sentAt: question.sentAt, behind: twins) { return found }
+        let marks = asked.steers.marks(in: run)
+        let found = trace.answer(to: question.text, sentAt: question.sentAt, behind: twins, across: marks)
+        if let found { return found }
         // A template is in the history in other words.
         guard question.text.hasPrefix("/"), let sentAt = question.sentAt else { return nil }
         if let turn, turn.run == run, turn.state != .going, !(turn.isAdopted && turn.isTaken) { return nil }
-        return trace.answer(toAnyIn: sentAt...(sentAt + 30_000))
+        return trace.answer(toAnyIn: sentAt...(sentAt + 30_000), across: marks)
     }
 
     private mutating func unseen(_ reason: String, at now: Instant) -> [Order] {
@@ -217,7 +220,7 @@ extension OppiChat {
             self.turn?.state = .going
             asked.hasBegun(turn.run)
             orders += listLeft()
-            decoder?.takeUp(turn.run, turn.prompt.frameText)
+            decoder?.takeUp(turn.run, turn.prompt.frameText, steered: asked.steers.marks(in: turn.run))
             decoder?.knows(answer.texts)
             if !answer.texts.isEmpty {
                 orders.append(
@@ -239,9 +242,15 @@ extension OppiChat {
 
     private mutating func isOver(_ answer: OppiTrace.Answer?, at now: Instant) -> [Order] {
         guard let turn else { return [] }
-        if let answer, answer.isComplete { return settle(.ended(RunEnd(text: answer.text)), at: now) }
-        if let until = decoder?.retryUntil, until > now, link.isActive, !turn.isStopping {
-            self.turn?.look.due = until
+        if waitsForAttempt(of: turn, answer, at: now) { return way == .absent ? dial(at: now) : [] }
+        let text = answer.flatMap { $0.text.isEmpty ? nil : $0.text }
+        if let answer, answer.isComplete { return settle(ended(turn, answer.text), at: now) }
+        // The agent may compact for minutes before a run, and a stop is owed until that has begun.
+        if answer == nil, link.isActive, mayYetBegin(turn, at: now) {
+            // A long history is not fetched all the time; what begins is heard.
+            self.turn?.look.due = now + (way == .live ? OppiTurn.lookSeldom : OppiTurn.lookAgain)
+            if decoder == nil, let place { makeDecoder(place) }
+            decoder?.mayBegin(turn.run, turn.prompt.frameText)
             return way == .absent ? dial(at: now) : []
         }
         let mayRunNothing = turn.isCommand && turn.state == .accepted && answer == nil && !turn.look.isAwaited
@@ -255,17 +264,20 @@ extension OppiChat {
             self.turn?.look.due = now + OppiTurn.lookAgain
             return []
         }
+        if answer == nil, let orders = leaveQueue(at: now) { return orders }
         if turn.isStopping { return settle(.ended(RunEnd(text: answer?.text, reason: .aborted)), at: now) }
         if case .failed(var failure)? = turn.look.heldEnd {
-            failure.text = answer.flatMap { $0.text.isEmpty ? nil : $0.text }
+            failure.text = text
             return settle(.failed(failure), at: now)
         }
         // Its loop was seen to end, or its agent is there and has nothing to do: the run has ended, without words at its end.
         if let answer, turn.look.heldEnd != nil || link.isActive && !turn.look.hasNewAgent {
-            return settle(.ended(RunEnd(text: answer.text)), at: now)
+            return settle(ended(turn, answer.text), at: now)
         }
-        var failure = gone(answer == nil ? "it never began to work on this" : "its work was cut off")
-        if let text = answer?.text, !text.isEmpty { failure.text = text }
+        let hasBegun = answer != nil || turn.state == .going
+        if !hasBegun, self.turn?.queue == .stays { return settle(.failed(Self.isQueued), at: now) }
+        var failure = gone(hasBegun ? "its work was cut off" : "it never began to work on this")
+        failure.text = text
         return settle(.failed(failure), at: now)
     }
 
@@ -320,6 +332,7 @@ extension OppiChat {
         requests.forget(.prompt(turn.run))
         requests.forget(.stop(turn.run))
         if link.earlier?.run == turn.run { link.earlier = nil }
+        link.asksFirst = []
         for index in waiting.indices { waiting[index].comesNext() }
         let ended = dialogs.takeAll().map { signal($0, of: turn.run) }
         let all = ended + (turn.isStopping && isStopAnswered ? [.abortAnswered(turn.run)] : [])

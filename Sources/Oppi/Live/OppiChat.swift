@@ -42,6 +42,10 @@ struct OppiChat {
         case follow
         /// Permissions were left to others that may be of our run.
         case list
+        /// What the run asks that is being stopped, behind the stop: the server does not end it before that is decided.
+        case denyAll
+        /// The server has as many sessions as it takes: one at rest is to be stopped, none of these. Answered by `madeRoom`.
+        case makeRoom(without: Set<String>)
     }
 
     /// Over REST.
@@ -70,10 +74,11 @@ struct OppiChat {
     }
 
     enum Request: Hashable {
-        case subscribe, leave
+        case subscribe, leave, renew
         case prompt(RunID)
         case steer(RunID, into: RunID)
-        case stop(RunID)
+        case stop(RunID), abortRetry(RunID)
+        case queue(RunID), unqueue(RunID)
         /// Written behind the answer to a dialog.
         case dialog(String, OppiFrames.DialogAnswer)
         case model(RunID, ModelChoice), level(RunID, LevelChoice, String)
@@ -139,10 +144,22 @@ struct OppiChat {
         /// The session is active, and running, as far as the server said last.
         var isActive = false
         var isBusy = false
+        /// Its run is being stopped, and it takes no prompt.
+        var isStopping = false
+        /// Why it was not activated: the server's limits. And the sessions that were stopped for it.
+        var lacksPlace: String?
+        var stopped: Set<String> = []
+        /// Its session is being stopped for another chat.
+        var givesPlace = false
         /// Since when there has been nothing to do.
         var idleSince: Instant?
         /// Since when the bridge does not read the socket.
         var pausedAt: Instant?
+        /// When it read again, and for how long it had not.
+        var resumedAt: Instant?
+        var pause = Duration.zero
+        /// Permissions that a tool waits for whose questions are open already.
+        var asksFirst: Set<ApprovalID> = []
         /// The newer dialect, as any answer says.
         var isHead = false
         /// A permission came while it was not known whose run is going.
@@ -163,6 +180,7 @@ struct OppiChat {
         requests = OppiRequests("\(mark)-")
         if let place { home = .kept(place) }
         link.earlier = place
+        if let place, let run = place.run { asked.steers.add(place.marks, into: run) }
     }
 
     var place: OppiPlace? {
@@ -288,7 +306,7 @@ struct OppiChat {
         return [.observed([.sendAnswered(asked: run, answer)])] + advance(at: now)
     }
 
-    mutating func abort(_ run: RunID, at now: Instant) -> [Order] {
+    mutating func abort(_ run: RunID, reach: StopReach = .everyRun, at now: Instant) -> [Order] {
         let answered = [Order.observed([.abortAnswered(run)])]
         if let index = waiting.firstIndex(where: { $0.run == run }) {
             waiting.remove(at: index)
@@ -296,8 +314,11 @@ struct OppiChat {
         }
         goesBack(to: run, at: now)
         guard let turn, turn.run == run else { return answered }
+        if turn.isSpared(by: reach) { return leaveToAnother(at: now) }
+        if reach == .everyRun { self.turn?.stopReach = .everyRun }
         guard !turn.isStopping else { return [] }
         self.turn?.stop = .due
+        self.turn?.stopReach = reach
         self.turn?.look.isAwaited = false
         if let found = turn.look.found { return say(found) + advance(at: now) }
         return advance(at: now)
@@ -333,6 +354,7 @@ struct OppiChat {
         guard !isKept else { return advance(at: now) }
         if let index = waiting.firstIndex(where: { $0.run == place.steer && !$0.mayHaveLeft }) {
             waiting[index].comesAfter = true
+            asked.steers.remove(waiting[index].run)
             return [.note("a message waits for the end of the run: it could not be written down")] + advance(at: now)
         }
         guard turn?.state == .held else { return advance(at: now) }
@@ -342,44 +364,11 @@ struct OppiChat {
         return refuse(.notSent(sentence: sentence)) + advance(at: now)
     }
 
-    // MARK: The link as a whole
-
-    /// `hasRestarted`: what the server remembered is gone.
-    mutating func linkUp(hasRestarted: Bool, at now: Instant) -> [Order] {
-        link.homeDue = nil
-        if hasRestarted { decoder = nil }
-        // The bridge asks for each run after a loss.
-        if turn?.isStopping == false { turn?.look.isAwaited = true }
-        return (place == nil || turn != nil ? [] : [.follow]) + advance(at: now)
-    }
-
-    mutating func linkDown() -> [Order] {
-        let orders: [Order] = hasSocket ? [.close(reason: "the main stream is lost")] : []
-        (link.isUp, link.others) = (false, nil)
-        leaveSocket()
-        way = .absent
-        return orders
-    }
-
-    /// What belongs to the socket is gone with it.
-    mutating func leaveSocket() {
-        requests.forgetAll()
-        dialogs.socketLost()
-        link.pausedAt = nil
-        model.socketLost()
-        if let turn, decoder?.runningRun == turn.run { self.turn?.look.heldEnd = decoder?.heldEnd }
-        decoder?.socketLost()
-        for index in waiting.indices where waiting[index].isSteering { waiting[index].restsAfterLoss() }
-        if turn?.state == .written || turn?.state == .unanswered { turn?.state = .doubtful }
-        if case .asked = turn?.stop { turn?.stop = .due }
-        turn?.look.isUnderWay = false
-        if turn?.look.found == nil { turn?.look.due = nil }
-    }
-
     // MARK: Time
 
     mutating func timePassed(at now: Instant) -> [Order] {
-        var orders = aside(dialogs.takeExpired(at: now))
+        let expired = dialogs.takeExpired(at: now)
+        var orders = cancel(expired.unanswered) + aside(expired.ended)
         guard link.pausedAt == nil else { return orders }
         switch way {
         case .waiting(let until) where until <= now: way = .absent

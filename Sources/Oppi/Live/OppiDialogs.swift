@@ -14,8 +14,8 @@ struct OppiDialogs {
     private struct Dialog {
         enum Kind {
             case confirm, single
-            /// The ids of its questions, and what they were answered.
-            case ask([String], answers: [String: QuestionAnswer])
+            /// Its questions, and what they were answered, by their ids.
+            case ask([OppiChoices], answers: [String: QuestionAnswer])
         }
 
         var kind: Kind
@@ -24,6 +24,15 @@ struct OppiDialogs {
         var expiresAt: Instant?
         var answer: OppiFrames.DialogAnswer?
         var isConfirm: Bool { if case .confirm = kind { true } else { false } }
+        var isAsk: Bool { if case .ask = kind { true } else { false } }
+        /// An answer that leaves later may find it ended, of which the server says nothing.
+        var isSureUntil: Instant?
+        var sentAt: Instant?
+        /// The agent may not have had the answer.
+        var isLate: Bool {
+            guard let isSureUntil, let sentAt else { return false }
+            return sentAt > isSureUntil
+        }
         /// On this socket.
         var isSent = false
         /// How often it was sent; once more if an earlier process may have.
@@ -35,11 +44,14 @@ struct OppiDialogs {
         case known([Question])
         case asked([RunEvent])
         case cancel(String)
+        /// Beside an `ask` that is open: the server has forgotten that, and hands the agent neither answer.
+        case twoAtOnce
     }
 
     private static let limit = 100
-    private static let questionLimit = 10
-    private static let longest = 86_400_000
+    /// Before the end of a dialog's time: an answer needs a way to the server.
+    private static let margin = Duration.seconds(3)
+    private static let questionLimit = 25
     private var open: [String: Dialog] = [:]
     /// That have ended, newest last.
     private var over: [String] = []
@@ -63,17 +75,21 @@ struct OppiDialogs {
 
     // MARK: Asked
 
-    mutating func requested(_ root: FrameNode, at now: Instant) -> Verdict? {
+    /// `age`: so old the frame may be. `isLive`: it is no repetition of one that is pending.
+    mutating func requested(
+        _ root: FrameNode, age: Duration = .zero, isLive: Bool = true, at now: Instant
+    ) -> Verdict? {
         guard let id = root["id"]?.string else { return nil }
         let method = root["method"]?.string ?? ""
-        let expiresAt = root["timeout"]?.integer(clampedTo: 0...Self.longest).map { now + .milliseconds(Int64($0)) }
-        let questions = questions(method, root, id, expiresAt)
+        let expiresAt = DialogRequest.expiry(root, at: now)
+        let questions = Self.questions(method, root, id, expiresAt)
         let request = method == "confirm" ? DialogRequest.read(root, at: now) : nil
-        let parts = method == "ask" ? Self.parts(root) : nil
-        let dialog = Dialog(
+        let parts = method == "ask" && !questions.isEmpty ? Self.parts(root, questions) : nil
+        var dialog = Dialog(
             kind: request != nil ? .confirm : parts.map { .ask($0, answers: [:]) } ?? .single,
             shown: request.map { [AskFingerprint(of: $0)] } ?? questions.map { AskFingerprint(of: $0) },
             expiresAt: expiresAt)
+        dialog.isSureUntil = expiresAt.map { $0 - age - min(Self.margin, ($0 - now) / 2) }
         var events: [RunEvent] = []
         if let known = open[id] {
             if Self.isSame(known, dialog) { return .known(known.answer == nil ? questions : []) }
@@ -87,9 +103,11 @@ struct OppiDialogs {
             open[id] = dialog
             return .asked(events + [.approvalRequested(request)])
         }
-        // The answer has one place for each name: of two questions with one name, the first answer would be that of both.
-        let areNamedApart = parts.map { Set($0).count == $0.count } ?? true
-        guard !questions.isEmpty, questions.count <= Self.questionLimit, areNamedApart else { return .cancel(id) }
+        guard !questions.isEmpty, questions.count <= Self.questionLimit else { return .cancel(id) }
+        if parts != nil, open.values.contains(where: { $0.isAsk && !$0.isSent }) {
+            if isLive { return .twoAtOnce }
+            events += takeAsks()
+        }
         open[id] = dialog
         return .asked(events + questions.map { .asked($0) })
     }
@@ -100,50 +118,13 @@ struct OppiDialogs {
         #endif
         switch (known.kind, dialog.kind) {
         case (.confirm, .confirm), (.single, .single): return known.shown.isEmpty || known.shown == dialog.shown
-        case (.ask(let before, _), .ask(let now, _)): return before == now && known.shown == dialog.shown
+        case (.ask(let before, _), .ask(let now, _)):
+            return before.map(\.id) == now.map(\.id) && known.shown == dialog.shown
         case (.confirm, _), (.single, _), (.ask, _): return false
         }
     }
 
-    private func questions(_ method: String, _ root: FrameNode, _ id: String, _ expiresAt: Instant?) -> [Question] {
-        let (title, message) = DialogRequest.heading(root)
-        switch method {
-        case "select":
-            let options = (root["options"]?.elements ?? []).compactMap { $0.string.map { Question.Option($0) } }
-            guard !options.isEmpty else { return [] }
-            return [
-                Question(
-                    id: QuestionID(id), title: title, message: message, options: options, expiresAt: expiresAt)
-            ]
-        case "input", "editor":
-            return [
-                Question(
-                    id: QuestionID(id), title: title, message: message, prefill: root["prefill"]?.string,
-                    placeholder: root["placeholder"]?.string, expiresAt: expiresAt)
-            ]
-        case "ask":
-            let allowsOwnWords = root["allowCustom"]?.flag == true
-            return (root["questions"]?.elements ?? []).enumerated().map { index, part in
-                let options = (part["options"]?.elements ?? []).compactMap { option -> Question.Option? in
-                    guard let value = option["value"]?.string else { return nil }
-                    return Question.Option(
-                        value, label: option["label"]?.string, details: option["description"]?.string)
-                }
-                let (title, message) = DialogRequest.heading(part["question"]?.string ?? title)
-                return Question(
-                    id: Self.id(of: index, in: id), title: title, message: message, options: options,
-                    isMultiSelect: part["multiSelect"]?.flag == true,
-                    allowsOwnWords: allowsOwnWords || options.isEmpty, expiresAt: expiresAt)
-            }
-        default: return []
-        }
-    }
-
-    private static func parts(_ root: FrameNode) -> [String] {
-        (root["questions"]?.elements ?? []).enumerated().map { $1["id"]?.string ?? "\($0)" }
-    }
-
-    private static func id(of index: Int, in dialog: String) -> QuestionID { QuestionID("\(dialog)#\(index)") }
+    static func id(of index: Int, in dialog: String) -> QuestionID { QuestionID("\(dialog)#\(index)") }
 
     // MARK: Answered
 
@@ -219,7 +200,7 @@ struct OppiDialogs {
             guard case .ask(let parts, var answers) = dialog.kind,
                 let index = parts.indices.first(where: { Self.id(of: $0, in: id) == question })
             else { continue }
-            answers[parts[index]] = answer
+            answers[parts[index].id] = answer
             open[id]?.kind = .ask(parts, answers: answers)
             if answers.count == parts.count { open[id]?.answer = Self.answer(parts, answers) }
             return true
@@ -253,7 +234,7 @@ struct OppiDialogs {
     func waitsForMore(behind question: QuestionID) -> Bool {
         open.contains { id, dialog in
             guard case .ask(let parts, let answers) = dialog.kind, dialog.answer == nil else { return false }
-            return parts.indices.contains { Self.id(of: $0, in: id) == question && answers[parts[$0]] != nil }
+            return parts.indices.contains { Self.id(of: $0, in: id) == question && answers[parts[$0].id] != nil }
         }
     }
 
@@ -266,21 +247,35 @@ struct OppiDialogs {
     }
 
     /// A question that is left out counts as skipped.
-    private static func answer(_ parts: [String], _ answers: [String: QuestionAnswer]) -> OppiFrames.DialogAnswer {
+    private static func answer(_ parts: [OppiChoices], _ answers: [String: QuestionAnswer]) -> OppiFrames.DialogAnswer {
         let members = parts.compactMap { part -> String? in
-            guard let words = words(of: answers[part]) else { return nil }
-            let values = words.map { JSONText.string($0).text }
-            let value = values.count == 1 ? values[0] : "[\(values.joined(separator: ","))]"
-            return "\(JSONText.string(part).text):\(value)"
+            guard case .words(let words) = part.said(answers[part.id]) else { return nil }
+            return "\(JSONText.string(part.id).text):\(JSONText.string(words).text)"
         }
         return members.isEmpty ? .cancelled : .value("{\(members.joined(separator: ","))}")
     }
 
+    /// What was chosen under this question and cannot be said, since the server would take it for another option.
+    func mistaken(_ question: QuestionID) -> String? {
+        for (id, dialog) in open {
+            guard case .ask(let parts, let answers) = dialog.kind,
+                let index = parts.indices.first(where: { Self.id(of: $0, in: id) == question })
+            else { continue }
+            if case .mistaken(let words) = parts[index].said(answers[parts[index].id]) { return words }
+        }
+        return nil
+    }
+
     /// What is to be sent.
-    mutating func takeAnswers() -> [(id: String, answer: OppiFrames.DialogAnswer)] {
+    /// `holdsAsks`: the tool that asks has not begun, and an answer would be lost.
+    mutating func takeAnswers(
+        holdsAsks: Bool = false, at now: Instant
+    ) -> [(id: String, answer: OppiFrames.DialogAnswer)] {
         open.keys.sorted().compactMap { id in
-            guard let dialog = open[id], let answer = dialog.answer, !dialog.isSent else { return nil }
+            guard let dialog = open[id], let answer = dialog.answer, !dialog.isSent, !(holdsAsks && dialog.isAsk)
+            else { return nil }
             open[id]?.isSent = true
+            open[id]?.sentAt = now
             open[id]?.tries += 1
             return (id, answer)
         }
@@ -289,7 +284,11 @@ struct OppiDialogs {
     /// The server has read this answer, and did not complain.
     mutating func taken(_ id: String, _ answer: OppiFrames.DialogAnswer) -> [RunEvent] {
         open[id]?.answer = answer
-        return end(id, .answered)
+        guard open[id]?.isLate == true, answer != .confirmed(false), answer != .cancelled else {
+            return end(id, .answered)
+        }
+        // Where the time was over the agent went on without it.
+        return end(id, .expired)
     }
 
     /// The agent does not wait for it any more.
@@ -330,13 +329,21 @@ struct OppiDialogs {
         }
     }
 
-    mutating func takeExpired(at now: Instant) -> [RunEvent] {
-        take(.expired) { $0.expiresAt.map { $0 <= now } ?? false }
+    /// And those of them to which no answer has left: should the agent's clock go slower, it does not wait for one.
+    mutating func takeExpired(at now: Instant) -> (ended: [RunEvent], unanswered: [String]) {
+        let isOver = { (dialog: Dialog) in dialog.expiresAt.map { $0 <= now } ?? false }
+        let unanswered = open.keys.sorted().filter { id in open[id].map { isOver($0) && !$0.isSent } ?? false }
+        return (take(.expired, where: isOver), unanswered)
     }
 
     /// Their run or their session is over. Of a question that was answered it is likely that the answer was taken.
     mutating func takeAll() -> [RunEvent] {
         take(.answered) { $0.isSent && !$0.isConfirm } + take(.cancelled) { _ in true }
+    }
+
+    /// The tool that asks is over. What was answered and is on its way was its answer.
+    mutating func takeAsks() -> [RunEvent] {
+        take(.answered) { $0.isAsk && $0.isSent } + take(.unknown) { $0.isAsk }
     }
 
     private mutating func take(

@@ -18,17 +18,20 @@ enum OppiFrames {
         begun("unsubscribe", session, request).finish()
     }
 
-    enum Verb: String { case prompt, steer }
+    /// `followUp`: behind what the session is working on. A `prompt` is refused then, whatever its `streamingBehavior` says
+    /// (oppi.md#turn-delivery-clientturnid-and-turn_ack).
+    enum Verb: String {
+        case prompt, steer
+        case followUp = "follow_up"
+    }
 
-    /// `waits`: behind what the session is working on.
     static func say(
-        _ verb: Verb, _ prompt: PicturePrompt, turn: String, waits: Bool, to session: String, _ request: String
+        _ verb: Verb, _ prompt: PicturePrompt, turn: String, to session: String, _ request: String
     ) -> [UInt8] {
         var frame = begun(verb.rawValue, session, request)
         frame.string("message", prompt.frameText)
         if !prompt.loaded.isEmpty { frame.objects("images", prompt.loaded.map(image)) }
         frame.string("clientTurnId", turn)
-        if waits { frame.string("streamingBehavior", "followUp") }
         return frame.finish()
     }
 
@@ -53,6 +56,25 @@ enum OppiFrames {
     }
 
     static func stop(_ session: String, _ request: String) -> [UInt8] { begun("stop", session, request).finish() }
+    static func queue(_ session: String, _ request: String) -> [UInt8] { begun("get_queue", session, request).finish() }
+
+    /// Of the queue of that version.
+    static func emptyQueue(_ session: String, version: Int, _ request: String) -> [UInt8] {
+        var frame = begun("set_queue", session, request)
+        frame.integer("baseVersion", version)
+        frame.objects("steering", [])
+        frame.objects("followUp", [])
+        return frame.finish()
+    }
+
+    static func stopSession(_ session: String, _ request: String) -> [UInt8] {
+        begun("stop_session", session, request).finish()
+    }
+
+    static func abortRetry(_ session: String, _ request: String) -> [UInt8] {
+        begun("abort_retry", session, request).finish()
+    }
+
     static func state(_ session: String, _ request: String) -> [UInt8] { begun("get_state", session, request).finish() }
 
     /// `scope`: `once`, `session` or `global`.

@@ -8,11 +8,12 @@ extension OppiMachine {
         _ session: AgentSession, _ now: Occasion, _ body: (inout OppiChat) -> [OppiChat.Order]
     ) {
         let epoch = server.epoch ?? now.now - .milliseconds(now.wallMilliseconds)
-        let (isUp, isHead) = (life.isLive, main.isHead)
+        let (isUp, isHead, stopping) = (life.isLive, main.isHead, main.stopping)
         let chatOrders = chats.change(session) { chat in
             chat.link.epoch = epoch
             chat.link.isUp = isUp
             if isHead { chat.link.isHead = true }
+            chat.link.givesPlace = chat.place.map { stopping.contains($0.native) } ?? false
             return body(&chat) + chat.keepLimit(at: now.now)
         }
         for order in chatOrders { carryOut(order, of: session, now) }
@@ -22,7 +23,8 @@ extension OppiMachine {
         switch order {
         case .open:
             guard let token = access.token else { return }
-            orders.append(.open(chats.opens(session), .socket(settings.streamPlan(token))))
+            let plan = settings.trusting(access.pin).streamPlan(token)
+            orders.append(.open(chats.opens(session), .socket(plan)))
         case .close(let reason):
             guard let channel = chats.channel(of: session) else { return }
             chats.ended(channel)
@@ -34,10 +36,17 @@ extension OppiMachine {
         case .keep(let place):
             work(.keep(session, place), .keep([Fact(OppiPlace.factPrefix + session.text, place.fact)]))
         case .forget: work(.forget, .keep([Fact(OppiPlace.factPrefix + session.text, nil)]))
-        case .observed(let observations): orders.append(.observed(observations))
+        case .observed(let observations):
+            notesEnds(observations, of: session, now)
+            orders.append(.observed(observations))
         case .note(let words): orders.append(.note(.words(words)))
         case .follow: follow(session)
         case .list: list(now)
+        case .denyAll: denyAll(of: session, now)
+        case .makeRoom(let stopped):
+            if let work = room(without: stopped, for: session) {
+                self.work(.places(for: session, without: stopped), work)
+            }
         }
     }
 
@@ -97,7 +106,7 @@ extension OppiMachine {
             // One that was overtaken by another says nothing of that.
             change(session, now) { $0.home == .keeping(place) ? $0.kept(isKept, at: now.now) : [] }
         case .forget: break
-        case .ask, .list, .place, .make, .call, .models:
+        case .ask, .list, .place, .make, .call, .models, .places, .stop:
             let answer = OppiRest.answer(result, with: parser)
             if answer.isUnauthorised { refusedToken(finished, now) } else { answered(finished.errand, answer, now) }
         }
@@ -109,7 +118,8 @@ extension OppiMachine {
         switch finished.errand {
         case .models(let query): orders.append(.replied(query, .refused(message: "the token was refused")))
         case .place(let session), .make(let session, _): change(session, now) { $0.hasNoHome(at: now.now) }
-        case .access, .ask, .list, .keep, .forget, .call: break
+        case .stop(let native, _): main.stopping.remove(native)
+        case .access, .ask, .list, .keep, .forget, .call, .places: break
         }
     }
 
@@ -136,6 +146,8 @@ extension OppiMachine {
         case .call(let session, .trace(let run)): change(session, now) { $0.traced(run, answer, at: now.now) }
         case .call(let session, .mirror(let sequence)): change(session, now) { $0.mirrored(answer, sequence) }
         case .models(let query): orders.append(.replied(query, Self.models(answer)))
+        case .places(let session, let stopped): tookPlaces(answer, for: session, without: stopped, now)
+        case .stop(let native, let session): stoppedFor(session, native, now)
         }
     }
 
@@ -160,13 +172,17 @@ extension OppiMachine {
 
     // MARK: Permissions
 
-    mutating func carryOut(_ permissionOrders: [OppiPermissions.Order]) {
+    mutating func carryOut(_ permissionOrders: [OppiPermissions.Order], _ now: Occasion) {
         for order in permissionOrders {
             switch order {
-            case .send(let frame): orders.append(.send(Self.mainChannel, frame))
+            case .send(let frame, let session):
+                // A denial follows the stop of its run on one socket, so that no later call of the run is executed in between.
+                let own = session.flatMap { chats[$0]?.isBehindStop == true ? chats.channel(of: $0) : nil }
+                orders.append(.send(own ?? Self.mainChannel, frame))
             case .settled(let id, let session, let outcome):
                 let event = RunEvent.approvalSettled(ApprovalSettlement(id: id, outcome: outcome))
                 orders.append(.observed([.signal(RunSignal(run: nil, session: session, event: event))]))
+                if let session { permissionIsOver(id, of: session, outcome, now) }
             }
         }
     }
@@ -185,6 +201,14 @@ extension OppiMachine {
         }
         guard permissions.settled(id) else { return }
         change(session, now) { $0.permission(type, root, at: now.now) }
+        permissionIsOver(id, of: session, .expired, now)
+    }
+
+    private mutating func permissionIsOver(
+        _ id: ApprovalID, of session: AgentSession, _ outcome: ApprovalSettlement.Outcome, _ now: Occasion
+    ) {
+        guard chats[session]?.link.asksFirst.contains(id) == true else { return }
+        change(session, now) { $0.permissionOfAskIsOver(id, outcome, at: now.now) }
     }
 
     private func asker(_ root: FrameNode) -> AgentSession? {
@@ -222,7 +246,20 @@ extension OppiMachine {
             return request
         }
         guard let request = requests.first, permissions.requested(request, in: session, at: now.now) else { return }
-        change(session, now) { _ in asked }
+        let isForAsk = root["tool"]?.holds("ask") == true
+        change(session, now) {
+            if isForAsk { $0.link.asksFirst.insert(id) }
+            return asked
+        }
+        if chats[session]?.isBehindStop == true { denyAll(of: session, now) }
+    }
+
+    /// A bubble that is over decides nothing any more.
+    private mutating func denyAll(of session: AgentSession, _ now: Occasion) {
+        for id in permissions.undecided(of: session) {
+            let no = OppiPermissions.Decision(.deny, .unscoped)
+            carryOut(permissions.decide(id, no, shown: nil, isUp: life.isLive, at: now.now), now)
+        }
     }
 
     private func workspace(of session: AgentSession) -> String? {
@@ -230,10 +267,10 @@ extension OppiMachine {
         return server.workspaces.first { $0.id == id }?.name ?? id
     }
 
-    mutating func permissionsEnd(_ root: FrameNode, on channel: ChannelID) {
+    mutating func permissionsEnd(_ root: FrameNode, on channel: ChannelID, _ now: Occasion) {
         guard let session = chats.session(on: channel) else { return }
         let named = root["sessionId"]?.string.flatMap { chats.session(of: $0) }
-        if root["sessionId"] == nil || named == session { carryOut(permissions.sessionEnded(session)) }
+        if root["sessionId"] == nil || named == session { carryOut(permissions.sessionEnded(session), now) }
     }
 
     mutating func list(_ now: Occasion) {
@@ -260,7 +297,7 @@ extension OppiMachine {
             asks[id] = AskFingerprint(of: OppiDecoder.request(id, item, workspace: workspace(of: session)))
             requested(id, item, in: session, now)
         }
-        carryOut(permissions.listed(asks, at: now.now))
+        carryOut(permissions.listed(asks, at: now.now), now)
     }
 
     mutating func resolveDialog(
@@ -270,7 +307,7 @@ extension OppiMachine {
         // One of an earlier process is known by its name alone: with several chats it cannot be assigned to one.
         let heirs = chats.sorted.filter { chats[$0]?.turn.map { $0.isAdopted && $0.isOut } == true }
         guard let session = holder ?? (heirs.count == 1 ? heirs.first : nil) else {
-            return carryOut([.settled(approval, nil, .unknown)])
+            return carryOut([.settled(approval, nil, .unknown)], now)
         }
         change(session, now) { $0.resolve(approval, answer, shown: shown, at: now.now) }
     }
@@ -300,53 +337,6 @@ extension OppiChat {
         guard link.hasLeftPermissions else { return [] }
         link.hasLeftPermissions = false
         return [.list]
-    }
-
-    /// Of an earlier process.
-    mutating func adopt(_ decision: EarlierTurn.Decision) {
-        let isNo = decision.decision == .deny
-        _ = dialogs.decidedEarlier(
-            decision.approval, isNo && decision.isUnanswered ? .cancelled : .confirmed(!isNo),
-            shown: isNo ? nil : decision.fingerprint, expiresAt: decision.expiresAt, mayHaveLeft: true)
-    }
-
-    /// A dialog is answered on the socket that follows its session, as soon as there is one.
-    mutating func resolve(
-        _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, shown: AskFingerprint?, at now: Instant
-    ) -> [Order] {
-        guard
-            dialogs.decided(approval, answer, shown: shown) || dialogs.decidedEarlier(approval, answer, shown: shown)
-        else {
-            return aside([.approvalSettled(ApprovalSettlement(id: approval, outcome: .unknown))])
-        }
-        return advance(at: now)
-    }
-
-    mutating func answer(
-        _ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint?, at now: Instant
-    ) -> [Order] {
-        guard dialogs.answered(question, answer, shown: shown) else {
-            if turn?.isOut == true, dialogs.answeredEarlier(question, answer, shown: shown) {
-                return advance(at: now)
-            }
-            if way != .live, turn?.isOut == true {
-                dialogs.holdEarly(answer, to: question, shown: shown)
-                return []
-            }
-            return aside([.questionSettled(QuestionSettlement(id: question, .unknown))])
-        }
-        // The others of its dialog are asked when this one is taken.
-        let isPart = dialogs.waitsForMore(behind: question)
-        let taken = isPart ? aside([.questionSettled(QuestionSettlement(id: question, .answered))]) : []
-        return taken + advance(at: now)
-    }
-
-    /// The server has shown again what was answered before.
-    mutating func answerEarly(at now: Instant) -> [Order] {
-        let known = dialogs
-        return dialogs.takeEarly { known.asks($0) }
-            .filter { known.shows($0.shown, as: $0.question) }
-            .flatMap { answer($0.question, $0.answer, shown: $0.shown, at: now) }
     }
 
     mutating func hasNoWorkspace(_ sentence: String, at now: Instant) -> [Order] {

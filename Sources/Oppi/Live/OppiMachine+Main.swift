@@ -29,7 +29,7 @@ extension OppiMachine {
             orders.append(.cover(token))
             if let remedy, check == nil { orders.append(.note(.remedy(remedy))) }
         }
-        // Pairing continues while the link waits for its next try, which finds what it came to.
+        // Pairing continues while the link waits for its next try, which finds its outcome.
         guard case .dialling = life.state else { return }
         guard access.isOf(settings) else {
             access.refused()
@@ -41,7 +41,7 @@ extension OppiMachine {
 
     private mutating func open(_ now: Occasion) {
         guard let token = access.token, case .dialling = life.state else { return }
-        orders.append(.open(Self.mainChannel, .socket(settings.streamPlan(token))))
+        orders.append(.open(Self.mainChannel, .socket(settings.trusting(access.pin).streamPlan(token))))
     }
 
     mutating func receivedOnMain(_ type: String, _ root: FrameNode, _ now: Occasion) {
@@ -53,15 +53,17 @@ extension OppiMachine {
         case "rpc_result", "command_result":
             if type == "command_result" { main.isHead = true }
             if check != nil { return concludeWell(isHead: type == "command_result", now) }
-            carryOut(permissions.answered(root) ?? [])
+            carryOut(permissions.answered(root) ?? [], now)
+        case "agent_start": showsLife(root, now)
         case "agent_end":
+            showsLife(root, now)
             if let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) {
                 change(session, now) { $0.endedElsewhere(root["seq"]?.integer(in: .counts) ?? 0) }
             }
-        case "error": carryOut(permissions.complained(root["error"]?.string ?? ""))
+        case "error": carryOut(permissions.complained(root["error"]?.string ?? ""), now)
         case "session_ended":
             if let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) {
-                carryOut(permissions.sessionEnded(session))
+                carryOut(permissions.sessionEnded(session), now)
             }
         default: break
         }
@@ -93,6 +95,7 @@ extension OppiMachine {
         let hasRestarted = main.wasLive && server.hasRestarted(since: main.heardBeforeLoss)
         main.wasLive = true
         main.followed = OppiFollowed()
+        (main.signs, main.ends, main.stopping) = ([:], [:], [])
         list(now)
         for session in chats.sorted {
             change(session, now) { $0.linkUp(hasRestarted: hasRestarted, at: now.now) }

@@ -34,11 +34,15 @@ package struct OppiMachine: AgentMachine {
         case call(AgentSession, OppiChat.Call)
         case forget
         case models(QueryID)
+        /// Which sessions the server has, for the chat that lacks a place.
+        case places(for: AgentSession, without: Set<String>)
+        /// One of them, by the server's name.
+        case stop(String, for: AgentSession)
 
         /// The next link asks for it again.
         var isOfOneLink: Bool {
             switch self {
-            case .ask, .list, .call: true
+            case .ask, .list, .call, .places, .stop: true
             case .access, .place, .make, .keep, .forget, .models: false
             }
         }
@@ -74,6 +78,12 @@ package struct OppiMachine: AgentMachine {
         var requests = 0
         var follows = 0
         var followed = OppiFollowed()
+        /// When sessions of chats were last heard of here, by the server's names.
+        var signs: [String: Instant] = [:]
+        /// When a run ended whole in a session, without an attempt to follow.
+        var ends: [String: Instant] = [:]
+        /// That are being stopped for other chats.
+        var stopping: Set<String> = []
         /// Its frames are of the newer dialect.
         var isHead = false
     }
@@ -166,9 +176,9 @@ package struct OppiMachine: AgentMachine {
             } else {
                 change(session, now) { $0.send(run, prompt, at: now.now) }
             }
-        case .abort(let session, let run):
+        case .abort(let session, let run, let reach):
             loads.drop(run)
-            change(session, now) { $0.abort(run, at: now.now) }
+            change(session, now) { $0.abort(run, reach: reach, at: now.now) }
         case .lookUp(let session, let run): change(session, now) { $0.lookUp(run, at: now.now) }
         case .resolve(let approval, let subject, let decision, let scope, let isUnanswered, let shown):
             if subject == .dialog {
@@ -178,7 +188,7 @@ package struct OppiMachine: AgentMachine {
             } else {
                 // Its answer has no room for a reason (oppi.md#permissions).
                 let decided = OppiPermissions.Decision(decision, scope)
-                carryOut(permissions.decide(approval, decided, shown: shown, isUp: life.isLive, at: now.now))
+                carryOut(permissions.decide(approval, decided, shown: shown, isUp: life.isLive, at: now.now), now)
                 lookAtList(now)
             }
         case .answer(let question, let session, let answer, let shown):
@@ -215,7 +225,10 @@ package struct OppiMachine: AgentMachine {
             permission(type, root, on: channel, now)
         case _ where channel == Self.mainChannel: receivedOnMain(type, root, now)
         default:
-            if type == "session_ended" { permissionsEnd(root, on: channel) }
+            if type == "session_ended" { permissionsEnd(root, on: channel, now) }
+            // A decision behind a stop is written, and answered, on the chat's own socket.
+            if type == "rpc_result" || type == "command_result" { carryOut(permissions.answered(root) ?? [], now) }
+            if type == "error" { carryOut(permissions.complained(root["error"]?.string ?? ""), now) }
             if let session = chats.session(on: channel) { change(session, now) { $0.received(root, at: now.now) } }
         }
         report(now)
@@ -340,5 +353,5 @@ package struct OppiMachine: AgentMachine {
         for start in errands.takeStarts() { orders.append(.work(start.id, start.work)) }
     }
 
-    var rest: OppiRest { settings.rest(access.token) }
+    var rest: OppiRest { settings.trusting(access.pin).rest(access.token) }
 }

@@ -50,7 +50,7 @@ struct OppiPermissions {
     }
 
     enum Order: Hashable {
-        case send([UInt8])
+        case send([UInt8], AgentSession?)
         case settled(ApprovalID, AgentSession?, ApprovalSettlement.Outcome)
     }
 
@@ -71,6 +71,9 @@ struct OppiPermissions {
     }
 
     func holds(_ id: ApprovalID) -> Bool { entries[id] != nil }
+    func undecided(of session: AgentSession) -> [ApprovalID] {
+        entries.filter { $0.value.session == session && $0.value.decision?.allows != false }.keys.sorted()
+    }
 
     // MARK: From the server
 
@@ -148,7 +151,8 @@ struct OppiPermissions {
         entries[id]?.wasSent = true
         entries[id]?.isSent = true
         let request = requests.add(Sent(id: id, decision: decision), for: Self.answerLimit, at: now)
-        return .send(OppiFrames.permission(id.text, allows: decision.allows, scope: decision.scope, request))
+        let frame = OppiFrames.permission(id.text, allows: decision.allows, scope: decision.scope, request)
+        return .send(frame, entries[id]?.session)
     }
 
     /// Nil: it is no answer to a decision.

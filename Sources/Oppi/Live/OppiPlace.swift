@@ -14,6 +14,8 @@ struct OppiPlace: Hashable {
     var run: RunID?
     var sentAt: Int64 = 0
     var steer: RunID?
+    /// What was written into that run.
+    var marks: [OppiMark] = []
 
     init(workspace: String, native: String) {
         self.workspace = workspace
@@ -23,7 +25,7 @@ struct OppiPlace: Hashable {
     /// Nil: this is no such fact, or names what could not be in a path.
     init?(_ fact: [UInt8]) {
         let lines = String(decoding: fact, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        guard (4...5).contains(lines.count), Self.isName(String(lines[0])), Self.isName(String(lines[1])) else {
+        guard (4...6).contains(lines.count), Self.isName(String(lines[0])), Self.isName(String(lines[1])) else {
             return nil
         }
         workspace = String(lines[0])
@@ -31,11 +33,14 @@ struct OppiPlace: Hashable {
         if !lines[2].isEmpty { run = RunID(String(lines[2])) }
         // From a journal that may be damaged: what is reckoned with it does not overflow.
         sentAt = min(max(Int64(lines[3]) ?? 0, 0), 1 << 53)
-        if lines.count == 5, !lines[4].isEmpty { steer = RunID(String(lines[4])) }
+        if lines.count > 4, !lines[4].isEmpty { steer = RunID(String(lines[4])) }
+        if lines.count > 5 { marks = lines[5].split(separator: " ").compactMap { OppiMark(fact: $0) } }
     }
 
     var fact: [UInt8] {
-        let lines = [workspace, native, run?.text ?? "", "\(sentAt)"] + (steer.map { [$0.text] } ?? [])
+        var lines = [workspace, native, run?.text ?? "", "\(sentAt)"]
+        if steer != nil || !marks.isEmpty { lines.append(steer?.text ?? "") }
+        if !marks.isEmpty { lines.append(marks.map(\.text).joined(separator: " ")) }
         return Array(lines.joined(separator: "\n").utf8)
     }
 

@@ -12,6 +12,8 @@ struct OppiRequests<Purpose: Hashable> {
 
     var nextDeadline: Instant? { open.map(\.deadline).min() }
 
+    func isOpen(_ id: String, for purpose: Purpose) -> Bool { open.contains { $0.id == id && $0.purpose == purpose } }
+
     func holds(where isMeant: (Purpose) -> Bool) -> Bool { open.contains { isMeant($0.purpose) } }
 
     /// Gives the id under which the request is written.

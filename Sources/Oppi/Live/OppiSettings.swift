@@ -28,9 +28,11 @@ package struct OppiSettings: Hashable, Sendable {
     /// The link says what the configuration does not.
     package init(_ values: OppiValues, isAddressSet: Bool, displayName: String) {
         let invite = values.invite.flatMap { OppiInvite($0.text) }
-        let pin = values.pin ?? (isAddressSet ? nil : invite?.pin)
+        let address = isAddressSet ? values.address : invite?.address ?? values.address
+        // A link to another server says nothing of this one's certificate.
+        let pin = values.pin ?? (invite?.address == address ? invite?.pin : nil)
         self.init(
-            address: isAddressSet ? values.address : invite?.address ?? values.address,
+            address: address,
             trust: Trust(
                 pin.map { .leaf($0) } ?? values.authorityFile.map { .authority(file: $0) } ?? .system,
                 listener: values.listener),
@@ -55,6 +57,14 @@ package struct OppiSettings: Hashable, Sendable {
 
     var tokenSource: TokenSource {
         TokenSource(address: address, token: token, pairingToken: invite?.pairingToken)
+    }
+
+    /// With the pin of the pairing, where the configuration says nothing of the certificate.
+    func trusting(_ pin: [UInt8]?) -> Self {
+        guard let pin, trust.certificates == .system else { return self }
+        var settings = self
+        settings.trust.certificates = .leaf(pin)
+        return settings
     }
 
     func rest(_ token: Secret?) -> OppiRest { OppiRest(base: base, trust: trust, token: token) }

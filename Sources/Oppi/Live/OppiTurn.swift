@@ -16,12 +16,23 @@ import BridgeModel
 struct OppiTurn {
     enum State: Hashable { case held, written, unanswered, doubtful, accepted, going }
 
+    /// Whether the agent has it in a queue, behind a run that did not end well.
+    enum Queue: Hashable { case unknown, asked, left, stays }
+
     enum Stop: Hashable {
         case no, due
         case asked(until: Instant)
     }
 
-    static let startPatience = Duration.seconds(10)
+    /// What an agent does before a run may take long and say nothing: it is not given up for minutes.
+    static let startPatience = Duration.seconds(120)
+    /// For a command, which may run nothing, and for a message behind a run that is over.
+    static let shortStartPatience = Duration.seconds(10)
+    static let probeBeforeStart = Duration.seconds(10)
+    /// From a cancelled wait to a look at what became of the run.
+    static let afterAbortedRetry = Duration.seconds(3)
+    /// The server ends a silent session after ten minutes, whatever runs in it; subscribing again is a sign of life (oppi.md#keepalive-pressure-timers).
+    static let renewAfter = Duration.seconds(180)
     static let probeAfter = Duration.seconds(15)
     static let redialAfter = Duration.seconds(45)
     static let stopPatience = Duration.seconds(15)
@@ -29,6 +40,7 @@ struct OppiTurn {
     /// Between two looks at a trace that does not have the end yet.
     static let lookAgain = Duration.seconds(2)
     static let lookTries = 4
+    static let lookSeldom = Duration.seconds(10)
     /// With no way forward it is given up after this.
     static let limit = Duration.seconds(120)
     /// The server knows a turn's id for 15 minutes (oppi.md#turn-delivery-clientturnid-and-turn_ack).
@@ -46,8 +58,18 @@ struct OppiTurn {
     var tries = 0
     /// Written to wait behind the run of another client.
     var waits: Bool?
+    /// When an agent that prepares for it was heard last.
+    var preparesSince: Instant?
     var stop = Stop.no
+    /// Whose runs that stop ends.
+    var stopReach = StopReach.everyRun
+    /// The server had this prompt before its first write: a bridge on a copy of this one's state directory wrote it, and the run is
+    /// that one's.
+    var isAnothers = false
     var stopTries = 0
+    /// The wait between two attempts was cancelled for the stop.
+    var hasAbortedRetry = false
+    var queue = Queue.unknown
     var look = Look()
     var watch: Watch
     /// Since when nothing is known that would bring it forward (`OppiChat+Limits.swift`).
@@ -63,6 +85,10 @@ struct OppiTurn {
         var heldEnd: RunEvent?
         /// The numbers say that all that was missed can be had. The trace says whether they are still those of our run's activation.
         var isInDoubt = false
+        /// What the server's ring has of the session's last run.
+        var told: OppiTold?
+        /// By that the run was taken for one that may be tried again.
+        var isHeld = false
         /// The bridge asks for the run after a loss of the whole link, and is answered then.
         var isAwaited = false
         var found: RunLookup?
@@ -87,6 +113,8 @@ struct OppiTurn {
     struct Watch {
         var lastHeard: Instant
         var hasProbed = false
+        /// When the agent was heard last, or subscribed to.
+        var lastSignOfAgent: Instant
     }
 
     init(_ run: RunID, _ prompt: PicturePrompt, _ state: State, isAdopted: Bool = false, at now: Instant) {
@@ -94,10 +122,15 @@ struct OppiTurn {
         self.prompt = prompt
         self.state = state
         self.isAdopted = isAdopted
-        watch = Watch(lastHeard: now)
+        watch = Watch(lastHeard: now, lastSignOfAgent: now)
     }
 
     var isStopping: Bool { stop != .no }
+    /// A stop of that reach leaves the run alone.
+    func isSpared(by reach: StopReach) -> Bool { isAnothers && !reach.covers(isOurs: false) }
+
+    /// The server's timer may end a run that does not stop.
+    var isRenewed: Bool { !isStopping }
     /// The server may be working on it.
     var isOut: Bool { state != .held }
     var isTaken: Bool { state == .accepted || state == .going }
@@ -116,16 +149,25 @@ struct OppiTurn {
         if case .asked(let until) = stop { stop = .asked(until: until + pause) }
     }
 
-    mutating func heard(at now: Instant) { watch = Watch(lastHeard: max(watch.lastHeard, now)) }
+    mutating func heard(at now: Instant) {
+        watch.lastHeard = max(watch.lastHeard, now)
+        watch.hasProbed = false
+    }
 
     /// A long frame leaves, and what would be asked waits behind it.
-    mutating func isSilent(until moment: Instant) { watch = Watch(lastHeard: max(watch.lastHeard, moment)) }
+    mutating func isSilent(until moment: Instant) { heard(at: moment) }
+
+    /// A frame of the agent's, or a subscription: the server's timer begins again.
+    mutating func agentShowsLife(at now: Instant) { watch.lastSignOfAgent = now }
 
     /// `isLive`: its socket is open, so that silence says something.
     func nextDeadline(isLive: Bool) -> Instant? {
         // A look that is under way sees for itself what is next.
         var moments = [look.isUnderWay ? nil : look.due]
-        if isTaken, isLive { moments.append(watch.lastHeard + (watch.hasProbed ? Self.redialAfter : probeDelay)) }
+        if isTaken, isLive {
+            moments.append(watch.lastHeard + (watch.hasProbed ? Self.redialAfter : probeDelay))
+            if isRenewed { moments.append(watch.lastSignOfAgent + Self.renewAfter) }
+        }
         if case .asked(let until) = stop { moments.append(until) }
         moments.append(stuckSince.map { $0 + patience })
         return moments.compactMap(\.self).min()
@@ -134,5 +176,5 @@ struct OppiTurn {
     /// A long frame needs its time, and so does what is asked behind it.
     var patience: Duration { isTaken ? Self.limit : Self.limit + prompt.frameTime + prompt.frameTime }
 
-    var probeDelay: Duration { state == .accepted ? Self.startPatience : Self.probeAfter }
+    var probeDelay: Duration { state == .accepted ? Self.probeBeforeStart : Self.probeAfter }
 }

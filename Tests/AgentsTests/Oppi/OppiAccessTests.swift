@@ -70,7 +70,7 @@ struct OppiAccessTests {
         let file = String(kept[0].split(separator: " ").last ?? "")
         var next = OppiConversation(settings: Self.settings(OppiLinks.link(OppiLinks.plain)))
         #expect(next.finishes("secret", .secret(Secret(file))) == ["open 1 ws://127.0.0.1:7749/stream"])
-        // Another link pairs anew.
+        // Another link begins another pairing.
         let other = OppiLinks.link(OppiLinks.plain.replacing("pt_abc", with: "pt_new"))
         var again = OppiConversation(settings: Self.settings(other))
         #expect(again.finishes("secret", .secret(Secret(file))) == ["POST /pair"])

@@ -71,7 +71,7 @@ struct OppiAgainTests {
     private func restartedAfterEnd(_ last: [String], _ trace: String) -> [String] {
         var oppi = OppiConversation.running()
         for words in last { _ = oppi.says("message_end", #""role":"assistant","content":"\#(words)""#) }
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         _ = oppi.happens(.closed(code: 1001, reason: "Server shutting down"))
         _ = oppi.waits(10_000)
         _ = oppi.greets(uptime: 1)

@@ -13,7 +13,7 @@ struct OppiBesideTests {
         var lines = oppi.says("message_end", #""role":"user","content":"Theirs""#)
         #expect(lines.first == "r1 oppi:ses_1 finished stop run -", "\(lines)")
         lines = oppi.says("text_delta", #""delta":"For""#) + oppi.answers(text: "For them")
-        lines += oppi.says("agent_end")
+        lines += oppi.ends()
         #expect(lines.allSatisfy { !$0.hasPrefix("r1 ") }, "\(lines)")
     }
 
@@ -28,8 +28,8 @@ struct OppiBesideTests {
     func heldBeside(type: String) {
         var oppi = OppiConversation.running()
         _ = oppi.answers(text: "")
-        var lines = oppi.says("agent_end") + oppi.says(type)
-        #expect(ofRuns(lines) == [], "\(lines)")
+        var lines = oppi.ends() + oppi.says(type)
+        #expect(ofRuns(lines).allSatisfy { $0.hasSuffix("alive, working") }, "\(lines)")
         lines = oppi.says("retry_start", #""attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"529""#)
         #expect(lines.last?.hasPrefix("r1 oppi:ses_1 retrying") == true, "\(lines)")
     }

@@ -124,7 +124,7 @@ struct OppiCallsTests {
     func lateKeep() {
         var oppi = OppiConversation.running()
         _ = oppi.answers(text: "Hello")
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         #expect(oppi.sends("r2", "More").first?.hasPrefix("keep session:oppi:ses_1=w1 s1 r2") == true)
         let gone = oppi.hears(#"{"type":"error","error":"Session not found: s1"}"#, on: 2)
         #expect(gone.contains("POST /workspaces/w1/sessions"), "\(gone)")

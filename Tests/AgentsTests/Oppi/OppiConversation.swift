@@ -64,10 +64,10 @@ struct OppiConversation: MachineConversation {
     }
 
     /// That run is over, its stream is live.
-    static func idle() -> Self {
-        var conversation = running()
+    static func idle(result: String = "rpc_result") -> Self {
+        var conversation = running(result: result)
         _ = conversation.answers(text: "Hello")
-        _ = conversation.says("agent_end")
+        _ = conversation.ends()
         _ = conversation.state("ready")
         return conversation
     }
@@ -97,6 +97,9 @@ struct OppiConversation: MachineConversation {
             OppiRecoveryTests.missed(current ?? sequence, isWhole: isWhole, status: status))
     }
 
+    /// As the server's clock has it now.
+    var wallNow: Int64 { Self.wall + (now - (Instant.zero + .seconds(1_000))).nanoseconds / 1_000_000 }
+
     mutating func occasion() -> Occasion {
         random += 1
         let passed = (now - (Instant.zero + .seconds(1_000))).nanoseconds / 1_000_000
@@ -120,8 +123,8 @@ struct OppiConversation: MachineConversation {
             machine.command(.send(turn: TurnID("t"), session: session, run: RunID(run), message: message), occasion()))
     }
 
-    mutating func aborts(_ run: String) -> [String] {
-        lines(machine.command(.abort(session: Self.chat, run: RunID(run)), occasion()))
+    mutating func aborts(_ run: String, reach: StopReach = .everyRun) -> [String] {
+        lines(machine.command(.abort(session: Self.chat, run: RunID(run), reach: reach), occasion()))
     }
 
     mutating func looksUp(_ run: String) -> [String] {
@@ -281,8 +284,11 @@ struct OppiConversation: MachineConversation {
     }
 
     /// The answer to the newest request of this command.
-    mutating func replies(_ command: String, error: String? = nil, on channel: Int = 2) -> [String] {
-        let outcome = error.map { #""success":false,"error":"\#($0)""# } ?? #""success":true"#
+    mutating func replies(
+        _ command: String, error: String? = nil, data: String? = nil, on channel: Int = 2
+    ) -> [String] {
+        var outcome = error.map { #""success":false,"error":"\#($0)""# } ?? #""success":true"#
+        if let data { outcome += ",\(data)" }
         let session = command == "unsubscribe" ? "none" : "s1"
         return hears(
             #"{"type":"\#(result)","command":"\#(command)","requestId":"\#(requests[command] ?? "?")",\#(outcome),"#
@@ -296,6 +302,9 @@ struct OppiConversation: MachineConversation {
             on: channel)
         return acknowledged + replies("prompt", on: channel)
     }
+
+    /// Its loop ends, and nothing that would begin another attempt follows.
+    mutating func ends(on channel: Int = 2) -> [String] { says("agent_end", on: channel) + waits(200) }
 
     mutating func answers(text: String, on channel: Int = 2) -> [String] {
         says("message_end", #""role":"assistant","content":"\#(text)""#, on: channel)
@@ -364,7 +373,9 @@ struct OppiConversation: MachineConversation {
                 root["sinceSeq"]?.integer(in: .counts).map { "since \($0)" }, root["clientTurnId"]?.string,
                 root["message"]?.string, root["streamingBehavior"]?.string, root["action"]?.string,
                 root["scope"]?.string, root["value"]?.string, root["confirmed"]?.flag.map { "confirmed \($0)" },
-                root["cancelled"]?.flag.map { _ in "cancelled" }, root["provider"]?.string, root["modelId"]?.string,
+                root["cancelled"]?.flag.map { _ in "cancelled" },
+                root["baseVersion"]?.integer(in: .counts).map { "base \($0)" }, root["provider"]?.string,
+                root["modelId"]?.string,
             ]
             let pictures = (root["images"]?.elements ?? []).map { image -> String? in
                 "\(image["mimeType"]?.string ?? "?") \(image["data"]?.string ?? "?")"

@@ -46,12 +46,12 @@ struct OppiDialogsTests {
             oppi.answers(question: "d1#0", .choices(["a", "b"])) == ["r1 oppi:ses_1 question settled d1#0 answered"])
         #expect(
             oppi.answers(question: "d1#1", .text("so")).first
-                == #"2 > extension_ui_response s1 d1 {"q1":["a","b"],"q2":"so"}"#)
+                == #"2 > extension_ui_response s1 d1 {"q1":"A, B","q2":"so"}"#)
     }
 
-    @Test("an ask with two questions of one name is cancelled, also where the name is a place")
+    @Test("an ask with two questions of one name is cancelled, also where neither has one")
     func repeated() {
-        for names in [(#""id":"q","#, #""id":"q","#), ("", #""id":"0","#)] {
+        for names in [(#""id":"q","#, #""id":"q","#), ("", "")] {
             var oppi = OppiConversation.running()
             let lines = oppi.says(
                 "extension_ui_request",
@@ -222,7 +222,7 @@ struct OppiDialogsTests {
         _ = oppi.says("extension_ui_request", Self.confirm)
         _ = oppi.decides("d1", .approve, subject: .dialog)
         _ = oppi.answers(text: "Hello")
-        let lines = oppi.says("agent_end")
+        let lines = oppi.ends()
         #expect(lines.first?.hasSuffix(Self.inDoubt) == true, "\(lines)")
     }
 
@@ -278,5 +278,29 @@ struct OppiDialogsTests {
         oppi.queuesBehindAnother()
         #expect(oppi.says("extension_ui_request", #""id":"d2","method":"dance","title":"?""#) == [])
         #expect(oppi.says("extension_ui_request", #""id":"d3","method":"input","title":"?""#) == [])
+    }
+
+    // MARK: Their time
+
+    private static let choice = #""id":"d1","method":"select","title":"Which?","options":["A","B"]"#
+
+    @Test("a dialog with the time zero has none, and one with more than Node counts is over at once")
+    func noTime() {
+        var oppi = OppiConversation.running(result: "command_result")
+        _ = oppi.says("extension_ui_request", Self.choice + #","timeout":0"#)
+        #expect(oppi.waits(3_000) == [])
+        #expect(oppi.answers(question: "d1", .choices(["B"])).first == "2 > extension_ui_response s1 d1 B")
+        var other = OppiConversation.running(result: "command_result")
+        _ = other.says("extension_ui_request", Self.choice + #","timeout":2147483648"#)
+        #expect(other.waits(10).contains("r1 oppi:ses_1 question settled d1 expired"))
+    }
+
+    @Test("a dialog whose time is over here is cancelled, lest the agent waits for it still")
+    func cancelledAtExpiry() {
+        var oppi = OppiConversation.running(result: "command_result")
+        _ = oppi.says("extension_ui_request", Self.choice + #","timeout":2000"#)
+        #expect(
+            oppi.waits(2_100)
+                == ["2 > extension_ui_response s1 d1 cancelled", "r1 oppi:ses_1 question settled d1 expired"])
     }
 }

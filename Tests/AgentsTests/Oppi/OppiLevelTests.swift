@@ -24,15 +24,11 @@ struct OppiLevelTests {
         }
     }
 
-    @Test("what the session's model took of it is said by the next state, once")
-    func lower() {
+    @Test("what the session's model took of it is not to be heard: the server says what was asked for")
+    func notTold() {
         var (oppi, _) = Self.asked(.level(.extended))
-        #expect(oppi.replies("set_thinking_level").contains("2 > get_state s1"))
-        let state = #""session":{"id":"s1","status":"ready","thinkingLevel":"medium"}"#
-        #expect(
-            oppi.says("state", state).first
-                == #"r1 thinks at level(BridgeModel.ThoughtLevel.extended): set(before: nil, instead: Optional("medium"))"#
-        )
+        #expect(!oppi.replies("set_thinking_level").contains { $0.contains("get_state") })
+        let state = #""session":{"id":"s1","status":"ready","thinkingLevel":"high"}"#
         #expect(!oppi.says("state", state).contains { $0.contains("thinks at") })
     }
 

@@ -155,7 +155,7 @@ struct OppiLimitsTests {
         #expect(!lines.contains { $0.hasPrefix("GET") || $0.hasPrefix("close") }, "\(lines)")
         _ = oppi.says("agent_start")
         _ = oppi.answers(text: "Good")
-        #expect(oppi.says("agent_end") == ["r1 oppi:ses_1 finished stop run -"])
+        #expect(oppi.ends() == ["r1 oppi:ses_1 finished stop run -"])
     }
 
     @Test("one that never begins is found out")

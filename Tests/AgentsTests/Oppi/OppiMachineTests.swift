@@ -88,10 +88,10 @@ struct OppiMachineTests {
         #expect(oppi.says("message_end", #""role":"user","content":"Hi""#) == ["r1 oppi:ses_1 started"])
         #expect(oppi.says("text_delta", #""delta":"Hel""#) == [#"r1 oppi:ses_1 append "Hel""#])
         #expect(oppi.answers(text: "Hello") == [#"r1 oppi:ses_1 segment ended "Hello""#])
-        #expect(oppi.says("agent_end") == ["r1 oppi:ses_1 finished stop run -"])
+        #expect(oppi.ends() == ["r1 oppi:ses_1 finished stop run -"])
         #expect(oppi.state("ready") == [])
         // The next one needs no new session, and no new stream.
-        #expect(oppi.sends("r2", "More") == ["keep session:oppi:ses_1=w1 s1 r2 \(OppiConversation.wall)"])
+        #expect(oppi.sends("r2", "More") == ["keep session:oppi:ses_1=w1 s1 r2 \(oppi.wallNow)"])
         #expect(oppi.keeps() == ["2 > prompt s1 r2 More"])
     }
 
@@ -99,7 +99,7 @@ struct OppiMachineTests {
     func rest() {
         var oppi = OppiConversation.running()
         _ = oppi.answers(text: "Hello")
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         _ = oppi.waits(41_000)
         _ = oppi.replies("unsubscribe", on: 1)
         let lines = oppi.waits(20_000)
@@ -144,23 +144,25 @@ struct OppiMachineTests {
     func behindAnother() {
         var oppi = OppiConversation.running()
         _ = oppi.answers(text: "Hello")
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         _ = oppi.says("agent_start")
         _ = oppi.state("busy")
         _ = oppi.sends("r2", "More")
-        #expect(oppi.keeps() == ["2 > prompt s1 r2 More followUp"])
+        #expect(oppi.keeps() == ["2 > follow_up s1 r2 More"])
         _ = oppi.accepts("r2")
         let lines = oppi.says("message_end", #""role":"user","content":"More""#)
         #expect(lines.last == "r2 oppi:ses_1 started", "\(lines)")
         _ = oppi.answers(text: "Yes")
-        #expect(oppi.says("agent_end") == ["r2 oppi:ses_1 finished stop run -"])
+        #expect(oppi.ends() == ["r2 oppi:ses_1 finished stop run -"])
     }
 
     @Test("a message during our run steers it, and joins it")
     func steer() {
         var oppi = OppiConversation.running()
         #expect(
-            oppi.sends("r2", "Faster") == ["keep session:oppi:ses_1=w1 s1 r1 \(OppiConversation.wall) r2"])
+            oppi.sends("r2", "Faster") == [
+                "keep session:oppi:ses_1=w1 s1 r1 \(OppiConversation.wall) r2 6-WWTOMyEyEpLX"
+            ])
         #expect(oppi.keeps() == ["2 > steer s1 r2 Faster"])
         #expect(oppi.replies("steer") == ["send r2 accepted as r1"])
     }
@@ -194,7 +196,7 @@ struct OppiMachineTests {
         #expect(oppi.says("stop_requested", #""source":"user""#) == [])
         #expect(oppi.replies("stop") == [])
         _ = oppi.answers(text: "Par")
-        #expect(oppi.says("agent_end") == ["r1 oppi:ses_1 finished aborted run -", "stop of r1 answered"])
+        #expect(oppi.ends() == ["r1 oppi:ses_1 finished aborted run -", "stop of r1 answered"])
         #expect(oppi.says("stop_confirmed", #""source":"user""#) == [])
     }
 

@@ -37,7 +37,7 @@ struct OppiModelsTests {
         _ = oppi.says("message_end", #""role":"user","content":"Hi""#)
         _ = oppi.says("state", #""session":{"id":"s1","status":"busy","model":"acme/small"}"#)
         _ = oppi.answers(text: "Hello.")
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         _ = oppi.sends("r2", "Two", choice: Self.big)
         #expect(oppi.keeps().last == "2 > set_model s1 acme big/2")
         #expect(oppi.replies("set_model").first == #"r2 has named("acme/big/2"), before acme/small"#)
@@ -45,7 +45,8 @@ struct OppiModelsTests {
         _ = oppi.says("agent_start")
         _ = oppi.says("message_end", #""role":"user","content":"Two""#)
         _ = oppi.answers(text: "Good.")
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
+        _ = oppi.state("ready")
         _ = oppi.sends("r3", "Three", choice: Self.big)
         #expect(oppi.keeps().last?.hasPrefix("2 > prompt s1") == true)
     }
@@ -97,7 +98,7 @@ struct OppiModelsTests {
     func release(isDeleted: Bool) {
         var oppi = OppiConversation.running()
         _ = oppi.answers(text: "Hello.")
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         let lines = oppi.releases(isDeleted: isDeleted)
         #expect(lines == ["close 2"] + (isDeleted ? ["keep session:oppi:ses_1="] : []), "\(lines)")
         let next = oppi.sends("r2", "Again")

@@ -26,7 +26,7 @@ struct OppiOthersTests {
         lines += oppi.says("message_end", #""role":"user","content":"Theirs""#)
         lines += oppi.says("text_delta", #""delta":"For""#)
         lines += oppi.answers(text: "For them")
-        lines += oppi.says("agent_end")
+        lines += oppi.ends()
         #expect(!isOurs(lines) && lines.contains { $0.hasSuffix("started") }, "\(lines)")
         _ = oppi.says("agent_start")
         #expect(oppi.says("message_end", #""role":"user","content":"Ours""#) == ["r2 oppi:ses_1 started"])
@@ -39,7 +39,7 @@ struct OppiOthersTests {
         _ = oppi.sends("r2", "Ours")
         _ = oppi.keeps()
         let followed = oppi.follows(2, current: 40, status: "busy")
-        #expect(followed.last == "2 > prompt s1 r2 Ours followUp", "\(followed)")
+        #expect(followed.last == "2 > follow_up s1 r2 Ours", "\(followed)")
         _ = oppi.accepts("r2")
         var lines = oppi.says("text_delta", #""delta":"rest of theirs""#)
         lines += oppi.says("tool_start", #""tool":"bash","toolCallId":"c1","args":{}"#)
@@ -48,14 +48,14 @@ struct OppiOthersTests {
         let ours = oppi.says("message_end", #""role":"user","content":"Ours""#)
         #expect(ours.last == "r2 oppi:ses_1 started", "\(ours)")
         _ = oppi.answers(text: "For us")
-        #expect(oppi.says("agent_end") == ["r2 oppi:ses_1 finished stop run -"])
+        #expect(oppi.ends() == ["r2 oppi:ses_1 finished stop run -"])
     }
 
     @Test("a retry of another's run does not begin the one that is queued behind it")
     func theirRetry() {
         var oppi = OppiConversation.queuedBehindAnother()
         var lines = oppi.answers(text: "")
-        lines += oppi.says("agent_end")
+        lines += oppi.ends()
         lines += oppi.says("retry_start", #""attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"529""#)
         lines += oppi.says("agent_start")
         lines += oppi.answers(text: "Theirs")
@@ -81,6 +81,7 @@ struct OppiOthersTests {
         #expect(oppi.answers(text: "Theirs").allSatisfy { !$0.contains("> stop") })
         let begun = oppi.says("message_end", #""role":"user","content":"Ours""#)
         #expect(begun.suffix(2) == ["r2 oppi:ses_1 started", "2 > stop s1"], "\(begun)")
+        _ = oppi.says("stop_requested", #""source":"user""#)
         #expect(oppi.says("agent_end") == ["r2 oppi:ses_1 finished aborted run -", "stop of r2 answered"])
     }
 
@@ -89,7 +90,7 @@ struct OppiOthersTests {
         var oppi = OppiConversation.queuedBehindAnother()
         _ = oppi.aborts("r2")
         _ = oppi.waits(11_000)
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         _ = oppi.state("ready")
         #expect(oppi.waits(2_500).contains(Self.historyCall))
         let lines = oppi.answers(
@@ -102,7 +103,7 @@ struct OppiOthersTests {
     func owedStop() {
         let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
         var oppi = OppiConversation.live(facts: [fact])
-        #expect(oppi.aborts("r1") == [Self.events + "?since=1000000000"])
+        #expect(oppi.aborts("r1") == [Self.events + "?since=0"])
         _ = oppi.answers(Self.events, 200, OppiRecoveryTests.missed(7))
         let rows = [("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs")]
         let lines = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows, status: "busy"))
@@ -119,7 +120,7 @@ struct OppiOthersTests {
         var lines = oppi.aborts("r1")
         #expect(!lines.contains("stop of r1 answered"), "\(lines)")
         lines = oppi.keeps()
-        #expect(lines == [Self.events + "?since=1000000000"])
+        #expect(lines == [Self.events + "?since=0"])
         _ = oppi.answers(Self.events, 200, OppiRecoveryTests.missed(7))
         let rows = [("user", "Hi"), ("assistant", "I work")]
         _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows, status: "busy"))
@@ -128,7 +129,10 @@ struct OppiOthersTests {
         #expect(lines.last == "2 > stop s1" && !lines.contains { $0.contains("prompt") }, "\(lines)")
         _ = oppi.replies("stop")
         _ = oppi.says("stop_requested", #""source":"user""#)
-        lines = oppi.says("agent_end")
+        _ = oppi.state("stopping")
+        lines = oppi.ends()
+        #expect(!lines.contains { $0.contains("prompt") }, "what is being stopped takes nothing: \(lines)")
+        lines += oppi.state("ready")
         #expect(lines.contains("stop of r1 answered") && lines.last?.contains("prompt s1 r2 Next") == true, "\(lines)")
     }
 
@@ -151,13 +155,13 @@ struct OppiOthersTests {
         #expect(lost.last == Self.historyCall, "\(lost)")
         var rows = [("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs")]
         #expect(oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows, status: "busy")) == [])
-        #expect(oppi.says("agent_end", on: 1) == [Self.historyCall])
+        #expect(oppi.ends(on: 1) == [Self.historyCall])
         rows.append(("assistant", "For them"))
         let ended = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows))
         #expect(ended.count == 1 && ended[0].hasSuffix(#"finished stop run "For them""#), "\(ended)")
         #expect(!isOurs(ended, "r1"), "\(ended)")
         // The next one has a bubble of its own.
-        #expect(oppi.says("agent_end", on: 1) == [Self.historyCall])
+        #expect(oppi.ends(on: 1) == [Self.historyCall])
         #expect(oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows)).count == 3)
     }
 
@@ -174,7 +178,7 @@ struct OppiOthersTests {
         var oppi = shown()
         #expect(!minutePasses(&oppi).contains("close 2"))
         _ = oppi.answers(text: "For them")
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         _ = oppi.state("ready")
         #expect(minutePasses(&oppi).contains("close 2"))
     }
@@ -194,7 +198,7 @@ struct OppiOthersTests {
         func name(_ lines: [String]) -> String? { lines.last { $0.hasSuffix("started") } }
         let first = name(oppi.says("agent_start") + oppi.says("message_end", #""role":"user","content":"Theirs""#))
         _ = oppi.answers(text: "x")
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         _ = oppi.happens(.closed(code: 1001, reason: "Server shutting down"))
         _ = oppi.waits(5_000)
         _ = oppi.greets(uptime: 1)

@@ -80,7 +80,7 @@ struct OppiOutcomeTests {
     func steerInDoubt() {
         var oppi = steering()
         _ = oppi.answers(text: "Hello")
-        var lines = oppi.says("agent_end")
+        var lines = oppi.ends()
         #expect(lines == ["r1 oppi:ses_1 finished stop run -", Self.historyCall], "\(lines)")
         let rows = [("user", "Hi"), ("user", "Faster"), ("assistant", "Hello")]
         lines = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows))
@@ -91,9 +91,9 @@ struct OppiOutcomeTests {
     func steerLost() {
         var oppi = steering()
         _ = oppi.answers(text: "Hello")
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         let lines = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([("user", "Hi"), ("assistant", "Hello")]))
-        #expect(lines == ["keep session:oppi:ses_1=w1 s1 r2 \(OppiConversation.wall)"])
+        #expect(lines == ["keep session:oppi:ses_1=w1 s1 r2 \(oppi.wallNow)"])
         #expect(oppi.keeps() == ["2 > prompt s1 r2 Faster"])
     }
 
@@ -105,7 +105,7 @@ struct OppiOutcomeTests {
         var lines = oppi.follows(3, status: "busy")
         #expect(!lines.contains { $0.contains("steer") || $0.contains("prompt") }, "\(lines)")
         _ = oppi.answers(text: "Hello", on: 3)
-        lines = oppi.says("agent_end", on: 3)
+        lines = oppi.ends(on: 3)
         #expect(lines.last == Self.historyCall, "\(lines)")
     }
 
@@ -115,8 +115,8 @@ struct OppiOutcomeTests {
         #expect(oppi.replies("steer", error: "Steer requires an active streaming turn") == [])
         _ = oppi.answers(text: "Hello")
         #expect(
-            oppi.says("agent_end") == [
-                "r1 oppi:ses_1 finished stop run -", "keep session:oppi:ses_1=w1 s1 r2 \(OppiConversation.wall)",
+            oppi.ends() == [
+                "r1 oppi:ses_1 finished stop run -", "keep session:oppi:ses_1=w1 s1 r2 \(oppi.wallNow)",
             ])
         #expect(oppi.keeps() == ["2 > prompt s1 r2 Faster"])
     }
@@ -129,7 +129,7 @@ struct OppiOutcomeTests {
             isStopping: false, receivedAt: .zero, decisions: [], detached: [])
         var oppi = OppiConversation(facts: [fact], turns: [earlier])
         let lines = oppi.greets()
-        #expect(lines.contains(Self.events + "?since=1000000000") && !lines.contains { $0.hasPrefix("keep") })
+        #expect(lines.contains(Self.events + "?since=0") && !lines.contains { $0.hasPrefix("keep") })
     }
 
     // MARK: Words during a look
@@ -142,13 +142,15 @@ struct OppiOutcomeTests {
         let followed = oppi.follows(3, current: 800, isWhole: false, status: "busy")
         #expect(followed.last == Self.historyCall, "\(followed)")
         _ = oppi.answers(text: "Second", on: 3)
-        #expect(oppi.says("agent_end", on: 3) == [])
+        #expect(oppi.ends(on: 3) == [])
         let old = OppiRecoveryTests.trace([("user", "Hi"), ("assistant", "First")], status: "busy")
         #expect(oppi.answers(Self.history, 200, old) == [Self.historyCall])
         // Its file is written a moment later.
         #expect(oppi.answers(Self.history, 200, old) == [])
         #expect(oppi.waits(2_100).contains(Self.historyCall))
-        let whole = OppiRecoveryTests.trace([("user", "Hi"), ("assistant", "First"), ("assistant", "Second")])
+        let whole = OppiRecoveryTests.trace([
+            ("user", "Hi"), ("assistant", "First"), ("toolResult", ""), ("assistant", "Second"),
+        ])
         #expect(
             oppi.answers(Self.history, 200, whole) == [#"r1 oppi:ses_1 finished stop run "First\n\nSecond""#])
     }
@@ -168,7 +170,7 @@ struct OppiOutcomeTests {
         ]
         _ = oppi.answers(Self.events, 200, OppiRecoveryTests.missed(oppi.sequence))
         _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([("user", "Hi")], status: "busy"))
-        let lines = oppi.follows(3, replay: replay)
+        let lines = oppi.follows(3, replay: replay) + oppi.waits(3_000)
         #expect(
             lines.suffix(2) == [#"r1 oppi:ses_1 segment ended "Good""#, "r1 oppi:ses_1 finished stop run -"], "\(lines)"
         )
@@ -189,7 +191,7 @@ struct OppiOutcomeTests {
         #expect(oppi.says("agent_start", on: 3) == [])
         let lines = oppi.answers(text: "Good", on: 3)
         #expect(lines.last == #"r1 oppi:ses_1 segment ended "Good""#, "\(lines)")
-        #expect(oppi.says("agent_end", on: 3) == ["r1 oppi:ses_1 finished stop run -"])
+        #expect(oppi.ends(on: 3) == ["r1 oppi:ses_1 finished stop run -"])
     }
 
     @Test("after a loss a new prompt of another is no retry")
@@ -232,7 +234,7 @@ struct OppiOutcomeTests {
     func sameWords() {
         var oppi = OppiConversation.running()
         _ = oppi.answers(text: "Hello")
-        _ = oppi.says("agent_end")
+        _ = oppi.ends()
         _ = oppi.sends("r2", "Hi")
         _ = oppi.keeps()
         oppi.loses(status: "ready")

@@ -43,9 +43,10 @@ struct OppiRecoveryTests {
         let lines = oppi.follows(3, status: "busy", replay: [missed])
         #expect(
             lines == ["3 > subscribe s1 full since \(since)", #"r1 oppi:ses_1 segment ended "Hello""#], "\(lines)")
-        #expect(oppi.says("text_delta", #""delta":"rest of a message""#, on: 3) == [])
+        #expect(
+            oppi.says("text_delta", #""delta":"rest of a message""#, on: 3) == ["r1 oppi:ses_1 alive, working"])
         #expect(oppi.answers(text: "And more", on: 3) == [#"r1 oppi:ses_1 segment ended "And more""#])
-        #expect(oppi.says("agent_end", on: 3) == ["r1 oppi:ses_1 finished stop run -"])
+        #expect(oppi.ends(on: 3) == ["r1 oppi:ses_1 finished stop run -"])
     }
 
     @Test("a history that cannot be read leaves the replay, which the numbers call whole")
@@ -122,8 +123,8 @@ struct OppiRecoveryTests {
         _ = oppi.answers(Self.history, 200, soFar)
         #expect(oppi.answers(text: "Hello", on: 3) == [])
         #expect(oppi.answers(text: "World", on: 3) == [#"r1 oppi:ses_1 segment ended "World""#])
-        #expect(oppi.says("agent_end", on: 3) == ["GET /workspaces/w1/sessions/s1?view=full&traceView=full"])
-        let whole = Self.trace([("user", "Hi"), ("assistant", "Hello"), ("assistant", "World")])
+        #expect(oppi.ends(on: 3) == ["GET /workspaces/w1/sessions/s1?view=full&traceView=full"])
+        let whole = Self.trace([("user", "Hi"), ("assistant", "Hello"), ("toolResult", ""), ("assistant", "World")])
         #expect(
             oppi.answers(Self.history, 200, whole) == [#"r1 oppi:ses_1 finished stop run "Hello\n\nWorld""#])
     }
@@ -273,7 +274,7 @@ struct OppiRecoveryTests {
         let lost = oppi.happens(.closed(code: 1001, reason: "Server shutting down"))
         #expect(lost.prefix(2) == ["close 2", "link lost"], "\(lost)")
         _ = oppi.waits(3_500)
-        #expect(oppi.greets(uptime: 1).contains(Self.events + "?since=1000000000"), "it has restarted")
+        #expect(oppi.greets(uptime: 1).contains(Self.events + "?since=0"), "it has restarted")
         _ = oppi.answers(Self.events, 404, #"{"error":"Session not active"}"#)
         let whole = Self.trace([("user", "Hi"), ("assistant", "Hello")])
         #expect(oppi.answers(Self.history, 200, whole) == [])
@@ -302,7 +303,7 @@ struct OppiRecoveryTests {
     func restart() {
         let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
         var oppi = OppiConversation(facts: [fact], turns: [Self.earlier(isAccepted: true)])
-        #expect(oppi.greets().contains(Self.events + "?since=1000000000"))
+        #expect(oppi.greets().contains(Self.events + "?since=0"))
         _ = oppi.answers(Self.events, 200, Self.missed(7))
         let soFar = Self.trace([("user", "Hi"), ("assistant", "Hello")], status: "busy")
         let lines = oppi.answers(Self.history, 200, soFar)
@@ -320,7 +321,7 @@ struct OppiRecoveryTests {
         #expect(other.greets().contains { $0.hasPrefix("keep session:oppi:ses_1=w1 s1 r1") })
         let own = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
         var doubtful = OppiConversation(facts: [own], turns: [Self.earlier(isAccepted: false)])
-        #expect(doubtful.greets().contains(Self.events + "?since=1000000000"))
+        #expect(doubtful.greets().contains(Self.events + "?since=0"))
     }
 
     static func earlier(isAccepted: Bool) -> EarlierTurn {
@@ -337,7 +338,7 @@ struct OppiRecoveryTests {
         var oppi = OppiConversation(facts: [fact])
         #expect(oppi.greets().contains("1 > subscribe s1 notifications since 1000000000"))
         #expect(oppi.says("agent_start", on: 1) == [])
-        #expect(oppi.says("agent_end", on: 1) == ["GET /workspaces/w1/sessions/s1?view=full&traceView=full"])
+        #expect(oppi.ends(on: 1) == ["GET /workspaces/w1/sessions/s1?view=full&traceView=full"])
         let lines = oppi.answers(Self.history, 200, Self.trace([("user", "Elsewhere"), ("assistant", "Hello")]))
         #expect(lines.count == 3 && lines[2].hasSuffix(#"finished stop run "Hello""#), "\(lines)")
     }
@@ -355,6 +356,6 @@ struct OppiRecoveryTests {
         }
         let whole = (0..<2_000).map { "w\($0) " }.joined()
         #expect(oppi.answers(text: whole).count == 1)
-        #expect(oppi.says("agent_end") == ["r1 oppi:ses_1 finished stop run -"])
+        #expect(oppi.ends() == ["r1 oppi:ses_1 finished stop run -"])
     }
 }
