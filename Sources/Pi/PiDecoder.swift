@@ -25,10 +25,12 @@ package struct PiDecoder: AgentDecoder {
     private let parser = FrameParser()
     private var state = State.idle
     private var runs = 0
-    private var run: RunID
+    private(set) var run: RunID
     /// Of ours, whose run has not begun.
     private var prompted: PiPrompted?
     private var prompts: [String: RunID] = [:]
+    /// What was said into the run, which has not taken it yet.
+    private var steering: PiPrompted?
     private var asksMessages: Set<String> = []
     private var lastStop = ""
     private var lastError: String?
@@ -47,6 +49,7 @@ package struct PiDecoder: AgentDecoder {
     private var retryDue: Instant?
     /// Nothing is written into a compaction.
     private(set) var isCompacting = false
+    var signs: LifeSigns?
     package private(set) var unknown = UnknownTally()
 
     package init() { self.init(AgentSession("pi"), runPrefix: "pi-run-") }
@@ -79,6 +82,9 @@ package struct PiDecoder: AgentDecoder {
         prompts[id] = run
     }
 
+    /// The message that steers the run; nil: the run has no pending one.
+    mutating func steers(_ run: RunID?, _ text: String) { steering = run.map { PiPrompted(run: $0, text: text) } }
+
     /// The loop is over although its events did not say so.
     mutating func abandonRun() {
         (state, prompted, prompts, isCompacting) = (.idle, nil, [:], false)
@@ -101,6 +107,11 @@ package struct PiDecoder: AgentDecoder {
 
     package var nextDeadline: Instant? {
         if case .settling(_, let until) = state { until } else { nil }
+    }
+
+    /// The computer slept: what decides the end of a loop may be on its way.
+    mutating func slept(at now: Instant) {
+        if case .settling(let event, _) = state { state = .settling(event, until: now + patience.duration) }
     }
 
     package mutating func deadlineHit(at now: Instant) -> [Observation] {
@@ -174,7 +185,7 @@ package struct PiDecoder: AgentDecoder {
         return [observation]
     }
 
-    private func signal(_ event: RunEvent) -> Observation {
+    func signal(_ event: RunEvent) -> Observation {
         .signal(RunSignal(run: run, session: session, event: event))
     }
 
@@ -184,35 +195,21 @@ package struct PiDecoder: AgentDecoder {
         switch type {
         case "agent_start": return loopBegan()
         case "message_start":
+            if let steering, state == .running, steering.isSaid(by: root["message"]) {
+                self.steering = nil
+                return [.sendAnswered(asked: steering.run, .accepted(run: run))]
+            }
             if let prompted, state == .running, prompted.isSaid(by: root["message"]) {
                 // It was queued behind the run of an extension, within its loop.
                 return [signal(.finished(RunEnd()))] + begun(prompted.run)
             }
             if root["message"]?["role"]?.holds("assistant") == true { messageIsOver = false }
             return []
-        case "message_update": return preview(root["assistantMessageEvent"])
+        case "message_update": return preview(root["assistantMessageEvent"]) ?? alive(at: now)
         case "message_end": return messageEnded(root["message"])
-        case "tool_execution_start":
-            let name = root["toolName"]?.string ?? "tool"
-            return tool(root) { call in
-                .started(
-                    ToolStart(
-                        call: call, name: name, title: ToolLabel.make(name: name, arguments: root["args"]),
-                        arguments: root["args"]?.compact, file: ToolFile.of(name, root["args"])))
-            }
-        case "tool_execution_update":
-            return tool(root) {
-                .progress(ToolProgress(call: $0, output: root["partialResult"]?["content"]?.contentText))
-            }
-        case "tool_execution_end":
-            let failed = root["isError"]?.flag == true
-            let text = root["result"]?["content"]?.contentText
-            return tool(root) { call in
-                .finished(
-                    ToolResult(
-                        call: call, name: root["toolName"]?.string, status: failed ? .failed : .completed,
-                        result: ToolLabel.result(root["result"]), error: failed ? text : nil))
-            }
+        case "tool_execution_start": return tool(root) { .started(PiTools.start(root, as: $0)) }
+        case "tool_execution_update": return tool(root) { .progress(PiTools.progress(root, of: $0)) }
+        case "tool_execution_end": return tool(root) { .finished(PiTools.result(root, of: $0)) }
         case "agent_end": return loopEnded(root, at: now)
         case "agent_settled":
             patience = .settles
@@ -225,7 +222,7 @@ package struct PiDecoder: AgentDecoder {
             return end(.failed(RunFailure(message: root["finalError"]?.string ?? lastError ?? "")))
         case "auto_compaction_start", "compaction_start":
             isCompacting = true
-            return []
+            return mayRun && signs != nil ? [signal(.alive(.compacting))] : []
         case "auto_compaction_end", "compaction_end":
             isCompacting = false
             guard case .retrying(let event) = state, root["willRetry"]?.flag != true else { return [] }
@@ -234,8 +231,8 @@ package struct PiDecoder: AgentDecoder {
             return end(.failed(RunFailure(kind: .contextLength, message: root["errorMessage"]?.string ?? "")))
         case "extension_ui_request": return dialog(root, at: now)
         case "response": return response(root)
-        case "turn_start", "turn_end", "queue_update", "extension_error", "bash_execution_update":
-            return []
+        case "turn_start", "turn_end", "bash_execution_update": return alive(at: now)
+        case "queue_update", "extension_error": return []
         default:
             unknown.count("event", type)
             return []
@@ -292,15 +289,15 @@ package struct PiDecoder: AgentDecoder {
         return [signal(.started)] + (said.isEmpty ? [] : [signal(.text(.segmentEnded(said)))])
     }
 
-    /// Deltas alone: the snapshots beside them are of one protocol line only (pi.md#later-lines-l-what-changes).
-    private func preview(_ event: FrameNode?) -> [Observation] {
+    /// Deltas alone: the snapshots beside them are of one protocol line only (pi.md#later-lines-l-what-changes). Nil: nothing to show.
+    private func preview(_ event: FrameNode?) -> [Observation]? {
         var isLate = messageIsOver
         #if PLANTED_FAULTS
             if PlantedFault.deltaAfterEnd.isPlanted { isLate = false }
         #endif
         guard !isLate, event?["type"]?.holds("text_delta") == true, let delta = event?["delta"]?.string, !delta.isEmpty
         else {
-            return []
+            return nil
         }
         return [signal(.text(.append(delta)))]
     }

@@ -53,6 +53,7 @@ enum ObservationText {
         case .questionSettled(let settlement): "question settled \(settlement.id) \(settlement.reason)"
         case .paused(let paused): "paused \(paused.call?.text ?? "-") for \(paused.approval)"
         case .retrying(let reason): "retrying \(quoted(reason))"
+        case .alive(let activity): "alive, \(activity)"
         case .finished(let end): self.end(end)
         case .failed(let failure): self.failure(failure)
         }

@@ -4,6 +4,9 @@ import BridgeModel
 extension ScriptedPi {
     /// In seconds.
     private static let compactions: [Int64] = [1, 8, 25, 45, 75]
+    static let compactingFirst = "pi: compacts before it takes a prompt"
+    static let askingFirst = "pi: asks before it takes a prompt"
+    static let compactingBehind = "pi: compacts behind a whole answer"
 
     // MARK: Before a prompt is taken
 
@@ -11,6 +14,7 @@ extension ScriptedPi {
     func compactsFirst(_ command: GatewayValue, on number: Int) {
         guard let run = processes[number]?.run?.number else { return }
         counts.compactedFirst += 1
+        tally.note(Self.compactingFirst)
         if !habits.isLater { answer(command, on: number) }
         processes[number]?.run?.isCompacting = true
         say(compaction("start", "threshold"), on: number)
@@ -29,6 +33,8 @@ extension ScriptedPi {
         for index in steps.indices {
             guard case .asksApproval(let id, let asked) = steps[index].step else { continue }
             counts.askedFirst += 1
+            tally.note(Self.askingFirst)
+            tally.meets(Self.askingFirst, asks: 1)
             processes[number]?.run?.steps.remove(at: index)
             processes[number]?.run?.untaken = command
             processes[number]?.run?.dialog = id
@@ -55,6 +61,7 @@ extension ScriptedPi {
     func sayStrangeThings(on number: Int) {
         guard habits.strangeness > 0, random.happens(habits.strangeness) else { return }
         counts.strange += 1
+        tally.note("pi: says unknown kinds behind agent_end")
         say(["type": "entry_appended", "entry": ["type": "custom", "id": "e1"]], on: number)
         say(["type": "garden_watered"], on: number)
     }
@@ -63,6 +70,7 @@ extension ScriptedPi {
     func compactsBehind(on number: Int) {
         guard let run = processes[number]?.run?.number else { return }
         counts.compactedBehind += 1
+        tally.note(Self.compactingBehind)
         let reason = random.pick(["overflow", "threshold"])
         say(["type": "turn_end", "toolResults": []], on: number)
         tellLoopEnd(willRetry: false, on: number)

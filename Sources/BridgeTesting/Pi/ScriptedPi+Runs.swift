@@ -27,6 +27,22 @@ extension ScriptedPi {
         }
     }
 
+    /// The model is asked once more: what it would have said is never said.
+    func takesSteers(on number: Int) {
+        guard let run = processes[number]?.run, !run.steers.isEmpty, !run.isRetrying, !run.isCompacting else { return }
+        if run.said != nil { endMessage("stop", on: number) }
+        processes[number]?.run?.steers = []
+        for text in run.steers {
+            asked.append(AgentAsked(.prompt, text))
+            add(["role": "user", "content": [Self.content(text)]], on: number)
+        }
+        lost.insert(run.prompt)
+        processes[number]?.run?.steps = scripts[run.steers.last ?? ""]?.steps[...] ?? []
+        runCount += 1
+        processes[number]?.run?.number = runCount
+        scheduleNext(runCount, on: number)
+    }
+
     private func perform(_ step: GatewayScript.Step, on number: Int) {
         switch step {
         case .says(let text): speak(text, on: number)
@@ -161,6 +177,7 @@ extension ScriptedPi {
             ], on: number)
         say(["type": "turn_end", "toolResults": []], on: number)
         say(["type": "turn_start"], on: number)
+        takesSteers(on: number)
     }
 
     func goOn(afterYes isYes: Bool, on number: Int) {

@@ -78,6 +78,8 @@ package final class ScriptedPi: ScriptedAgent {
         var isCompacting = false
         /// A person denied what an extension asked before it was taken.
         var isDenied = false
+        /// Messages for its next model request.
+        var steers: [String] = []
         /// Messages of this loop.
         var produced: [GatewayValue] = []
     }
@@ -88,6 +90,8 @@ package final class ScriptedPi: ScriptedAgent {
         var run: Run?
         /// Requests to abort that are answered when the loop is idle.
         var aborts: [String?] = []
+        /// What its queue holds: it is taken up with the next prompt.
+        var queued: [String] = []
     }
 
     package var scripts: [String: GatewayScript] = [:]
@@ -97,13 +101,16 @@ package final class ScriptedPi: ScriptedAgent {
     package internal(set) var attached: [GatewayFiles] = []
     package internal(set) var breaches: [String] = []
     package internal(set) var questions: Set<String> = []
+    package let tally = HabitTally()
     private var answered: Set<String> = []
     /// Prompts whose answer is whole in a session file.
     package internal(set) var finished: Set<String> = []
     var processes: [Int: Process] = [:]
     var files: [String: [GatewayValue]] = [:]
     var ends: [String: Instant] = [:]
-    private var runCount = 0
+    var runCount = 0
+    /// Prompts whose own answer is never said.
+    package internal(set) var lost: Set<String> = []
     package internal(set) var counts = Counts()
     let time: VirtualTime
     let habits: Habits
@@ -145,6 +152,7 @@ package final class ScriptedPi: ScriptedAgent {
             answer(command, on: line.number)
         case "get_available_models": answer(command, ["models": []], on: line.number)
         case "prompt": prompt(command, on: line.number)
+        case "steer": steer(command, on: line.number)
         case "abort": abort(command, on: line.number)
         case "extension_ui_response": decide(command, on: line.number)
         default: breaches.append("command \(type)")
@@ -156,7 +164,8 @@ package final class ScriptedPi: ScriptedAgent {
     private func state(of process: Process) -> GatewayValue {
         let state: GatewayValue = [
             "isStreaming": .flag(process.run?.hasBegun == true),
-            "isCompacting": .flag(process.run?.isCompacting == true), "pendingMessageCount": 0,
+            "isCompacting": .flag(process.run?.isCompacting == true),
+            "pendingMessageCount": .integer(process.queued.count + (process.run?.steers.count ?? 0)),
         ]
         let hasFile = !process.line.arguments.contains("--no-session")
         return state.with("sessionFile", hasFile ? "\(process.session)" : nil)
@@ -173,9 +182,13 @@ package final class ScriptedPi: ScriptedAgent {
         let run = runCount
         let pictures = command["images"]?.elements ?? []
         if !pictures.isEmpty { attached.append(GatewayFiles(pictures: pictures, of: text)) }
+        if habits.notesPictures, !pictures.isEmpty { tally.note("pi: adds notes to pictures") }
         let notes = habits.notesPictures ? pictures.map { _ in Self.pictureNote }.joined() : ""
         processes[number]?.run = Run(
             number: run, prompt: text, text: whole + notes, pictures: pictures, steps: script.steps[...])
+        let queued = processes[number]?.queued ?? []
+        processes[number]?.run?.steers = queued
+        processes[number]?.queued = []
         if random.happens(habits.asksFirst), asksFirst(command, on: number) { return }
         if random.happens(habits.compactsFirst) { return compactsFirst(command, on: number) }
         if script.speaksFirst { begin(run, on: number) }
@@ -183,6 +196,16 @@ package final class ScriptedPi: ScriptedAgent {
             answer(command, on: number)
             if !script.speaksFirst { begin(run, on: number) }
         }
+    }
+
+    /// Taken up behind the tool that runs; while the loop is idle it stays queued (pi.md#steering-and-queueing).
+    private func steer(_ command: GatewayValue, on number: Int) {
+        let text = ScriptedGateway.asked(command["message"]?.string ?? "")
+        guard scripts[text] != nil else { return breaches.append("words \(text)") }
+        answer(command, on: number)
+        guard processes[number]?.run?.hasBegun == true else { return processes[number]?.queued.append(text) ?? () }
+        processes[number]?.run?.steers.append(text)
+        if let run = processes[number]?.run, run.tool == nil, run.dialog == nil { takesSteers(on: number) }
     }
 
     private static let pictureNote =
@@ -193,7 +216,11 @@ package final class ScriptedPi: ScriptedAgent {
         guard let run = processes[number]?.run else { return answer(command, on: number) }
         asked.append(AgentAsked(.abort, run.prompt))
         // The loop is idle: nothing is there to be aborted, and the prompt or the compaction continues (pi.md#abort).
-        guard run.hasBegun, !run.isCompacting else { return answer(command, on: number) }
+        guard run.hasBegun, !run.isCompacting else {
+            if run.isCompacting { tally.meets(run.hasBegun ? Self.compactingBehind : Self.compactingFirst, stops: 1) }
+            if run.untaken != nil { tally.meets(Self.askingFirst, stops: 1) }
+            return answer(command, on: number)
+        }
         processes[number]?.aborts.append(id)
         stop(on: number)
     }

@@ -15,6 +15,7 @@ final class PiAgent: LiveAgent {
     /// A dialog is answered once, and pi remembers nothing of it.
     var abilities: GrantAbilities { GrantAbilities(session: false, permanent: false) }
     var choosesModels: Bool { true }
+    var steersWords: Bool { true }
     func session(of chat: SessionID) -> AgentSession { AgentSession("pi:\(ChatName.text(of: chat))") }
 
     func read(_ settings: AgentSettings) -> AgentReading {

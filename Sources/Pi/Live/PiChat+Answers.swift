@@ -33,6 +33,7 @@ extension PiChat {
             } else { PiRequests.Purpose?.none }
         switch purpose {
         case nil, .prompt: return []
+        case .words(let run): return wordsAnswered(run, isTaken: !hasFailed)
         case .barrier where hasFailed:
             failures.doom = root["error"]?.string ?? "it refused get_state"
             return []
@@ -120,7 +121,7 @@ extension PiChat {
         case .barrier, .probe, .abort:
             failures.doom = "pi does not answer any more"
             return []
-        case .history, .models: return unanswered(purpose)
+        case .history, .models, .words: return unanswered(purpose)
         // Early versions answer a failure without its id (pi.md#responses-stdout).
         case .model(let run, let choice, _): return refused(choice, of: run, "pi did not answer")
         case .level(let run, let choice, let step): return levelUnanswered(run, choice, step)
@@ -129,7 +130,7 @@ extension PiChat {
 
     mutating func unanswered(_ purpose: PiRequests.Purpose) -> [Order] {
         switch purpose {
-        case .barrier, .prompt, .probe, .abort, .model, .level: return []
+        case .barrier, .prompt, .words, .probe, .abort, .model, .level: return []
         case .history(let run, let isLive):
             let gone = RunLookup.failed(RunFailure(kind: .agentGone, message: "its process ended"))
             return isLive ? [] : [.observed([.lookedUp(run, gone)])]

@@ -54,6 +54,12 @@ struct PiChat {
         case waiting(until: Instant)
     }
 
+    /// Said into the run, which has not taken it yet.
+    struct Words: Hashable {
+        let run: RunID
+        var prompt: PicturePrompt
+    }
+
     static let startLimit = Duration.seconds(30)
     static let answerLimit = Duration.seconds(30)
     static let idleLimit = Duration.seconds(600)
@@ -66,6 +72,9 @@ struct PiChat {
     var process = Process.absent
     var errands: [Errand] = []
     var turn: PiTurn?
+    var words: Words?
+    /// pi has a message in its queue that the next prompt must not meet.
+    var leavesQueue = false
     var silence = PiSilence()
     /// Since when there has been nothing to do; nil while there is.
     private(set) var idleSince: Instant?
@@ -82,6 +91,7 @@ struct PiChat {
         self.session = session
         home = PiHome(place)
         decoder = PiDecoder(session, runPrefix: "\(session)-\(mark)-")
+        decoder.signs = LifeSigns()
     }
 
     var isWanted: Bool { !errands.isEmpty || turn != nil || requests.hasQuestions }
@@ -132,12 +142,14 @@ struct PiChat {
         asked[run] = PiQuestion(text: prompt.text, notBefore: wallMilliseconds)
         home.moves(to: folder)
         (home.isLeft, home.isForgotten) = (false, false)
-        errands.append(.prompt(run, prompt))
+        let behind = errands.lastIndex { if case .prompt(_, let other) = $0 { other.steers } else { false } }
+        errands.insert(.prompt(run, prompt), at: prompt.steers ? (behind ?? -1) + 1 : errands.count)
         return advance(at: now) + cards(seat.show(waitingPrompts))
     }
 
     mutating func lookUp(_ run: RunID, at now: Instant) -> [Order] {
         if turn?.run == run { return [.observed([.lookedUp(run, .running(text: nil))])] }
+        if words?.run == run { return [.observed([.lookedUp(run, .waits)])] }
         errands.append(.lookUp(run, text: asked[run]?.text))
         return advance(at: now)
     }
@@ -148,6 +160,7 @@ struct PiChat {
     }
 
     mutating func abort(_ run: RunID, at now: Instant) -> [Order] {
+        if let dropped = dropWords(of: run) { return dropped }
         let isQueued = isToWrite(run)
         errands.removeAll { $0.isPrompt(of: run) }
         if isQueued { asked[run] = nil }
@@ -239,6 +252,7 @@ struct PiChat {
         #endif
         orders += loseTurn(reason)
         decoder.abandonRun()
+        leavesQueue = false
         orders += dialogs.takeAll().map { .observed([gone($0, isExpired: false)]) }
         for purpose in requests.takeAll() { orders += unanswered(purpose) }
         orders += processEnded() + levelOfEndedProcess()
@@ -277,9 +291,13 @@ struct PiChat {
         return orders + advance(at: now)
     }
 
-    /// The computer slept: that pi said nothing meanwhile proves nothing.
+    /// The computer slept, and pi with it: that it said nothing meanwhile proves nothing, and what is awaited of it has its
+    /// whole time again.
     mutating func slept(at now: Instant) {
         silence.heard(.event, at: now)
+        requests.slept(at: now)
+        decoder.slept(at: now)
+        if case .leaving = process { process = .leaving(until: now + Self.leaveLimit) }
         if turn?.isStopping == true { turn?.state = .stopping(until: now + PiTurn.stopPatience) }
     }
 }
@@ -296,6 +314,7 @@ extension PiChat {
             process = .starting
             home.isStarted()
             return [.start(file: file)]
+        case .ready where leavesQueue && turn == nil: return leave(at: now)
         case .ready: return nextErrand(at: now) + leaveIfLeft(at: now)
         case .starting, .keeping, .leaving, .waiting: return []
         }
@@ -306,6 +325,10 @@ extension PiChat {
         while let errand = errands.first {
             switch errand {
             case .prompt(let run, let prompt):
+                if let steering = steer(run, prompt, at: now) {
+                    errands.removeFirst()
+                    return orders + steering
+                }
                 // A prompt into a loop that is going would be queued there, and its answer be another run's.
                 guard turn == nil, decoder.isIdle else { return orders }
                 // The next process works where it is to be carried out.
@@ -332,56 +355,5 @@ extension PiChat {
             errands.removeFirst()
         }
         return orders
-    }
-
-    // MARK: Observations
-
-    /// Passes on what the decoder saw, and follows our run by it.
-    mutating func heard(_ observations: [Observation], at now: Instant) -> [Order] {
-        guard !observations.isEmpty else { return [] }
-        var orders: [Order] = [.observed(observations)]
-        for observation in observations {
-            switch observation {
-            case .sendAnswered(let run, .accepted) where turn?.run == run && turn?.state == .prompted:
-                turn?.state = .accepted
-            case .sendAnswered(let run, .refused) where turn?.run == run: orders += closeTurn()
-            case .signal(let signal) where signal.run == turn?.run && turn != nil:
-                switch signal.event {
-                case .started: orders += begun(at: now)
-                case .finished, .failed: orders += closeTurn()
-                case .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused,
-                    .retrying:
-                    break
-                }
-            default: break
-            }
-        }
-        return orders
-    }
-
-    /// A Stop before this moment has stopped nothing (pi.md#abort).
-    private mutating func begun(at now: Instant) -> [Order] {
-        guard turn?.isStopping == true, let run = turn?.run else {
-            turn?.state = .going
-            return []
-        }
-        return [.write(PiFrames.abort(requests.add(.abort(run), for: PiTurn.stopPatience, at: now)))]
-    }
-
-    mutating func closeTurn() -> [Order] {
-        guard let turn else { return [] }
-        self.turn = nil
-        asked[turn.run] = nil
-        return turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []
-    }
-
-    /// Its run ends without a word of pi's own.
-    mutating func loseTurn(_ reason: String) -> [Order] {
-        guard let turn else { return [] }
-        let end: RunEvent =
-            turn.isStopping
-            ? .finished(RunEnd(reason: .aborted))
-            : .failed(RunFailure(kind: .agentGone, message: reason))
-        return [.observed([signal(end, of: turn.run)])] + closeTurn()
     }
 }

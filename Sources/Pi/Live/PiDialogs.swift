@@ -4,8 +4,8 @@ import JSONReading
 
 /// The open dialogs of pi's extensions: cards and questions (pi.md#extension-ui).
 ///
-/// - A dialog leaves when it is answered, with its process, and a little before its time is over: pi ends it without a word, and its clock
-///   began before ours. An answer behind that would be called given and be ignored.
+/// - A dialog leaves when it is answered, with its run or its process, and a little before its timeout: pi ends it without a frame, and its timer
+///   started before ours. A later answer would be reported as given, and ignored.
 /// - One that no person can answer is never held: it is cancelled at once, or it would block its run.
 struct PiDialogs {
     enum Answer: Hashable {
@@ -18,6 +18,14 @@ struct PiDialogs {
         /// `yes`, `no`: the options that mean it; nil for a dialog that takes `confirmed`.
         case card(ApprovalID, yes: String?, no: String?)
         case question(QuestionID)
+
+        /// The dialog's id in pi's frames.
+        var name: String {
+            switch self {
+            case .card(let approval, _, _): approval.text
+            case .question(let question): question.text
+            }
+        }
     }
 
     private struct Open {

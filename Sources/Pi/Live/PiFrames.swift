@@ -31,6 +31,13 @@ enum PiFrames {
         return frame.finish()
     }
 
+    static func steer(_ prompt: PicturePrompt, _ id: String) -> [UInt8] {
+        var frame = begun("steer", id)
+        frame.string("message", prompt.frameText)
+        if !prompt.loaded.isEmpty { frame.objects("images", prompt.loaded.map(image)) }
+        return frame.finish()
+    }
+
     private static func image(_ loaded: LoadedFile) -> [UInt8] {
         var image = JSONObjectWriter()
         image.string("type", "image")

@@ -23,6 +23,7 @@ package struct PiMachine: AgentMachine {
     private var loads = FileLoads()
     private var list = PiModelList()
     private var check: PiCheck?
+    private var sleepWatch = SleepWatch()
 
     package init(_ settings: PiSettings) { self.settings = settings }
 
@@ -82,6 +83,7 @@ package struct PiMachine: AgentMachine {
     // MARK: Commands
 
     package mutating func command(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
+        sleepWatch.saw(now.now, wallMilliseconds: now.wallMilliseconds)
         switch command {
         case .send(_, let session, let run, let message):
             let (prompt, leftOut) = PicturePrompt.of(message, for: "pi", room: PiSettings.pictureRoom)
@@ -94,7 +96,7 @@ package struct PiMachine: AgentMachine {
                     $0.seat.phoneSession = message.session
                     return $0.send(run, prompt, in: message.folder, wallMilliseconds: now.wallMilliseconds, at: now.now)
                 }
-        case .abort(let session, let run):
+        case .abort(let session, let run, _):
             loads.drop(run)
             return change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, at: now.now) }
@@ -197,6 +199,8 @@ package struct PiMachine: AgentMachine {
     // MARK: Time
 
     package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
+        let hasSlept = sleepWatch.notices(at: now.now, wallMilliseconds: now.wallMilliseconds, due: nextDeadline)
+        if hasSlept { wakeUp(at: now.now) }
         var orders = (check?.timePassed(at: now.now) ?? []) + list.timePassed(at: now.now)
         orders += loads.timePassed(at: now.now)
         let due = chats.awake.filter { $0.value.nextDeadline.map { $0 <= now.now } ?? false }.keys.sorted()
@@ -205,8 +209,13 @@ package struct PiMachine: AgentMachine {
     }
 
     package mutating func slept(_ now: Occasion) -> [AgentOrder] {
-        for session in chats.awake.keys { chats.change(session) { $0.slept(at: now.now) } }
+        if sleepWatch.hears(at: now.now) { wakeUp(at: now.now) }
         return []
+    }
+
+    private mutating func wakeUp(at now: Instant) {
+        list.slept(at: now)
+        for session in chats.awake.keys { chats.change(session) { $0.slept(at: now) } }
     }
 
     // MARK: Orders

@@ -49,6 +49,8 @@ struct PiModelList {
         return conclude(.refused(message: "pi did not answer"))
     }
 
+    mutating func slept(at now: Instant) { deadline = now + Self.limit }
+
     private mutating func conclude(_ reply: AgentReply, isOpen: Bool = true) -> [AgentOrder] {
         guard let channel else { return [] }
         self.channel = nil

@@ -7,6 +7,8 @@ struct PiRequests {
         /// The first `get_state`: its answer says that the process is ready.
         case barrier
         case prompt(RunID)
+        /// A message into the run that goes on.
+        case words(RunID)
         case abort(RunID)
         /// Whether the process lives and what it is doing.
         case probe
@@ -18,7 +20,7 @@ struct PiRequests {
         case level(RunID, LevelChoice, PiLevels.Step)
     }
 
-    private var open: [(id: String, purpose: Purpose, deadline: Instant)] = []
+    private var open: [(id: String, purpose: Purpose, limit: Duration, deadline: Instant)] = []
     private var count = 0
 
     var nextDeadline: Instant? { open.map(\.deadline).min() }
@@ -27,7 +29,7 @@ struct PiRequests {
         open.contains { request in
             switch request.purpose {
             case .history, .models: true
-            case .barrier, .prompt, .abort, .probe, .model, .level: false
+            case .barrier, .prompt, .words, .abort, .probe, .model, .level: false
             }
         }
     }
@@ -37,7 +39,7 @@ struct PiRequests {
     mutating func add(_ purpose: Purpose, for limit: Duration, at now: Instant) -> String {
         count += 1
         let id = "sb-\(count)"
-        open.append((id, purpose, now + limit))
+        open.append((id, purpose, limit, now + limit))
         return id
     }
 
@@ -61,6 +63,11 @@ struct PiRequests {
         let candidates = open.indices.filter { if case .prompt = open[$0].purpose { false } else { true } }
         guard candidates.count == 1, let index = candidates.first else { return nil }
         return open.remove(at: index).purpose
+    }
+
+    /// The computer slept: each has its whole time again.
+    mutating func slept(at now: Instant) {
+        for index in open.indices { open[index].deadline = now + open[index].limit }
     }
 
     mutating func takeExpired(at now: Instant) -> [Purpose] {

@@ -12,6 +12,8 @@ struct PiConversation: MachineConversation {
     var showsIdle = false
     private var reads: [WorkID] = []
     private static let wall: Int64 = 1_770_000_000_000
+    /// How far the wall clock moved alone.
+    var wallAhead: Int64 = 0
     static let chat = AgentSession("pi-ses_1")
     private(set) var beginning: [String] = []
 
@@ -57,8 +59,8 @@ struct PiConversation: MachineConversation {
 
     mutating func occasion() -> Occasion {
         random += 1
-        return Occasion(
-            now: now, wallMilliseconds: Self.wall + (now - Instant.zero).nanoseconds / 1_000_000, random: random)
+        let wall = Self.wall + wallAhead + (now - Instant.zero).nanoseconds / 1_000_000
+        return Occasion(now: now, wallMilliseconds: wall, random: random)
     }
 
     // MARK: The bridge
@@ -124,6 +126,13 @@ struct PiConversation: MachineConversation {
 
     mutating func waitsForPlace(behind running: Int, chats: [WaitingChat] = []) -> [String] {
         lines(machine.happened(.waits(running: running, behind: chats), on: ChannelID(1), occasion()))
+    }
+
+    /// No alarm rings meanwhile. `isTold`: the host says so before one rings.
+    mutating func sleeps(_ seconds: Int64, isTold: Bool = false) -> [String] {
+        now = now + .seconds(seconds)
+        let told = isTold ? lines(machine.slept(occasion())) : []
+        return told + lines(machine.timePassed(occasion()))
     }
 
     mutating func isWanted() -> [String] { lines(machine.happened(.wanted, on: ChannelID(1), occasion())) }

@@ -115,6 +115,19 @@ struct PiDecoderTests {
         #expect(pi.waits(250).first?.hasPrefix(#"pi-run-1 pi failed other "boom""#) == true)
     }
 
+    @Test("an attempt that fails behind words begins again without them")
+    mutating func retryBehindWords() {
+        begins()
+        _ = pi.receives(Self.end("Five words that are lost", "error", error: "529"))
+        _ = pi.receives(Self.ends())
+        #expect(
+            pi.receives(#"{"type":"auto_retry_start","attempt":1,"delayMs":2000,"errorMessage":"529"}"#)
+                == [#"pi-run-1 pi retrying "529""#])
+        let begun = pi.receives(#"{"type":"agent_start"}"#)
+        #expect(begun == ["pi-run-1 pi started"], "nothing of the failed attempt is said again")
+        #expect(pi.receives(Self.end("The answer")) == [#"pi-run-1 pi segment ended "The answer""#])
+    }
+
     @Test("a retry that follows at once is the same run, and its verdict is that of the last attempt")
     mutating func retry() {
         begins()

@@ -39,7 +39,7 @@ struct PiPatienceTests {
     @Test("a compaction of two minutes before the prompt is taken is waited for, and pi is asked each 10 s")
     func compactsFirst() {
         var pi = Self.prompted()
-        #expect(pi.says(Self.compacts("start")) == [])
+        #expect(pi.says(Self.compacts("start")) == ["r1 pi-ses_1 alive, compacting"])
         #expect(pi.waits(10_000) == [#"1 > {"type":"get_state","id":"sb-4"}"#])
         _ = pi.says(PiSays.state(4, #""isStreaming":false,"isCompacting":true"#))
         #expect(Self.answers(&pi, for: 110_000, #""isStreaming":false,"isCompacting":true"#) == [])
@@ -101,6 +101,46 @@ struct PiPatienceTests {
         _ = pi.decides("d1", .approve)
         let idle = #""isStreaming":false,"isCompacting":false"#
         #expect(Self.answers(&pi, for: 12_000, idle) == ["send r1 runs nothing"])
+    }
+
+    // MARK: Dialogs that no run waits for
+
+    /// An extension asked within `r1`, and the run ended without an answer.
+    private static func leaves(_ pi: inout PiConversation) -> [String] {
+        _ = pi.says(ask("d1"))
+        _ = pi.says(PiSays.said("Hi"))
+        _ = pi.says(PiSays.ended)
+        return pi.waits(250)
+    }
+
+    @Test("a dialog ends with its run: it is cancelled, and its place is not held for a person")
+    func dialogOutlivesRun() {
+        var pi = PiConversation.going()
+        pi.showsIdle = true
+        #expect(
+            Self.leaves(&pi) == [
+                "r1 pi-ses_1 finished stop run -", #"1 > {"type":"extension_ui_response","id":"d1","cancelled":true}"#,
+                "- pi-ses_1 approval settled d1 cancelled", "1 asks nobody", "idle 1",
+            ])
+        #expect(pi.decides("d1", .approve).contains("- - approval settled d1 unknown"))
+    }
+
+    @Test("a command behind a dialog that its run did not wait for is over as any other")
+    func commandBehindDialog() {
+        var pi = PiConversation.going()
+        _ = Self.leaves(&pi)
+        _ = pi.sends("r2", "/reload")
+        _ = pi.says(PiSays.accepted(4))
+        let idle = #""isStreaming":false,"isCompacting":false"#
+        #expect(Self.answers(&pi, for: 12_000, idle) == ["send r2 runs nothing"])
+    }
+
+    @Test("a process that is stuck behind a dialog that its run did not wait for is ended")
+    func stuckBehindDialog() {
+        var pi = PiConversation.going()
+        _ = Self.leaves(&pi)
+        _ = pi.sends("r2", "two")
+        #expect(pi.waits(60_000).contains("kill 1"))
     }
 
     // MARK: Stop

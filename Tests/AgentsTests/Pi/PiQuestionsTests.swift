@@ -32,6 +32,16 @@ struct PiQuestionsTests {
         #expect(pi.answers("d1", .choices(["Red"])) == ["- pi-ses_1 question settled d1 unknown"])
     }
 
+    @Test("an option that is a part of another one goes as itself", arguments: ["Yes, always", "Yes", "No"])
+    func contained(option: String) {
+        var pi = running()
+        _ = pi.says(
+            Self.asks("d1", #""method":"select","title":"Deploy?","options":["Yes, always","Yes","No","Not now"]"#))
+        #expect(
+            pi.answers("d1", .choices([option])).first
+                == #"1 > {"type":"extension_ui_response","id":"d1","value":"\#(option)"}"#)
+    }
+
     @Test("a text that is asked for is a question, with an example or the text so far")
     func texts() {
         var pi = running()
