@@ -24,6 +24,8 @@ package final class BridgeRunner: Sendable {
         package var callLimit: Duration
         /// Nil: folders are passed on as configured.
         package var folders: (any FolderPort)?
+        /// What is written in one job with the end of a turn.
+        package var besideEnd: (@Sendable (TurnID, TurnOutcome) -> [JournalEntry])?
 
         package init(
             http: any HTTPClient, clock: any Clock, alarm: any Alarm, random: any RandomSource,
@@ -227,8 +229,10 @@ package final class BridgeRunner: Sendable {
             edges.journal?.submit([OwedRecord.entry(of: obligation)], .written, done: nil)
         case .order(.turnClosed(let turn, let outcome)):
             state.withLock { $0.notKept[turn] = nil }
+            let beside = edges.besideEnd?(turn, outcome) ?? []
             edges.journal?.submit(
-                [.closed(turn, outcome: outcome.rawValue, wall: edges.clock.wallMilliseconds)], .written, done: nil)
+                beside + [.closed(turn, outcome: outcome.rawValue, wall: edges.clock.wallMilliseconds)], .written,
+                done: nil)
             observe(.turnClosed(turn, outcome))
         case .order(.keep(let kept, let durability)): keep(kept.record, durability)
         case .order(.keepHome(let chat, let home)): keep(home, of: chat)
@@ -332,6 +336,7 @@ package final class BridgeRunner: Sendable {
 
     private func send(_ attempt: CallAttempt, _ path: String, _ body: [UInt8], _ expected: RelayDecoder.Expected) {
         let begun = edges.clock.now
+        if attempt.isMarked { tell { bridge, now in bridge.openLeft(attempt.turn, at: now) } }
         let relay = relayAddress
         let request = HTTPRequest(
             method: "POST", url: relay.baseURL + path, headers: relay.headers, body: body,

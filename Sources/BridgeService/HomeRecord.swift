@@ -14,6 +14,8 @@ enum HomeRecord {
         var workspace: String?
     }
 
+    static func isRecord(_ name: String) -> Bool { name.hasPrefix(prefix) }
+
     /// Nil: nothing is left of it.
     static func entry(of chat: SessionID, _ home: ChatHome?) -> JournalEntry {
         guard let home else { return .setting(name: prefix + chat.text, value: nil) }

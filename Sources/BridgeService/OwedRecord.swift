@@ -15,12 +15,16 @@ enum OwedRecord {
         var run: String?
         var approval: String?
         var subject: String?
+        /// True: the stop is no person's, and ends no run of another client. Nil: a record of an earlier version, which does not say.
+        var ownRunsAlone: Bool?
     }
 
     static func entry(of obligation: Obligation, wall: Int64) -> JournalEntry {
         var content = Content(version: version, since: wall)
         switch obligation {
-        case .abort(let session, let run): (content.session, content.run) = (session.text, run.text)
+        case .abort(let session, let run, let reach):
+            (content.session, content.run) = (session.text, run.text)
+            if reach == .ownRuns { content.ownRunsAlone = true }
         case .deny(let approval, let subject): (content.approval, content.subject) = (approval.text, words(subject))
         }
         do {
@@ -55,7 +59,8 @@ enum OwedRecord {
         let age = wall.subtractingReportingOverflow(content.since)
         let since = now - .milliseconds(age.overflow ? 0 : min(max(age.partialValue, 0), 7 * 86_400_000))
         if let session = content.session, let run = content.run {
-            return (.abort(session: AgentSession(session), run: RunID(run)), since)
+            let reach = content.ownRunsAlone == true ? StopReach.ownRuns : .everyRun
+            return (.abort(session: AgentSession(session), run: RunID(run), reach: reach), since)
         }
         let subject = subjects.first { words($0) == content.subject }
         guard let approval = content.approval, let subject else { return nil }

@@ -31,8 +31,11 @@ package struct TurnSealer: Sendable {
 
     /// What the call says, sealed; nil: it needs a key that is not there, and the call is not made.
     package func seal(_ call: RelayCall, under seal: CallSeal) -> SealedContent? {
-        if let empty = SealedContent.withoutKey(of: call) { return empty }
-        guard let key = seal.key, let sealer = sealer(seal.session, key) else { return nil }
+        let sealer = seal.key.flatMap { self.sealer(seal.session, $0) }
+        // A placeholder that says whose it is does so under the key alone.
+        let isMarked = call.mark != nil && sealer != nil
+        if !isMarked, let empty = SealedContent.withoutKey(of: call) { return empty }
+        guard let sealer else { return nil }
         let content = sealer.content(of: call, random: secrets)
         for field in [SealedContent.Field.text, .delta] {
             if let text = content?[field] { said(text) }

@@ -189,6 +189,19 @@ extension ValueForm where Value == Duration {
         }
     }
 
+    /// Zero is off.
+    package static func durationOrOff(_ range: ClosedRange<Duration>) -> Self {
+        let expected =
+            "a time from \(text(range.lowerBound)) to \(text(range.upperBound)), such as \"90s\" or \"10m\", or \"0s\" for never"
+        return Self { content throws(Complaint) in
+            guard case .string(let text) = content, let value = parse(text), value == .zero || range.contains(value)
+            else { throw Complaint(expected) }
+            return value
+        } show: {
+            .string($0 == .zero ? "0s" : text($0))
+        }
+    }
+
     private static var units: [(name: String, milliseconds: Int64)] {
         [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
     }

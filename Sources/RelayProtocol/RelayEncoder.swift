@@ -28,7 +28,7 @@ package enum RelayEncoder {
         var json = JSONObjectWriter()
         json.address(call.address)
         switch call.content {
-        case .post(let post): json.post(post, sealed)
+        case .post(let post): json.post(post, sealed, mark: call.mark)
         case .newSession(let source): json.string("source", source)
         case .toolFile(let use, let file): json.toolFile(use, file, sealed)
         }
@@ -48,10 +48,10 @@ extension JSONObjectWriter {
         }
     }
 
-    fileprivate mutating func post(_ post: Post, _ sealed: SealedContent?) {
+    fileprivate mutating func post(_ post: Post, _ sealed: SealedContent?, mark: UInt32?) {
         switch post {
         // The relay refused an empty placeholder.
-        case .open: content(.text, sealed) { $0.string("text", " ") }
+        case .open: content(.text, sealed) { $0.string("text", mark.map { StateMark.text($0) } ?? " ") }
         case .message(let message):
             content(.text, sealed) { $0.string("text", message.text) }
             usage(message.usage)

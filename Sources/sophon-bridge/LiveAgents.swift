@@ -26,6 +26,18 @@ extension AgentRegistry {
     var liveNames: String { plugins.filter(\.isLive).map(\.name).joined(separator: " and ") }
 }
 
+extension SystemNotices {
+    /// `scale`: tests do not wait for whole limits.
+    convenience init(children: any ChildRunner, scale: Int) {
+        var limits = Limits()
+        if scale > 1 {
+            limits.command = max(limits.command / scale, .seconds(2))
+            limits.call = max(limits.call / scale, .seconds(2))
+        }
+        self.init(children: children, limits: limits)
+    }
+}
+
 extension AgentEdges {
     /// The real outside, for `run` and `doctor` alike. Without a journal nothing is kept.
     static func system(

@@ -49,14 +49,26 @@ struct LivingChildren {
     /// Those that do not end with the bridge.
     var outliving: [Child] { all.filter { $0.process.life == .outlives || $0.process.life == .byItself } }
 
-    /// Of a connection that is left: nothing will look for them again. None where a bridge is at work there, which has them.
-    static func endAll(of name: ConnectionName, in directory: String, _ output: Output) throws {
+    /// Of a connection that is left: nothing will look for them again. None where a bridge is at work there, which has them. Gives those
+    /// that could not be ended.
+    static func endAll(of name: ConnectionName, in directory: String, _ output: Output) throws -> [Child] {
         let children = LivingChildren(in: directory).all.filter { $0.connection == name }
-        guard !children.isEmpty, try InstanceLock.holder(directory: directory) == .nobody else { return }
-        for child in end(children) {
+        guard !children.isEmpty, try InstanceLock.holder(directory: directory) == .nobody else { return [] }
+        let ended = end(children)
+        for child in ended {
             output.event("agent_ended", [("process", child.json), ("ended", .flag(true))])
             output.line("ended \(child.words)")
         }
+        let names = Set(ended.map(\.process.name))
+        return children.filter { !names.contains($0.process.name) }
+    }
+
+    static func notEnded(_ children: [Child], _ consequence: String) -> CommandFailure {
+        CommandFailure(
+            code: .unexpected,
+            message:
+                "\(children.map(\.words).joined(separator: "; ")) cannot be ended\(consequence); end it as the user whose process it "
+                + "is, then run this again")
     }
 
     /// Returns when they are gone, with all that descends from them, or cannot be ended. What was ended.

@@ -130,6 +130,32 @@ struct MoveTests {
         #expect(Self.bubbles(world).filter(\.isFinal).map(\.text) == ["Hello.", "Hello.", "Hello."])
     }
 
+    @Test("nothing is kept of the chats that the old installation had", arguments: [false, true])
+    func forgotten(whileDown: Bool) {
+        let world = Self.world()
+        func kept() -> [String] {
+            world.journal.load().settings.keys.filter { $0.hasPrefix("home:") || $0.hasPrefix("model:") }
+        }
+        world.start()
+        world.writes("/bridge new", after: .milliseconds(200))
+        world.time.after(.seconds(2)) {
+            let session = world.sent[0].session
+            world.sides[0].pushes("session.model.changed", #"{"session":{"id":"\#(session)"},"model":"a/one"}"#)
+        }
+        world.time.after(.seconds(4)) { #expect(kept().count == 2, "\(kept())") }
+        if whileDown {
+            world.time.after(.seconds(5)) {
+                world.kill()
+                world.token = Self.other
+                world.start()
+            }
+        } else {
+            world.use(Secret(Self.other), after: .seconds(5))
+        }
+        world.run(seconds: 60, atLeast: .seconds(30))
+        #expect(kept() == [])
+    }
+
     @Test("so it does where the bridge was started without a token first")
     func withoutToken() {
         var state = TokenState(token: nil)

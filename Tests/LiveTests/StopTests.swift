@@ -195,6 +195,31 @@ struct StopTests {
         Self.expectBoth(world)
     }
 
+    /// The first is stopped, and two seconds later the second is written.
+    private static func stoppedBetween(killAfter: Int? = nil) -> LiveWorld {
+        let second = GatewayScript((20, .says("Three. ")), (900, .says("Four.")), (30, .finishes))
+        let world = LiveWorld(
+            .e4, scripts: ["First?": long, "Second?": second], seed: UInt64(killAfter ?? 0))
+        world.start()
+        world.writes("First?", after: .milliseconds(200))
+        world.stops(0, after: .milliseconds(400))
+        world.writesAgain("Second?", under: 0, after: .milliseconds(2_400))
+        world.run(seconds: 60, killAfter: killAfter, atLeast: .seconds(20))
+        return world
+    }
+
+    private static let positions = Array(stride(from: 1, through: stoppedBetween().time.steps, by: 3))
+
+    @Test(
+        "a stop of the interaction stops no message that was written after it, also in the next process",
+        arguments: StopTests.positions)
+    func notTheLater(_ steps: Int) {
+        let world = Self.stoppedBetween(killAfter: steps)
+        let said = world.relay.sessions.flatMap(\.messages).filter { $0.role == .agent && $0.interaction == nil }
+        #expect(said.map(\.text) == ["Three. Four."])
+        #expect(world.openTurns == 0)
+    }
+
     @Test("a stop of the interaction, or of the chat, stops both", arguments: [true, false])
     func stopsBoth(_ wholeChat: Bool) {
         let world = LiveWorld(.e3, scripts: Self.scripts)

@@ -55,6 +55,23 @@ struct TokenTests {
         #expect(side.authorizations["sendMessageEnd"] == "Bearer \(Self.sameInstallation)")
     }
 
+    @Test(
+        "a call without a turn is the first to hear of the end: the run of the chat is aborted, and the person told once",
+        arguments: [(410, "installation_revoked"), (403, "installation_revoked"), (401, "invalid_token")])
+    func heardBeside(status: Int, code: String) {
+        let world = Self.world()
+        world.mirror = .all
+        let side = world.sides[0]
+        side.relay.plan(Fault(.refused(status: status, code: code), method: "createSession", count: 1))
+        world.start()
+        side.writes("Question?", after: .milliseconds(200))
+        side.otherClientSends("Question?", in: "agent:main:terminal", as: "run-1", after: .milliseconds(600))
+        world.run(seconds: 8, atLeast: .seconds(8))
+        #expect(Self.stops(world) == 1)
+        #expect(side.gateway.calls.contains("chat.abort") == (code == "installation_revoked"))
+        #expect(side.gateway.isActive("run-1"))
+    }
+
     @Test("with a token of another installation what is open ends with the old one, and only then comes the new one")
     func moved() {
         let world = Self.world()

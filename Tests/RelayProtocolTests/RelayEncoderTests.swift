@@ -18,6 +18,10 @@ struct RelayEncoderTests {
             #"{"session_id":"ses_1","interaction_id":"int_1","text":" ","idempotency_key":"int_1-x"}"#
         ),
         (
+            RelayCall(.open, to: inTurn, key: key, mark: 5), "sendMessage",
+            #"{"session_id":"ses_1","interaction_id":"int_1","text":" \t \t\#(String(repeating: " ", count: 29))","idempotency_key":"int_1-x"}"#
+        ),
+        (
             RelayCall(.message(WholeMessage(part: .late, text: "x")), to: inChat, key: key), "sendMessage",
             #"{"session_id":"ses_1","text":"x","idempotency_key":"int_1-x"}"#
         ),

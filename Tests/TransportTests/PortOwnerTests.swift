@@ -205,7 +205,8 @@ struct PortOwnerTests {
     }
 
     private static func connected(to port: UInt16, from local: UInt16 = 0) throws -> (Int32, PortOwner.Ends) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // A child that another test starts meanwhile would keep the connection open.
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
         func address(_ port: UInt16) -> sockaddr_in {

@@ -22,6 +22,7 @@ package struct Configuration: Hashable, Sendable {
     /// Hosts outside private networks that may be spoken to without encryption.
     package var allowPlain: [String] = []
     package var limits = Limits()
+    package var notify = Notify()
     package var terminal = Terminal()
 
     package init(stateDirectory: String) { self.stateDirectory = stateDirectory }
@@ -74,6 +75,7 @@ package struct Configuration: Hashable, Sendable {
 
     /// What an agent asks a person to allow.
     package struct Asks: Hashable, Sendable {
+        package var whenAsked = AskSettings.WhenAsked.refuse
         package var whenUnanswered = AskSettings.WhenUnanswered.hold
         /// Besides the built-in rules.
         package var severity: [SeverityMatch] = []
@@ -127,6 +129,10 @@ package struct Configuration: Hashable, Sendable {
         package var fileTime = Duration.seconds(60)
         /// How long an ask is held open for a person.
         package var unanswered = Duration.seconds(12 * 3_600)
+        /// How long nothing is heard of a run before its bubble says how it is; zero: never.
+        package var quiet = Duration.seconds(5 * 60)
+        /// How long before the chat says once that there is still nothing; zero: never.
+        package var stuck = Duration.seconds(20 * 60)
 
         package init() {}
     }
@@ -136,12 +142,20 @@ extension Configuration {
     /// `home`: of the user that the bridge runs as.
     package func askSettings(of connection: Connection, home: String?) -> AskSettings {
         var settings = AskSettings()
+        settings.whenAsked = connection.asks.whenAsked
         settings.whenUnanswered = connection.asks.whenUnanswered
         settings.patience = limits.unanswered
         settings.severity = connection.asks.severity
         settings.home = home
         settings.ownFolders = [configDirectory, stateDirectory].compactMap(\.self)
         return settings
+    }
+}
+
+extension Configuration.Limits {
+    /// `TurnSettings.quiet` and `stuck`.
+    package var silence: (quiet: Duration?, stuck: Duration?) {
+        (quiet == .zero ? nil : quiet, stuck == .zero ? nil : stuck)
     }
 }
 

@@ -54,7 +54,7 @@ package struct ConfigurationLoader {
             keys: [
                 "connections", "workspaces", "default_workspace", "state_dir", "record_dir", "host_label", "log",
                 "on_stop",
-                "allow_plain", "limits",
+                "allow_plain", "limits", "notify",
             ])
         var result = Configuration(stateDirectory: stateDirectory(top))
         result.configDirectory = configDirectory()
@@ -70,10 +70,12 @@ package struct ConfigurationLoader {
             as: .words(atMost: 64, "a list of at most 64 host names", mayBeEmpty: true), else: []
         ).map { $0.lowercased() }
         result.allowPlain = allowPlain
+        result.notify = NotifyReading().notify(top, plain: allowPlain, &reader)
         result.connections = connections(top["connections"])
         giveWorkspaces(to: &result, top)
         let withheld = Set(reader.settings.compactMap(\.privateVariable) + agents.plugins.flatMap(\.secretVariables))
         for index in result.connections.indices { result.connections[index].agent.withheld = withheld.sorted() }
+        result.notify.withheld = withheld.sorted()
         return result
     }
 
@@ -153,7 +155,7 @@ package struct ConfigurationLoader {
             top["limits"], at: "limits",
             keys: [
                 "relay_connections", "relay_call", "stop_flush", "memory_mb", "agents", "file_mb", "file_time",
-                "unanswered",
+                "unanswered", "quiet", "stuck",
             ])
         limits.relayConnections = reader.value(
             "relay_connections", of: section, as: .whole(16...256), else: limits.relayConnections)
@@ -169,6 +171,10 @@ package struct ConfigurationLoader {
             "file_time", of: section, as: .duration(.seconds(1)...(.seconds(90))), else: limits.fileTime)
         limits.unanswered = reader.value(
             "unanswered", of: section, as: .duration(.seconds(60)...(.seconds(24 * 3_600))), else: limits.unanswered)
+        limits.quiet = reader.value(
+            "quiet", of: section, as: .durationOrOff(.seconds(60)...(.seconds(24 * 3_600))), else: limits.quiet)
+        limits.stuck = reader.value(
+            "stuck", of: section, as: .durationOrOff(.seconds(300)...(.seconds(24 * 3_600))), else: limits.stuck)
         return limits
     }
 
@@ -199,7 +205,7 @@ package struct ConfigurationLoader {
                 "name", "relay", "agent", "encryption", "devices", "when_busy", "mirror", "deleted_job_chats",
                 "agent_files", "routines",
                 "message_files",
-                "when_unanswered", "severity",
+                "when_asked", "when_unanswered", "severity",
             ])
         let name = reader.value("name", of: section, as: .connectionName, else: Configuration.Connection.usualName.text)
         let relay = relay(section, isOnly: isOnly)
@@ -216,6 +222,8 @@ package struct ConfigurationLoader {
         connection.messageFiles = reader.value(
             "message_files", of: section, as: .choice, else: connection.messageFiles)
         connection.routines = reader.value("routines", of: section, as: .choice, else: connection.routines)
+        connection.asks.whenAsked = reader.value(
+            "when_asked", of: section, as: .choice, else: connection.asks.whenAsked)
         connection.asks.whenUnanswered = reader.value(
             "when_unanswered", of: section, as: .choice, else: connection.asks.whenUnanswered)
         connection.asks.severity = SeverityReading().rules("severity", of: section, &reader)

@@ -24,10 +24,14 @@ package enum Reload {
 
     /// A key that is not named here is fixed: a new key is so until reloading it is implemented.
     private static func isReloadable(_ path: String) -> Bool {
-        if ["log.level", "log.format", "allow_plain"].contains(path) || path.hasPrefix("limits.") { return true }
+        if ["log.level", "log.format", "allow_plain"].contains(path) || path.hasPrefix("limits.")
+            || path.hasPrefix("notify.")
+        {
+            return true
+        }
         let keys = [
-            "relay.token", "agent.token", "agent.invite", "encryption", "devices", "when_unanswered", "severity",
-            "routines",
+            "relay.token", "agent.token", "agent.invite", "encryption", "devices", "when_asked", "when_unanswered",
+            "severity", "routines",
         ]
         return path.hasPrefix("connections[") && keys.contains { path.hasSuffix("].\($0)") }
     }

@@ -38,7 +38,10 @@ package struct KeyFiles: Sendable {
             }
             return secret
         }
-        return try open(settings, token, secret, warning, library)
+        let loaded = try files.load(connection)
+        var opened = try open(loaded, settings, token, secret, warning, library)
+        opened.copies = files.setAside(loaded)
+        return opened
     }
 
     /// For those who only look. Nil: there are no keys, and no device.
@@ -49,14 +52,13 @@ package struct KeyFiles: Sendable {
         guard let (secret, warning) = try files.knownDeviceSecret(of: connection, in: pairing?.credentials) else {
             return nil
         }
-        return try open(settings, token, secret, warning, library)
+        return try open(files.load(connection), settings, token, secret, warning, library)
     }
 
     private func open(
-        _ settings: Configuration.Connection, _ token: Secret?, _ secret: SecretKey, _ warning: String?,
-        _ library: some SealingLibrary
+        _ loaded: SealingFiles.Loaded, _ settings: Configuration.Connection, _ token: Secret?, _ secret: SecretKey,
+        _ warning: String?, _ library: some SealingLibrary
     ) throws(FileError) -> Opened {
-        let loaded = try files.load(connection)
         do {
             let ring = try KeyRing(
                 device: secret, stored: loaded.stored, pairedAt: pairing(settings, token)?.savedAt,

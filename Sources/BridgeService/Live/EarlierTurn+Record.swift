@@ -10,7 +10,7 @@ extension EarlierTurn {
         self.init(
             session: opening.agentSession,
             runs: forwarded.runs.map { run in
-                let message = run == opening.run ? opening.message : nil
+                let message = run == opening.run ? record.prompt : nil
                 // Without any of its files it is text alone, and the same text as it was (openclaw.md#disconnects).
                 let isBare = !forwarded.wentWithout.isEmpty
                 return Run(
@@ -26,7 +26,7 @@ extension EarlierTurn {
                     $0.decision, scope: $0.scope, of: $0.approval, subject: $0.subject, decidedAt: $0.decidedAt,
                     expiresAt: $0.expiresAt, fingerprint: $0.fingerprint, isUnanswered: $0.isUnanswered)
             }, asks: forwarded.asks.map { Ask($0.approval, fingerprint: $0.fingerprint, isOver: $0.isOver) },
-            detached: forwarded.detached, questions: forwarded.questions)
+            detached: forwarded.detached, questions: forwarded.questions, stopReach: forwarded.stopReach)
     }
 
     private static func level(of message: UserMessage, _ known: ChosenModel?) -> LevelChoice {

@@ -27,6 +27,7 @@ extension LiveConnection {
         condition.withLock { $0.chores.lookedAtTimeAt = clock.now }
         guard let time = clock.localTime else { return }
         runner?.tell { bridge, _ in bridge.use(localTime: time) }
+        notices?.lookAtLocalTime()
     }
 }
 

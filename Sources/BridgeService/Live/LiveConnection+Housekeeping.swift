@@ -10,8 +10,11 @@ extension LiveConnection {
     package var work: BridgeStatus.Work? {
         guard var work = ask({ BridgeStatus.Work($0.figures(at: clock.now)) }) else { return nil }
         work.heldBytes = heldBytes.total
+        work.notices = notices.flatMap { $0.isOn ? BridgeStatus.Notices($0.figures) : nil }
         work.isMemoryFull = gate.withLock { $0.isClosed }
-        work.clockAheadSeconds = condition.withLock { $0.arriving.relayClock.remarkable }
+        work.clockAheadSeconds = condition.withLock {
+            $0.arriving.relayClock.remarkable(at: clock.now, wall: clock.wallMilliseconds)
+        }
         return work
     }
 
@@ -30,6 +33,7 @@ extension LiveConnection {
             }
         }
         let now = clock.now
+        notices?.look()
         makeChats()
         tellOfKeys()
         let isDue = condition.withLock { state in

@@ -27,8 +27,19 @@ extension LiveConnection {
         package var memoryLimit = 64 << 20
         /// Nil: nothing is sealed here, and no sealed message is read.
         package var keys: LiveKeys.Parts?
-        package var files = FileParts()
+        private var beside = BesideTurns()
+        package var files: FileParts {
+            get { beside.files }
+            set { beside.files = newValue }
+        }
+        /// Nil: no person is sent a notice, whatever the configuration says later.
+        package var notices: LiveNotices.Parts? {
+            get { beside.notices }
+            set { beside.notices = newValue }
+        }
         package var journal: any TurnJournal
+        /// Nil: placeholders do not say whose they are.
+        package var statePlace: StatePlace?
         /// The agent's session that answers in a chat of the phone's.
         package var agentSession: @Sendable (SessionID) -> AgentSession
         /// Makes the agent's link, with the outlet of its events.
@@ -50,6 +61,26 @@ extension LiveConnection {
             self.agentSession = agentSession
             self.agent = agent
         }
+    }
+
+    /// Where the state directory is, so that a copy of it gets a mark of its own (`StateMark`).
+    package struct StatePlace: Sendable {
+        var name: String
+        /// This start of the machine; nil: the system does not say.
+        var start: String?
+        var random: any RandomSource
+
+        package init(_ name: String, start: String?, random: any RandomSource) {
+            self.name = name
+            self.start = start
+            self.random = random
+        }
+    }
+
+    /// What a connection has beside its turns and links.
+    private struct BesideTurns: Sendable {
+        var files = FileParts()
+        var notices: LiveNotices.Parts?
     }
 
     /// What becomes of runs that no message began.

@@ -141,9 +141,17 @@ extension LiveConnection {
     }
 
     /// Chats of the old installation are not there in the new one, nor may the new one have what was offered to the old one.
-    private func forgetChats() {
+    /// `settings`: of a journal of which nothing was restored.
+    private func forgetChats(_ settings: [String: [UInt8]] = [:]) {
         files?.viewer?.forgetAll()
-        let entries = mirroring.withLock { $0.forgetChats() }.flatMap { Self.forgetting($0) }
+        var entries = mirroring.withLock { $0.forgetChats() }.flatMap { Self.forgetting($0) }
+        runner?.tell { bridge, _ in
+            let known = bridge.forgetsChats()
+            entries += known.homes.map { HomeRecord.entry(of: $0, nil) }
+            entries += known.models.map { ModelRecord.entry(of: $0, nil) }
+        }
+        let left = settings.keys.filter { HomeRecord.isRecord($0) || ModelRecord.isRecord($0) }.sorted()
+        entries += left.map { .setting(name: $0, value: nil) }
         if !entries.isEmpty { journal.submit(entries, .written, done: nil) }
     }
 
@@ -173,7 +181,7 @@ extension LiveConnection {
     }
 
     /// What an earlier process left open of another installation closes: nothing of it can be said with this token.
-    func abandon(_ restoring: JournalRestoring) {
+    func abandon(_ restoring: JournalRestoring, _ settings: [String: [UInt8]]) {
         let others = restoring.openings.map(\.id) + restoring.unreadable.map(\.id)
         runner?.tell { bridge, now in
             for turn in restoring.turns {
@@ -182,7 +190,7 @@ extension LiveConnection {
             bridge.abandonsTurns(at: now)
             for turn in others { bridge.neverBegins(turn) }
         }
-        forgetChats()
+        forgetChats(settings)
         let count = others.count + restoring.turns.count
         guard count > 0 else { return }
         tell(
@@ -210,6 +218,7 @@ extension LiveConnection {
         runner?.tell { bridge, now in
             bridge.use(
                 connections: limits.relayConnections, heldBytes: limits.heldBytes(of: connections), at: now)
+            bridge.use(quiet: limits.silence.quiet, stuck: limits.silence.stuck, at: now)
         }
     }
 

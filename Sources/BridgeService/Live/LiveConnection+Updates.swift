@@ -12,6 +12,7 @@ extension LiveConnection {
         let made = condition.withLock {
             $0.arriving.relayTime.made(update.createdAtWallMilliseconds, receivedAt: update.receivedAt, wall: wall)
         }
+        noteAct(update, made: made)
         switch update.payload {
         case .message(let message, let sealedText): accept(message, sealedText, update, made)
         case .stop(.sessionDeleted): chatEnded(update, made, isDeleted: true)
@@ -44,9 +45,10 @@ extension LiveConnection {
         // A chat that was made for the agent's own runs leads back to their session.
         let own = mirroring.withLock { $0.agentSession(of: message.session) }
         let intake = UpdateIntake { [agentSession] in own ?? agentSession($0) }
-        let relayClock = condition.withLock { $0.arriving.relayClock }
-        let opening = intake.opening(
+        let (relayClock, mark) = condition.withLock { ($0.arriving.relayClock, $0.arriving.mark) }
+        var opening = intake.opening(
             for: message, of: update, made: made, clock: relayClock, at: update.receivedAt, wall: wall)
+        opening.isMarked = mark?.covers(made) ?? false
         let ownOpening = intake.ownOpening(for: message, made: made, at: update.receivedAt)
         let taken = message
         condition.withLock { $0.arriving.accepting[ownOpening.id] = ownOpening }
@@ -146,7 +148,7 @@ extension LiveConnection {
         let served = isOwn ? nil : agentSession(session)
         forgetChat(session)
         files?.viewer?.forget(session)
-        let names = stopsForMessagesBeingAccepted(in: session, nil, made: isDeleted ? nil : made)
+        let names = stopsForMessagesBeingAccepted(in: session, nil, made: isDeleted ? nil : made, reach: .ownRuns)
         // Its keys go too, those of its open turns when these have ended; both are on the disk before it is acknowledged.
         let halves = Locked<[Bool]>([])
         let half: @Sendable (Bool) -> Void = { [weak self] isKept in
@@ -197,7 +199,7 @@ extension LiveConnection {
 
     /// A message that is being written down has no turn yet, and the stop is for it, too: it is remembered by its own name.
     private func stopsForMessagesBeingAccepted(
-        in session: SessionID?, _ interaction: InteractionID?, made: RelayMoment?
+        in session: SessionID?, _ interaction: InteractionID?, made: RelayMoment?, reach: StopReach
     ) -> [InteractionID] {
         let accepting = condition.withLock { state in
             state.arriving.accepting.filter { _, opening in
@@ -210,17 +212,19 @@ extension LiveConnection {
         // By its name alone: the journal needs no more to find its message.
         if let interaction { stops.append((session ?? SessionID(""), interaction)) }
         let wall = clock.wallMilliseconds
-        let entries = stops.map { JournalEntry.stop($0, $1, wall: wall) }
+        let entries = stops.map { JournalEntry.stop($0, $1, wall: wall, made: made?.wallMilliseconds, reach: reach) }
         if !entries.isEmpty { journal.submit(entries, .written, done: nil) }
         return names
     }
 
     private func stop(_ update: RelayUpdate, _ made: RelayMoment?, reach: StopReach) {
         let (session, interaction) = (update.session, update.interaction)
-        let names = stopsForMessagesBeingAccepted(in: session, interaction, made: made)
+        let names = stopsForMessagesBeingAccepted(in: session, interaction, made: made, reach: reach)
         let heard = made == nil ? condition.withLock { $0.arriving.firstHeard(update) } : nil
         change(update) { bridge, now in
-            for name in names { bridge.stopped(session: session, interaction: name, made: made, at: now) }
+            for name in names {
+                bridge.stopped(session: session, interaction: name, made: made, reach: reach, at: now)
+            }
             bridge.stopped(
                 session: session, interaction: interaction, made: made, heard: heard, reach: reach, at: now)
         }

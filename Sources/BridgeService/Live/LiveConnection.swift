@@ -58,6 +58,7 @@ package final class LiveConnection: Sendable {
         var agent: (any AgentLink)?
         var keys: LiveKeys?
         var files: LiveFiles?
+        var notices: LiveNotices?
     }
 
     package init(_ parts: Parts, tell: @escaping @Sendable (LiveEvent) -> Void) {
@@ -66,12 +67,13 @@ package final class LiveConnection: Sendable {
         journal = parts.journal
         gate = Locked(MemoryGate(limit: parts.memoryLimit))
         missingToken = parts.missingToken
+        condition.withLock { $0.arriving.place = parts.statePlace }
         token = Locked(TokenState(token: parts.missingToken == nil ? parts.relay.token : nil))
         mirroring = Locked(Mirroring(parts.mirror, deletedChats: parts.deletedChats))
         agentSession = parts.agentSession
         self.tell = tell
         let links = links
-        let heard = Locked<(@Sendable (RelayAnswer) -> Void)?>(nil)
+        let heard = Locked<(@Sendable (RelayAnswer, Bool) -> Void)?>(nil)
         let address: @Sendable () -> RelayAddress? = { links.withLock { $0.runner }?.relayAddress }
         let ringing = Locked<(@Sendable (KeyRingOrder) -> Void)?>(nil)
         let keys = parts.keys.map { keys in
@@ -79,9 +81,13 @@ package final class LiveConnection: Sendable {
                 keys, http: parts.runner.http, clock: parts.runner.clock, callLimit: parts.runner.callLimit,
                 relay: address, hears: { order in ringing.withLock { $0 }?(order) })
         }
-        loose = LooseCalls(parts.runner, keys, relay: address) { answer in heard.withLock { $0 }?(answer) }
+        loose = LooseCalls(parts.runner, keys, relay: address) { answer, isSame in
+            heard.withLock { $0 }?(answer, isSame)
+        }
+        let notices = LiveNotices(parts, keys, tell) { links.withLock { $0.runner } }
         var edges = parts.runner
         edges.sealer = keys?.turnSealer
+        if notices != nil { edges.besideEnd = { [weak self] in self?.lastEntries(of: $0, $1) ?? [] } }
         let runner = BridgeRunner(
             settings: parts.bridge, relay: parts.relayAddress, edges: edges, agentPresent: false,
             observe: { [weak self] in self?.obey($0) },
@@ -91,15 +97,18 @@ package final class LiveConnection: Sendable {
         let agent = parts.agent { [weak self] in self?.agentSays($0) }
         let connection = parts.name
         let files = LiveFiles(parts.files, loose, keys, journal: journal, clock: clock) { tell(.note(connection, $0)) }
-        links.withLock { $0 = Links(runner: runner, relay: relay, agent: agent, keys: keys, files: files) }
+        links.withLock {
+            $0 = Links(runner: runner, relay: relay, agent: agent, keys: keys, files: files, notices: notices)
+        }
         ringing.withLock { $0 = { [weak self] in self?.keysSay($0) } }
-        heard.withLock { $0 = { [weak self] in self?.judge($0) } }
+        heard.withLock { $0 = { [weak self] in self?.looselyAnswered($0, $1) } }
     }
 
     var runner: BridgeRunner? { links.withLock { $0.runner } }
     var relay: LinkRunner<RelayLink>? { links.withLock { $0.relay } }
     var agent: (any AgentLink)? { links.withLock { $0.agent } }
     var files: LiveFiles? { links.withLock { $0.files } }
+    package var notices: LiveNotices? { links.withLock { $0.notices } }
     package var keys: LiveKeys? { links.withLock { $0.keys } }
     package var state: Condition { condition.withLock { $0 } }
     package func ask<Answer: Sendable>(_ question: (borrowing Bridge) -> Answer) -> Answer? { runner?.ask(question) }
@@ -120,6 +129,7 @@ package final class LiveConnection: Sendable {
     /// No new updates, and nothing more from the agent; what is to be delivered still is.
     package func closeLinks() {
         condition.withLock { $0.isClosing = true }
+        runner?.tell { bridge, _ in bridge.handsOverNoMore() }
         relay?.tell { link, now in link.shutDown(at: now) }
         agent?.shutDown()
     }
@@ -137,6 +147,7 @@ package final class LiveConnection: Sendable {
         agent?.stop()
         runner?.stop()
         keys?.stop()
+        notices?.stop()
         files?.viewer?.stop()
     }
 
@@ -148,12 +159,14 @@ package final class LiveConnection: Sendable {
         let restoring = JournalRestoring(contents, clock: clock, sealer: keys?.turnSealer)
         for fault in restoring.faults { tell(.note(name, fault)) }
         restoreChats(contents.settings)
+        takeUpMark(contents.settings)
         defer { installationIsTakenUp() }
         let isElsewhere = takeUpInstallation(contents.settings)
         files?.viewer?.restore(contents.settings, isElsewhere: isElsewhere)
         runner.remember(restoring.storedCalls)
         let models = ModelRecord.restored(contents.settings)
         past.facts = contents.settings.map { Fact($0.key, $0.value) }
+        notices?.restore(contents.settings, restoring.turns.map(\.record.opening))
         runner.tell { bridge, now in
             bridge.remember(tasks: restoring.cards)
             for owed in restoring.owed { bridge.restore(owed.obligation, since: owed.since) }
@@ -168,7 +181,10 @@ package final class LiveConnection: Sendable {
             for turn in restoring.unreadable { bridge.end(turn, at: now) }
             for opening in restoring.openings { begin(opening, on: &bridge, at: now) }
             for stop in contents.stops {
-                bridge.stopped(session: stop.session, interaction: stop.interaction, at: now)
+                bridge.stopped(
+                    session: stop.session, interaction: stop.interaction,
+                    made: stop.made.map { RelayMoment(wallMilliseconds: $0, instant: now) }, reach: stop.reach,
+                    at: now)
             }
             bridge.restored(at: now)
         } whenKept: { [weak self] _ in
@@ -179,8 +195,9 @@ package final class LiveConnection: Sendable {
         past.turns = restoring.turns.map { turn in
             EarlierTurn(turn.record, models: models, folder: runner.folder(of: turn.record))
         }
+        notices?.look()
         if isElsewhere {
-            abandon(restoring)
+            abandon(restoring, contents.settings)
             return past
         }
         let count = restoring.turns.count + restoring.openings.count + restoring.unreadable.count
@@ -275,43 +292,6 @@ package final class LiveConnection: Sendable {
         }
     }
 
-    private func observe(_ observations: [Observation]) {
-        var chats: [MirrorWork] = []
-        runner?.tell { bridge, now in
-            for observation in observations {
-                switch observation {
-                case .signal(let signal):
-                    guard !bridge.agentSays(signal, at: now) else { continue }
-                    if let work = mirror(signal, on: &bridge, at: now) { chats.append(work) }
-                case .sendAnswered(let run, let answer):
-                    bridge.sendAnswered(answer, run: run, at: now)
-                case .filesLeftOut(let run, let files): bridge.filesLeftOut(files, of: run, at: now)
-                case .conversationLost(let run): bridge.conversationLost(of: run, at: now)
-                case .modelAnswered(let run, let choice, let answer):
-                    bridge.modelAnswered(choice, answer, of: run, at: now)
-                case .levelAnswered(let run, let choice, let answer):
-                    bridge.levelAnswered(choice, answer, of: run, at: now)
-                case .abortAnswered(let run): bridge.abortAnswered(run, at: now)
-                case .lookedUp(let run, let found): bridge.lookedUp(found, of: run, at: now)
-                case .jobStarted(let job): mirroring.withLock { $0.jobStarted(job, at: now) }
-                case .jobFinished(let job): mirroring.withLock { $0.jobFinished(job) }
-                case .linkLost:
-                    mirroring.withLock { $0.linkLost() }
-                    bridge.agentLost(at: now)
-                case .linkBack: bridge.agentBack(at: now)
-                case .prompt, .stopSent, .decisionSent, .answerSent: break
-                }
-            }
-        }
-        for work in chats { carryOut(work) }
-        tellOfCrowd()
-        let isDue = condition.withLock { state in
-            state.observed &+= 1
-            return state.observed & 15 == 0
-        }
-        if isDue { heedMemory() }
-    }
-
     private func tellIfReady() {
         let isNews = condition.withLock { state in
             guard state.relayIsUp, state.agentIsUp, !state.isReady else { return false }
@@ -325,23 +305,30 @@ package final class LiveConnection: Sendable {
 
     private func obey(_ order: BridgeOrder) {
         switch order {
-        case .command(let command): agent?.command(command)
+        case .command(let command): pass(command)
         case .fetch(let turn, let attachments): fetch(attachments, for: turn)
         case .dropFiles(let turn): files?.fetcher?.drop(turn)
         case .filesTouched(let session, let sealing, let touched):
             files?.viewer?.touched(touched, in: session, sealing)
         case .turnClosed(let turn, let outcome):
             tell(.turnEnded(name, turn, outcome))
+            notices?.carryOn()
             endFarewell()
         case .connectionStopped(let code):
             // The link may hear it later, or never: a refused call closes it.
-            if code == .installationRevoked { runner?.tell { bridge, now in bridge.installationRevoked(at: now) } }
+            if code == .installationRevoked, hearsRemovals {
+                runner?.tell { bridge, now in bridge.installationRevoked(at: now) }
+            }
             stopped("The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", .tokenRefused)
         case .turnNote(let turn, let note):
             tell(.turnNote(name, turn, note))
             if note == .askUnanswered { tellOfUnanswered() }
         case .deliveryNote(let note, let turn, let post): tell(.deliveryNote(name, note, turn, post))
-        case .turnOpened(let opening): tell(.turnBegan(name, opening.id, opening.session))
+        case .turnOpened(let opening):
+            tell(.turnBegan(name, opening.id, opening.session))
+            notices?.began(opening)
+        case .anotherBridge(let turn, let other): seen(other, by: turn)
+        case .stuck(let turn): isStuck(turn)
         case .keyTaken(let turn, let session, let key): keys?.began(turn, under: key, in: session)
         case .keyLeft(_, let session, let key): keys?.ended(under: key, in: session)
         case .keepModel(let session, let chosen): keep(chosen, of: session)
@@ -349,12 +336,33 @@ package final class LiveConnection: Sendable {
         }
     }
 
+    /// A message that the closing link does not take is the next process's.
+    private func pass(_ command: AgentCommand) {
+        guard agent?.command(command) == false, case .send(let turn, _, let run, _) = command else { return }
+        runner?.tell { bridge, now in bridge.neverLeft(turn, run: run, at: now) }
+    }
+
+    private var hearsRemovals: Bool {
+        #if PLANTED_FAULTS
+            return !PlantedFault.removalUnheard.isPlanted
+        #else
+            return true
+        #endif
+    }
+
     private func answered(_ attempt: CallAttempt, _ answer: RelayAnswer) {
         judge(answer)
         if gate.withLock({ $0.isClosed }) { heedMemory() }
-        guard case .refused(let refusal) = answer.outcome else { return }
+        guard case .refused(let refusal) = answer.outcome, !isAnothers(attempt, refusal) else { return }
         tell(.callFailed(name, attempt.turn, attempt.name, refusal, answer.request))
         forgetChat(of: attempt.turn, after: refusal)
+    }
+
+    /// A call without a turn can be the first to hear that the token is refused.
+    private func looselyAnswered(_ answer: RelayAnswer, _ hasSameToken: Bool) {
+        judge(answer)
+        guard hasSameToken, case .refused(let refusal) = answer.outcome, RetryPolicy.isOfToken(refusal) else { return }
+        obey(.connectionStopped(refusal.code))
     }
 
     /// Reported when it begins, when it changes and when the relay itself has answered again. A call that was not answered at all

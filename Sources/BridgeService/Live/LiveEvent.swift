@@ -17,8 +17,12 @@ package enum LiveEvent: Sendable {
     case callFailed(ConnectionName, TurnID, PostName, RelayRefusal, RequestID?)
     case deliveryNote(ConnectionName, DeliveryNote, TurnID, PostName)
     case turnNote(ConnectionName, TurnID, TurnNote)
+    /// Another bridge with this token answers the message of that turn, as it has so many.
+    case anotherBridge(ConnectionName, TurnID, messages: Int)
     /// The newest of so many cards expired unanswered; the ask stays open at the agent.
     case askUnanswered(ConnectionName, SessionID, cards: Int)
+    /// Nothing was heard of the turn's run for `limits.stuck`.
+    case stuck(ConnectionName, TurnID)
     case unknownFrames(ConnectionName, link: String, UnknownTally)
     /// What a person can do, while nothing is lost. No link: it concerns the whole connection.
     case remedy(ConnectionName, LinkName?, String)
@@ -38,6 +42,7 @@ package enum LiveEvent: Sendable {
     /// So many bytes wait that nothing more is read from the agent; or that has passed.
     case memory(ConnectionName, isFull: Bool, held: Int)
     case restored(ConnectionName, turns: Int)
+    case notice(ConnectionName, NoticeNews)
 }
 
 package enum LinkName: String, Hashable, Sendable { case relay, agent }

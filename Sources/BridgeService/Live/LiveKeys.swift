@@ -165,6 +165,11 @@ package final class LiveKeys: Sendable {
     /// Some chat of the installation had a key.
     var hasHeldKey: Bool { ask { $0.hasHeldKey } }
 
+    /// Whether the words of a chat are for its phones alone.
+    func hidesWords(of session: SessionID) -> Bool {
+        encryption == .require || ask { $0.isSealed(session) || $0.keyName(for: session) != nil }
+    }
+
     /// Whether the agent's scheduler is asked for the relay.
     func verdict(onRoutine verb: String) -> RoutinePolicy.Verdict {
         let (encryption, routines) = state.withLock { ($0.encryption, $0.routines) }

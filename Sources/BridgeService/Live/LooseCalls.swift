@@ -7,13 +7,14 @@ struct LooseCalls: Sendable {
     private let edges: BridgeRunner.Edges
     /// Asked at each call: the token may be another one by then.
     private let relay: @Sendable () -> RelayAddress?
-    private let answered: @Sendable (RelayAnswer) -> Void
+    /// Receives each answer, and whether the call's token is still in use.
+    private let answered: @Sendable (RelayAnswer, Bool) -> Void
     /// Nil: nothing seals here.
     private let keys: LiveKeys?
 
     init(
         _ edges: BridgeRunner.Edges, _ keys: LiveKeys?, relay: @escaping @Sendable () -> RelayAddress?,
-        answered: @escaping @Sendable (RelayAnswer) -> Void
+        answered: @escaping @Sendable (RelayAnswer, Bool) -> Void
     ) {
         self.edges = edges
         self.keys = keys
@@ -110,7 +111,7 @@ struct LooseCalls: Sendable {
         edges.http.send(request) { result in
             let answer = RelayDecoder.answer(
                 to: result, expecting: RelayDecoder.expected(of: call), wall: edges.clock.wallMilliseconds)
-            answered(answer)
+            answered(answer, relay == self.relay())
             done(answer)
         }
     }

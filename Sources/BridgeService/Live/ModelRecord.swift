@@ -20,6 +20,8 @@ enum ModelRecord {
         }
     }
 
+    static func isRecord(_ name: String) -> Bool { name.hasPrefix(prefix) }
+
     /// Nil forgets it.
     static func entry(of session: SessionID, _ chosen: ChosenModel?) -> JournalEntry {
         let content = chosen.map {

@@ -8,14 +8,27 @@ struct Arriving: Sendable {
     var accepting: [TurnID: TurnOpening] = [:]
     var relayTime = RelayTime()
     var relayClock = RelayClock()
+    /// Nil: placeholders do not say whose they are.
+    var place: LiveConnection.StatePlace?
+    var mark: StateMark?
     /// Stops without a time, with their first delivery; the oldest go first.
-    private var stops: [(update: UpdateID, at: Instant)] = []
+    private var stops: [(stop: Heard, at: Instant)] = []
     private static let stopLimit = 1_000
+    /// Numbers of updates may begin again, and a later Stop may have the number of an earlier one.
+    private static let stopMemory = Duration.seconds(30 * 60)
+
+    private struct Heard: Hashable {
+        var update: UpdateID
+        var session: SessionID?
+        var interaction: InteractionID?
+    }
 
     mutating func firstHeard(_ update: RelayUpdate) -> Instant {
-        if let known = stops.first(where: { $0.update == update.id }) { return known.at }
+        let stop = Heard(update: update.id, session: update.session, interaction: update.interaction)
+        stops.removeAll { update.receivedAt - $0.at >= Self.stopMemory }
+        if let known = stops.first(where: { $0.stop == stop }) { return known.at }
         if stops.count == Self.stopLimit { stops.removeFirst() }
-        stops.append((update.id, update.receivedAt))
+        stops.append((stop, update.receivedAt))
         return update.receivedAt
     }
 }
@@ -35,7 +48,7 @@ struct UpdateIntake {
     ) -> TurnOpening {
         let turn = message.interaction.map { TurnID($0.text) } ?? Self.ownTurn(of: message)
         // The window runs from the making of the update or its first sight, whichever is earlier.
-        let age = update.createdAtWallMilliseconds.map { clock.age(of: $0, wall: wall) } ?? .zero
+        let age = update.createdAtWallMilliseconds.map { clock.age(of: $0, at: now, wall: wall) } ?? .zero
         return opening(for: message, as: turn, made: made, windowEnds: now - age + Self.window, at: now)
     }
 

@@ -181,7 +181,7 @@ extension RunEvent {
     fileprivate var beginsRun: Bool {
         switch self {
         case .started, .text, .tool, .finished, .failed: true
-        case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying: false
+        case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying, .alive: false
         }
     }
 }
@@ -206,7 +206,7 @@ package final class ReplayLog: Sendable {
             }
         case .connectionStopped(let code): summary.withLock { $0.connectionStopped = "\(code)" }
         case .attempt, .command, .fetch, .dropFiles, .filesTouched, .commandToKeep, .owe, .fulfilled, .keepHome,
-            .keepModel, .turnNote, .deliveryNote, .keep, .keyTaken, .keyLeft:
+            .keepModel, .turnNote, .deliveryNote, .keep, .keyTaken, .keyLeft, .anotherBridge, .stuck:
             break
         }
     }

@@ -2,10 +2,11 @@ package import BridgeCore
 package import BridgeModel
 
 extension BridgeStatus {
-    /// Open asks of one connection, and how cards ended.
+    /// Open asks of one connection, how cards ended, and the other bridge.
     package struct Waiting: Hashable, Sendable {
         fileprivate var asks: [Ask]
         fileprivate var cardEnds: [String: Int]
+        fileprivate var another: Another?
 
         package init(_ figures: BridgeFigures, at now: Instant, wallMilliseconds wall: Int64) {
             func milliseconds(_ moment: Instant) -> Int64 { wall + (moment - now).nanoseconds / 1_000_000 }
@@ -15,6 +16,7 @@ extension BridgeStatus {
                     until: ask.until.map(milliseconds))
             }
             cardEnds = figures.cardEnds
+            another = figures.another.map { Another(last: milliseconds($0.last), messages: $0.messages) }
         }
     }
 }
@@ -27,5 +29,6 @@ extension BridgeStatus.Connection {
             return ask
         }
         cardEnds = waiting.cardEnds
+        anotherBridge = waiting.another
     }
 }

@@ -1,5 +1,5 @@
 package import BridgeCore
-import BridgeModel
+package import BridgeModel
 package import Sealing
 
 /// A running bridge's report for `status`: the state of each link, in words for people, and the calls in flight. Never
@@ -30,6 +30,14 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
     package var ready: Bool {
         !connections.isEmpty
             && connections.allSatisfy { $0.relay.isUp && $0.agent.link.isUp && $0.work.isMemoryFull != true }
+    }
+
+    /// The journal knows of turns at once, and this was written some seconds ago.
+    package mutating func count(openTurns: [ConnectionName: Int]) {
+        for index in connections.indices {
+            guard let count = openTurns[ConnectionName(connections[index].name)] else { continue }
+            connections[index].work.openTurns = count
+        }
     }
 
     package enum LinkState: String, Codable, Hashable, Sendable {
@@ -86,6 +94,8 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var asks: [Ask]?
         /// How often the relay closed a card by itself, by its word for the reason.
         package var cardEnds: [String: Int]?
+        /// The bridge that shares this token; nil: none was seen within a day.
+        package var anotherBridge: Another?
 
         package init(name: String, relayAddress: String, agentKind: String, since: Int64) {
             self.name = name
@@ -111,6 +121,8 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var isMemoryFull: Bool?
         /// How far this machine's clock is ahead of the relay's, from two minutes on; below zero: behind.
         package var clockAheadSeconds: Int64?
+        /// Nil: no recipient of notices is configured.
+        package var notices: Notices?
 
         package init() {}
 
@@ -120,6 +132,32 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
             callsUnderWay = figures.callsUnderWay
             deadLetters = figures.deadLetters
             tokens = Dictionary(uniqueKeysWithValues: figures.levels.map { ($0.key.rawValue, $0.value) })
+        }
+    }
+
+    /// Notices since the process began.
+    package struct Notices: Codable, Hashable, Sendable {
+        package var told = 0
+        package var dropped = 0
+        package var waiting = 0
+
+        package init(_ figures: NoticeFigures) {
+            (told, dropped, waiting) = (figures.told, figures.dropped, figures.waiting)
+        }
+    }
+
+    /// Another bridge that answers with the same token.
+    package struct Another: Codable, Hashable, Sendable {
+        /// When it had a message last.
+        package var last: Int64
+        package var messages: Int
+
+        package static let remedy =
+            "let one of the two answer: stop the other one, or pair this one again, so that each has its own token"
+
+        /// `hour`: that of `last`.
+        package func words(hour: String) -> String {
+            "another bridge answers with this token, last at \(hour), \(messages) message\(messages == 1 ? "" : "s")"
         }
     }
 

@@ -70,13 +70,14 @@ extension LiveEvent {
         case .agentConnected(let name, _, _, _), .agentLost(let name, _, _, _), .relayConnected(let name, _, _),
             .relayLost(let name, _, _, _), .ready(let name), .turnBegan(let name, _, _), .turnEnded(let name, _, _),
             .callFailed(let name, _, _, _, _), .deliveryNote(let name, _, _, _), .turnNote(let name, _, _),
-            .askUnanswered(let name, _, _),
+            .stuck(let name, _),
+            .askUnanswered(let name, _, _), .anotherBridge(let name, _, _),
             .unknownFrames(let name, _, _), .remedy(let name, _, _), .note(let name, _), .keys(let name, _),
             .keyFiles(let name, _), .interference(let name, _),
             .journalFailed(let name, _),
             .journalWorks(let name),
             .stopped(let name, _, _, _), .restored(let name, _), .mended(let name),
-            .memory(let name, _, _):
+            .memory(let name, _, _), .notice(let name, _):
             name
         }
     }
@@ -115,9 +116,8 @@ extension BridgeStatus.Connection {
             unknown = unknown.filter { !$0.key.hasPrefix("\(link): ") }
             for (name, count) in tally.counts { unknown["\(link): \(name)"] = count }
             if tally.malformed > 0 { unknown["\(link): malformed"] = tally.malformed }
-        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .askUnanswered, .note, .restored, .journalWorks,
-            .memory,
-            .keyFiles:
+        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .anotherBridge, .askUnanswered, .stuck, .note,
+            .restored, .journalWorks, .memory, .keyFiles, .notice:
             return
         }
     }

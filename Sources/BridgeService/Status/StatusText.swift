@@ -2,7 +2,10 @@ import BridgeModel
 
 /// A status in plain words.
 package enum StatusText {
-    package static func lines(_ status: BridgeStatus, isRunning: Bool, wallMilliseconds now: Int64) -> [String] {
+    /// `hour`: of a moment since 1970, as a clock on the wall shows it.
+    package static func lines(
+        _ status: BridgeStatus, isRunning: Bool, wallMilliseconds now: Int64, hour: (Int64) -> String? = { _ in nil }
+    ) -> [String] {
         guard isRunning else {
             return [
                 "not running; the last bridge here (process \(status.pid)) was heard \(span(now - status.ts)) ago",
@@ -11,14 +14,20 @@ package enum StatusText {
         }
         let state = status.ready ? "ready" : "not ready"
         var lines = [
-            "sophon-bridge \(status.version), process \(status.pid), for \(span(now - status.started)): \(state)"
+            "sophon-bridge \(status.version), process \(status.pid), for \(span(now - status.started)): \(state), "
+                + "as of \(span(now - status.ts)) ago"
         ]
         if now - status.ts >= StatusFile.freshMilliseconds {
             lines.append("it has said nothing for \(span(now - status.ts)): look into its log, then restart it")
         }
         if let fault = status.journalFault { lines.append("the journal cannot be written: \(fault)") }
         if let remedy = status.journalRemedy { lines.append("the journal keeps its size: \(remedy)") }
-        for connection in status.connections { lines += self.lines(connection, now) }
+        for connection in status.connections {
+            lines += self.lines(connection, now)
+            guard let another = connection.anotherBridge else { continue }
+            let words = another.words(hour: hour(another.last) ?? "\(span(now - another.last)) ago")
+            lines.append("  twice   \(words); what to do: \(BridgeStatus.Another.remedy)")
+        }
         // Reasons, ids and names of the far sides are in them.
         return lines.map { VisibleText.value($0) }
     }
@@ -36,12 +45,14 @@ package enum StatusText {
         lines.append("  agent   \(words(agent.link, of: "\(agent.kind)\(version)", wallMilliseconds: now))")
         if let scopes = agent.scopes { lines.append("          may: \(scopes.joined(separator: ", "))") }
         lines.append("  work    \(work(connection.work))")
+        lines += tokens(connection.work)
         if let ahead = connection.work.clockAheadSeconds {
             let way = ahead > 0 ? "ahead of" : "behind"
             lines.append(
                 "  clock   this machine's is \(span(abs(ahead) * 1_000)) \(way) the relay's; what to do: let the system set it: "
                     + "timedatectl set-ntp true")
         }
+        if let notices = connection.work.notices { lines.append("  notices \(words(notices))") }
         lines += asks(connection, now)
         if let sealing = connection.sealing { lines += self.lines(sealing) }
         if connection.work.isMemoryFull == true {
@@ -111,16 +122,26 @@ package enum StatusText {
         return lines
     }
 
+    private static func words(_ notices: BridgeStatus.Notices) -> String {
+        var words = "\(notices.told) delivered, \(notices.dropped) dropped, \(notices.waiting) waiting"
+        if notices.dropped > 0 { words += "; what to do: look into the log, and run: sophon-bridge doctor" }
+        return words
+    }
+
     private static func work(_ work: BridgeStatus.Work) -> String {
         var parts = [
             "\(count(work.openTurns, "turn")) open", "\(work.waiting) waiting",
             "\(count(work.callsUnderWay, "call")) under way",
         ]
         if work.deadLetters > 0 { parts.append("\(count(work.deadLetters, "call")) refused for good") }
-        for (bucket, tokens) in (work.tokens ?? [:]).sorted(by: { $0.key < $1.key }) {
-            parts.append("\(bucket) \(Int(tokens))")
-        }
         return parts.joined(separator: ", ")
+    }
+
+    /// Nothing where they are not known.
+    private static func tokens(_ work: BridgeStatus.Work) -> [String] {
+        guard let tokens = work.tokens, !tokens.isEmpty else { return [] }
+        let words = tokens.sorted { $0.key < $1.key }.map { "\($0.key) \(Int($0.value))" }
+        return ["          calls that the relay would take now: \(words.joined(separator: ", "))"]
     }
 
     /// One sentence, with the remedy where there is one.

@@ -20,6 +20,13 @@ package struct SystemClock: Clock {
 
     package var localTime: LocalTime? { LocalTime(of: self) }
 
+    /// Such as `14:05 CET`; nil beyond a year.
+    package func hour(ofWall milliseconds: Int64) -> String? {
+        let ahead = milliseconds.subtractingReportingOverflow(wallMilliseconds)
+        guard !ahead.overflow else { return nil }
+        return localTime?.hour(of: now + .milliseconds(ahead.partialValue))
+    }
+
     private static func nanoseconds(of clock: clockid_t) -> Int64 {
         var time = timespec()
         clock_gettime(clock, &time)

@@ -104,7 +104,14 @@ package struct RelayLink: ~Copyable {
         code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
         guard life.hasSocket else { return }
-        lose(Self.words(code, reason), .byBackOff, at: now)
+        if Self.isReplacement(reason) {
+            orders.append(.note(.remedy(Self.replacementRemedy)))
+            // Two bridges that take each other's place would do nothing else.
+            lose(
+                "another connection with this token took its place (\(code), \(reason))", .after(.seconds(30)), at: now)
+        } else {
+            lose(Self.words(code, reason), .byBackOff, at: now)
+        }
         settle(at: now, using: &random)
     }
 
@@ -168,6 +175,16 @@ package struct RelayLink: ~Copyable {
     mutating func flushAcknowledgement() {
         guard isLive, let frame = ledger.takeAcknowledgement() else { return }
         orders.append(.send(frame))
+    }
+
+    static var replacementRemedy: String {
+        "let one bridge have this token: stop the other one, or pair one of them again"
+    }
+
+    /// No document names a code for it (relay.md#reconnect): the words are what there is.
+    private static func isReplacement(_ reason: String) -> Bool {
+        let words = reason.lowercased()
+        return ["replaced", "superseded", "newer connection", "another connection"].contains { words.contains($0) }
     }
 
     private static func words(_ code: Int, _ reason: String) -> String {

@@ -29,9 +29,9 @@ extension Relay {
     /// What `POST /v1/me/sessions/:id/send` does; a session that does not exist is made.
     @discardableResult
     package mutating func userSends(
-        text: String, session wanted: String?, at now: Moment
+        text: String, session wanted: String?, thoughtLevel: String? = nil, at now: Moment
     ) -> (session: String, interaction: String, message: String) {
-        userSends(UserDraft(text: text), session: wanted, at: now)
+        userSends(UserDraft(text: text, thoughtLevel: thoughtLevel), session: wanted, at: now)
     }
 
     /// The same with an envelope in base64, which may be anything, in a session that exists: its key has to be there first.
@@ -99,11 +99,14 @@ extension Relay {
         if let model { writer.field("model", model) } else { writer.nullField("model") }
     }
 
-    package mutating func userStops(session: String, interaction: String?, at now: Moment) {
+    /// `reason`: the relay has some of its own (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went).
+    package mutating func userStops(
+        session: String, interaction: String?, reason: String = "user_aborted", at now: Moment
+    ) {
         queueUpdate("session.cancelled", session: session, interaction: interaction, at: now) { payload in
             payload.object("session") { $0.field("id", session) }
             payload.field("interaction_id", interaction)
-            payload.field("reason", "user_aborted")
+            payload.field("reason", reason)
         }
     }
 

@@ -41,11 +41,19 @@ struct DoctorCommand: Command {
             tell(DoctorFinding(.stateDirectory, .warning, warning))
         }
         let running = checkState(loaded.configuration.stateDirectory, tell)
+        if let finding = DoctorNotify(loaded.configuration).finding { tell(finding) }
         let secrets = output.secrets
         let cover: @Sendable (Secret) -> Void = { secrets.cover($0) }
         for connection in loaded.configuration.connections {
             let status = running?.connections.first { $0.name == connection.name.text }
             DoctorRelay(connection, loaded.configuration, running: status).check(cover, tell)
+            if let another = status?.anotherBridge {
+                let hour = SystemClock().hour(ofWall: another.last) ?? "an unknown hour"
+                tell(
+                    DoctorFinding(
+                        .anotherBridge, .warning, another.words(hour: hour), remedy: BridgeStatus.Another.remedy,
+                        connection: connection.name.text))
+            }
             checkKeys(connection, loaded.configuration, tell)
             let folders = WorkspaceFolders(of: loaded.configuration)
             for finding in DoctorFinding.workspaces(of: connection, folders) { tell(finding) }

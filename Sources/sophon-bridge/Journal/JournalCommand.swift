@@ -140,7 +140,8 @@ struct JournalCommand: Command {
                     + (known.isEmpty ? "none" : known.map(\.text).joined(separator: ", ")))
         }
         // The journal alone names them.
-        try LivingChildren.endAll(of: name, in: directory, output)
+        let living = try LivingChildren.endAll(of: name, in: directory, output)
+        guard living.isEmpty else { throw LivingChildren.notEnded(living, ", and its connection is not forgotten") }
         let lock = try InstanceLock(directory: directory)
         let (turns, remedy) = try JournalCleaning.forget(name, directory: directory)
         withExtendedLifetime(lock) {}

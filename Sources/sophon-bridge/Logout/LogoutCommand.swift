@@ -33,10 +33,11 @@ struct LogoutCommand: Command {
             "logged_out", [("path", .string(path)), ("deleted", JSONText(unchecked: isDeleted ? "true" : "false"))])
         output.line(isDeleted ? "deleted \(path)" : "nothing to delete: there is no \(path)")
         try forgetKeys(of: name, in: loaded.configuration)
-        try LivingChildren.endAll(of: name, in: loaded.configuration.stateDirectory, output)
+        let living = try LivingChildren.endAll(of: name, in: loaded.configuration.stateDirectory, output)
         try deleteFiles(in: loaded.configuration)
         if isDeleted { output.say("the phone lists this bridge until it is removed there") }
         if let origin = target.tokenOrigin { output.say("a token is still set by \(origin)") }
+        guard living.isEmpty else { throw LivingChildren.notEnded(living, "") }
     }
 
     /// Files of messages that a process left when it was killed: the next start would delete them, and may not come.

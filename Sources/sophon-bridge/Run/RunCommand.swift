@@ -186,9 +186,10 @@ extension LiveEvent {
     fileprivate var changesStatus: Bool {
         switch self {
         case .agentConnected, .agentLost, .relayConnected, .relayLost, .ready, .journalFailed, .journalWorks, .stopped,
-            .mended, .memory, .interference, .keys, .keyFiles, .askUnanswered:
+            .mended, .memory, .interference, .keys, .keyFiles, .askUnanswered, .anotherBridge, .stuck:
             true
-        case .turnBegan, .turnEnded, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .restored:
+        case .turnBegan, .turnEnded, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .restored,
+            .notice:
             false
         }
     }

@@ -1,4 +1,5 @@
 import AgentKit
+import AgentWork
 import Agents
 import Attachments
 import BridgeCore
@@ -32,6 +33,7 @@ final class RunEdges {
     private var agents: [ConnectionName: any LiveAgent] = [:]
     private let journal: Journal
     private let places: ChildPlaces
+    private let notices: SystemNotices
     /// Why the journal cannot shrink, with what to do.
     var journalRemedy: String? { journal.remedy }
 
@@ -42,6 +44,7 @@ final class RunEdges {
         scaled = scale > 1 ? ScaledClock(scale: scale) : nil
         let clock: any Clock = scaled ?? SystemClock()
         self.clock = clock
+        notices = SystemNotices(children: SystemChildren(), scale: scale)
         places = ChildPlaces(limit: loaded.configuration.limits.agents)
         do {
             journal = try Journal.open(directory: loaded.configuration.stateDirectory) { clock.wallMilliseconds }
@@ -60,6 +63,7 @@ final class RunEdges {
     func close() {
         journal.close()
         for client in clients { client.close() }
+        notices.close()
         for writer in writers { writer.stop() }
         for fetcher in fetchers { fetcher.stop() }
     }
@@ -105,6 +109,8 @@ final class RunEdges {
         var settings = BridgeSettings()
         let agent = try agent(of: connection)
         settings.turn.abilities = agent.abilities
+        settings.turn.promptHasKey = agent.promptHasKey
+        settings.turn.steersWords = agent.steersWords
         settings.choosesModels = agent.choosesModels
         settings.whenBusy = connection.whenBusy
         settings.turn.files = connection.messageFiles
@@ -113,6 +119,7 @@ final class RunEdges {
         settings.words.version = HelpText.version
         settings.words.workspaces = connection.workspaces
         let limits = loaded.configuration.limits
+        (settings.turn.quiet, settings.turn.stuck) = limits.silence
         settings.delivery.connections = limits.relayConnections
         // Of what this connection may hold, cards get a quarter: the rest is for what is never cut.
         let connections = loaded.configuration.connections.count
@@ -142,15 +149,30 @@ final class RunEdges {
             fetcher: fetcher(of: connection),
             viewer: try files.map { FileViewer.Parts(files: $0, alarm: try alarm()) })
         parts.runner.folders = SystemFolders(WorkspaceFolders(of: loaded.configuration))
+        parts.statePlace = LiveConnection.StatePlace(
+            StatePlace.name(of: loaded.configuration.stateDirectory), start: StatePlace.start, random: SystemRandom())
         parts.mirror = connection.mirror
         parts.memoryLimit = limits.memory(of: connections)
         if case .failure(let error) = known { parts.missingToken = "\(error)" }
         parts.deletedChats = connection.deletedChats
+        parts.notices = notices(of: connection)
         parts.keys = try keys(of: connection, try? known.get(), tell)
         parts.keys?.hasSecrets = {
             isSealed.withLock { $0 = true }
             recorder?.coverWords()
         }
+        return parts
+    }
+
+    private func notices(of connection: Configuration.Connection) -> LiveNotices.Parts {
+        if let token = loaded.configuration.notify.token { log.cover(token) }
+        let scaled = scaled
+        var parts = LiveNotices.Parts { if let scaled { try ScaledAlarm(scaled) } else { try SystemAlarm() } }
+        parts.settings = loaded.configuration.notify.settings
+        parts.recipient = loaded.configuration.notify.recipient
+        parts.agent = connection.agent.kind.rawValue
+        parts.host = loaded.configuration.hostLabel ?? MachineName.own ?? ""
+        parts.port = notices
         return parts
     }
 

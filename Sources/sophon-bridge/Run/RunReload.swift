@@ -90,6 +90,7 @@ struct RunReload {
                 log.cover(secret)
             }
         }
+        if let token = configuration.notify.token { log.cover(token) }
         log.level = configuration.log.level
         log.format = configuration.log.format
         edges.use(loaded)
@@ -100,6 +101,7 @@ struct RunReload {
                 change.connection.renewAgent()
             }
             change.connection.use(loaded.asks(of: change.settings))
+            change.connection.use(configuration.notify.settings, configuration.notify.recipient)
             change.connection.keys?.use(
                 change.settings.encryption, change.settings.devices, change.settings.routines)
             if let pairing = change.pairing {

@@ -14,6 +14,8 @@ final class RunReport: Sendable {
         var stopped: Set<ConnectionName> = []
         var lastStop: CommandFailure?
         var losses = LossLimit()
+        /// When the other bridge of a connection was last named in the log.
+        var othersToldAt: [ConnectionName: Instant] = [:]
     }
 
     private let output: Output
@@ -70,10 +72,14 @@ final class RunReport: Sendable {
         case .turnNote(let name, let turn, let note):
             log.debug(
                 "turn", [("connection", .text(name.text)), ("turn", .text(turn.text)), ("note", .text(note.rawValue))])
+        case .anotherBridge(let name, let turn, let messages): tellOfAnother(name, turn, messages)
         case .askUnanswered(let name, let chat, let cards):
             log.info(
                 "nobody answered a card; the ask waits at the agent",
                 [("connection", .text(name.text)), ("chat", .text(chat.text)), ("cards", .integer(cards))])
+        case .stuck(let name, let turn):
+            log.warning(
+                "nothing is heard of a run", [("connection", .text(name.text)), ("turn", .text(turn.text))])
         case .remedy(let name, _, let words):
             log.warning("something to do", [("connection", .text(name.text)), ("remedy", .text(words))])
         case .interference(let name, let answer?):
@@ -83,6 +89,7 @@ final class RunReport: Sendable {
         case .interference(let name, nil):
             log.info("the relay itself answers again", [("connection", .text(name.text))])
         case .note(let name, let words): log.warning("note", Self.fields(name, words))
+        case .notice(let name, let news): NoticeReport.log(news, of: name, log)
         case .keys(let name, let news): tell(name, news)
         case .callFailed, .deliveryNote, .unknownFrames, .journalFailed, .journalWorks, .memory, .keyFiles:
             tellTroubles(event)
@@ -98,6 +105,23 @@ final class RunReport: Sendable {
             log.info("the connection has another token", [("connection", .text(name.text))])
             state.withLock { _ = $0.stopped.remove(name) }
         }
+    }
+
+    /// Once an hour; `status` and the events have each message.
+    private func tellOfAnother(_ name: ConnectionName, _ turn: TurnID, _ messages: Int) {
+        let now = clock.now
+        let isNews = state.withLock { state in
+            if let last = state.othersToldAt[name], now - last < .seconds(3_600) { return false }
+            state.othersToldAt[name] = now
+            return true
+        }
+        guard isNews else { return }
+        log.warning(
+            "another bridge answers with this token",
+            [
+                ("connection", .text(name.text)), ("turn", .text(turn.text)), ("messages", .integer(messages)),
+                ("remedy", .text(BridgeStatus.Another.remedy)),
+            ])
     }
 
     private func tell(_ name: ConnectionName, _ news: KeyRingNews) {
@@ -183,10 +207,19 @@ final class RunReport: Sendable {
                     ("connection", .string(name.text)), ("turn", .string(turn.text)),
                     ("outcome", .string(outcome.rawValue)),
                 ])
+        case .anotherBridge(let name, let turn, let messages):
+            output.event(
+                "another_bridge",
+                [
+                    ("connection", .string(name.text)), ("turn", .string(turn.text)), ("messages", .number(messages)),
+                ])
         case .askUnanswered(let name, let chat, let cards):
             output.event(
                 "ask_unanswered",
                 [("connection", .string(name.text)), ("chat", .string(chat.text)), ("cards", .number(cards))])
+        case .notice(let name, let news): NoticeReport.tell(news, of: name, output)
+        case .stuck(let name, let turn):
+            output.event("stuck", [("connection", .string(name.text)), ("turn", .string(turn.text))])
         case .stopped(let name, let message, let remedy, let exitCode):
             error(name, message, remedy, exitCode)
         case .keys(let name, .deviceHeld(let device)), .keys(let name, .deviceChangedKey(let device)):

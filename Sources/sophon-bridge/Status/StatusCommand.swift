@@ -3,6 +3,7 @@ import BridgeService
 import Commands
 import Files
 import Glibc
+import Journal
 
 /// `status`: what the running bridge has left in its state directory, and whether it still runs.
 struct StatusCommand: Command {
@@ -27,7 +28,8 @@ struct StatusCommand: Command {
     func run() throws {
         let directory = try CommandConfiguration.load(command, output).configuration.stateDirectory
         let isRunning = try InstanceLock.holder(directory: directory) != .nobody
-        let status = try StatusFile.read(in: directory)
+        var status = try StatusFile.read(in: directory)
+        if isRunning { status?.count(openTurns: Self.openTurns(in: directory)) }
         let wall = SystemClock().wallMilliseconds
         let health = Health(
             status: status, isLocked: isRunning, isStateWritable: access(directory, W_OK | X_OK) == 0,
@@ -40,7 +42,9 @@ struct StatusCommand: Command {
             return output.line("healthy")
         }
         if let status {
-            for line in StatusText.lines(status, isRunning: isRunning, wallMilliseconds: wall) { output.line(line) }
+            let lines = StatusText.lines(
+                status, isRunning: isRunning, wallMilliseconds: wall, hour: { SystemClock().hour(ofWall: $0) })
+            for line in lines { output.line(line) }
         } else {
             output.line(
                 isRunning ? "running; it has not said yet how it is" : "not running, and no bridge has run here")
@@ -49,6 +53,12 @@ struct StatusCommand: Command {
         output.line("")
         output.line("agents that live on when the bridge ends; sophon-bridge service stop ends both")
         for child in children { output.line("  \(child.words)") }
+    }
+
+    /// Nothing where the journal cannot be read: what the bridge has written counts then.
+    private static func openTurns(in directory: String) -> [ConnectionName: Int] {
+        guard let summary = try? JournalReader(directory: directory).summary() else { return [:] }
+        return Dictionary(summary.connections.map { ($0.name, $0.openTurns) }) { first, _ in first }
     }
 
     private func tell(

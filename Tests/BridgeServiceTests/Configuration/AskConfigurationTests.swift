@@ -66,6 +66,8 @@ struct AskConfigurationTests {
         arguments: [
             (connection(#""when_unanswered": "wait""#), "connections[0].when_unanswered"),
             (connection(#""when_unanswered": true"#), "connections[0].when_unanswered"),
+            (#"{"limits": {"quiet": "59s"}}"#, "limits.quiet"), (#"{"limits": {"quiet": "25h"}}"#, "limits.quiet"),
+            (#"{"limits": {"stuck": "299s"}}"#, "limits.stuck"), (#"{"limits": {"stuck": 0}}"#, "limits.stuck"),
             (#"{"limits": {"unanswered": "59s"}}"#, "limits.unanswered"),
             (#"{"limits": {"unanswered": "25h"}}"#, "limits.unanswered"),
             (#"{"limits": {"unanswered": 3600}}"#, "limits.unanswered"),
@@ -136,6 +138,7 @@ struct AskConfigurationTests {
         let configuration = try load(text).configuration
         let settings = configuration.connections.map { configuration.askSettings(of: $0, home: "/home/ada") }
         var expected = AskSettings()
+        expected.whenAsked = .refuse
         expected.patience = .seconds(3 * 3_600)
         expected.home = "/home/ada"
         expected.ownFolders = ["/home/ada/.config/sophon", "/var/lib/sophon"]

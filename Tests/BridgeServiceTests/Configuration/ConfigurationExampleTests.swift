@@ -31,7 +31,7 @@ struct ConfigurationExampleTests {
             "SOPHON_BASE_URL", "SOPHON_BOT_TOKEN", "SOPHON_TOKEN", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR",
             "SOPHON_HOST_LABEL", "SOPHON_AGENT", "SOPHON_MANUAL_PAIR", "SOPHON_JSON", "NO_COLOR",
             "OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR", "OPPI_URL", "OPPI_TOKEN", "OPPI_WORKSPACE",
-            "SOPHON_WORKSPACE",
+            "SOPHON_WORKSPACE", "SOPHON_NOTIFY_COMMAND", "SOPHON_NOTIFY_WEBHOOK", "SOPHON_NOTIFY_TOKEN",
             "PI_COMMAND",
         ] {
             #expect(readme.contains("`\(name)`"))

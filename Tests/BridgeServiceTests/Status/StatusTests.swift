@@ -81,7 +81,7 @@ struct StatusTests {
         #expect(status.ready)
         #expect(health(status) == [])
         let text = text(status)
-        #expect(text.contains("process 7, for 5 min: ready"))
+        #expect(text.contains("process 7, for 5 min: ready, as of "))
         #expect(text.contains("connected to openclaw 2026.5.1 for 5 min"))
         #expect(text.contains("as inst_1"))
     }
@@ -189,13 +189,16 @@ struct StatusTests {
 
     @Test("what is on its way is asked for when it is written")
     func work() {
-        let status = board().status { _ in
+        var status = board().status { _ in
             var work = BridgeStatus.Work()
             (work.openTurns, work.waiting, work.callsUnderWay) = (1, 2, 3)
             work.tokens = ["msg": 7.5]
             return work
         }
-        #expect(text(status).contains("1 turn open, 2 waiting, 3 calls under way, msg 7"))
+        #expect(text(status).contains("1 turn open, 2 waiting, 3 calls under way\n"))
+        #expect(text(status).contains("calls that the relay would take now: msg 7"))
+        status.count(openTurns: [ConnectionName(status.connections[0].name): 4, ConnectionName("another"): 9])
+        #expect(text(status).contains("4 turns open, 2 waiting"))
     }
 
     @Test("a bridge without work has no turns, and its buckets are full")

@@ -38,6 +38,7 @@ struct HeldWords: Sendable, Hashable {
             case .approvalRequested(let request): request.message.utf8.count + (request.command?.utf8.count ?? 0)
             case .asked(let question): question.heldBytes
             case .retrying(let reason): reason.utf8.count
+            case .alive: 0
             case .finished(let end): end.text?.utf8.count ?? 0
             case .failed(let failure): failure.message.utf8.count + (failure.text?.utf8.count ?? 0)
             }

@@ -156,6 +156,8 @@ package struct Mirroring: Sendable {
         hasRoom: @autoclosure () -> Bool = true
     ) -> Step {
         guard let session = signal.session else { return .none }
+        // It has nothing to show.
+        if case .alive = signal.event { return .none }
         if let index = place(of: signal, in: session) {
             keep(signal, of: index, in: session)
             return .none
@@ -357,14 +359,15 @@ extension RunEvent {
     fileprivate var tellsOfARun: Bool {
         switch self {
         case .started, .text, .tool, .finished, .failed: true
-        case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying: false
+        case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying, .alive: false
         }
     }
 
     fileprivate var endsTheRun: Bool {
         switch self {
         case .finished, .failed: true
-        case .started, .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying:
+        case .started, .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying,
+            .alive:
             false
         }
     }
