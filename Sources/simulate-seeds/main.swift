@@ -3,12 +3,13 @@ import BridgeTesting
 import Glibc
 
 // simulate-seeds trace SEED: all that passes in one world. simulate-seeds choices SEED: in the world of models and ends of that seed.
-// simulate-seeds asks SEED: in its world of asks.
+// simulate-seeds asks SEED: in its world of asks. simulate-seeds silence SEED: in its world of silent runs.
 // simulate-seeds [SEEDS] [FIRST]: so many seeds of the decisions alone and of whole worlds, then whether each planted fault is
 // caught, then what the delivery makes of load. Prints the seed of whatever fails, and exits 1.
 //
 // scripts/simulate runs it on all processors, in parts: `seeds FIRST COUNT STRIDE`, `planted NAME FIRST COUNT`, `load`. Before
-// each seed its number is printed, so that a seed that ends the process is known too.
+// each seed its number is printed, so that a seed that ends the process is known too. At the end of `seeds` there is a line for each
+// habit of the outside: in how many seeds it happened, how often, and how many open asks, Stops and prompts it met.
 //
 // Sets and dictionaries have an order of their own in each process unless this is set; a seed is to be the same run everywhere.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
@@ -32,6 +33,23 @@ struct SeedTally {
     var failed = 0
     /// Of all worlds: another run of the same seeds has the same.
     var fingerprint: UInt64 = 0
+    /// Of all worlds, and in how many of them each happened.
+    var habits: [String: HabitTally.Entry] = [:]
+    var seedsOfHabits: [String: Int] = [:]
+
+    mutating func add(_ world: [String: HabitTally.Entry]) {
+        HabitTally.add(world, to: &habits)
+        for habit in world.keys { seedsOfHabits[habit, default: 0] += 1 }
+    }
+
+    /// One line for each: seeds, times, and what it met of open asks, Stops and prompts.
+    func tellHabits() {
+        for (habit, entry) in habits.sorted(by: { $0.key < $1.key }) {
+            let met = entry.met
+            let figures = [seedsOfHabits[habit] ?? 0, entry.times, met.asks, met.stops, met.prompts]
+            say("habit \(figures.map(String.init).joined(separator: " ")) \(habit)")
+        }
+    }
 }
 
 /// The decisions alone and the whole world, one after the other.
@@ -42,10 +60,12 @@ func run(_ seed: UInt64, _ tally: inout SeedTally) {
     let core = Simulation.run(.random(seed: seed))
     let world = WorldRun.run(plan)
     tally.calls += core.calls + world.calls
+    tally.add(world.habits)
     tally.fingerprint = tally.fingerprint &* 31 &+ world.fingerprint
     let violations =
         core.violations.map { "core: \($0)" } + world.violations.map { "world: \($0)" }
         + ChoiceWorld.run(seed: seed).map { "choices: \($0)" } + AskWorld.run(seed: seed).map { "asks: \($0)" }
+        + SilenceWorld.run(seed: seed).map { "silence: \($0)" }
     guard !violations.isEmpty else { return }
     tally.failed += 1
     say("FAILED seed \(seed) (\(plan.summary))")
@@ -55,6 +75,7 @@ func run(_ seed: UInt64, _ tally: inout SeedTally) {
 func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> SeedTally {
     var tally = SeedTally()
     for number in 0..<count { run(first + number * stride, &tally) }
+    tally.tellHabits()
     say("tally \(count) \(tally.calls) \(tally.failed) \(String(tally.fingerprint, radix: 16))")
     return tally
 }
@@ -62,14 +83,14 @@ func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> SeedTally {
 #if PLANTED_FAULTS
     func firstViolation(_ seed: UInt64) -> String? {
         Simulation.run(.random(seed: seed)).violations.first ?? WorldRun.run(.random(seed: seed)).violations.first
-            ?? ChoiceWorld.run(seed: seed).first ?? AskWorld.run(seed: seed).first
+            ?? ChoiceWorld.run(seed: seed).first ?? AskWorld.run(seed: seed).first ?? SilenceWorld.run(seed: seed).first
     }
 
     /// The first seed that sees it.
     func planted(_ fault: PlantedFault, _ first: UInt64, _ count: UInt64) -> Bool {
         for seed in first..<(first + count) where isChosen(seed) {
             say("seed \(seed)")
-            // What fails without it shows nothing.
+            // A seed that fails without the fault proves nothing.
             guard let why = PlantedFault.$planted.withValue(fault, operation: { firstViolation(seed) }),
                 firstViolation(seed) == nil
             else { continue }
@@ -113,9 +134,10 @@ case "load": load()
 case "trace": WorldRun.run(.random(seed: number(1, 1)), trace: say).violations.forEach(say)
 case "choices": ChoiceWorld.run(seed: number(1, 1), trace: say).forEach(say)
 case "asks": AskWorld.run(seed: number(1, 1), trace: say).forEach(say)
+case "silence": SilenceWorld.run(seed: number(1, 1), trace: say).forEach(say)
 case "faults":
     #if PLANTED_FAULTS
-        for fault in PlantedFault.allCases { say(fault.rawValue) }
+        for fault in PlantedFault.ofWorlds { say(fault.rawValue) }
     #endif
 case "planted":
     #if PLANTED_FAULTS

@@ -14,11 +14,14 @@ struct AskWorldTests {
         "planted faults are caught",
         arguments: [
             PlantedFault.expiryForwarded, .oldCardTaken, .programDropped, .fingerprintForgotten, .summaryShown,
-            .cutAllowed, .askedAfterStop, .signOfLifeMissed,
+            .cutAllowed, .askedAfterStop, .signOfLifeMissed, .earlierWordsRefuse, .wordsAllow, .wordsRefuseOldest,
+            .wordsSentAgain,
         ])
     func planted(fault: PlantedFault) {
         let seen = (UInt64(1)...200).first { seed in
+            // A seed that fails without the fault shows nothing.
             PlantedFault.$planted.withValue(fault) { !AskWorld.run(seed: seed).isEmpty }
+                && AskWorld.run(seed: seed).isEmpty
         }
         #expect(seen != nil, "\(fault)")
     }

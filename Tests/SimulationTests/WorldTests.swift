@@ -81,12 +81,27 @@ struct WorldTests {
         "faults with Oppi are caught",
         arguments: [
             (PlantedFault.overflowTakenWhole, UInt64(200)), (.strangersPermission, 150), (.othersWordsTaken, 100),
-            (.holeAppended, 425),
+            (.holeAppended, 425), (.retryNotShown, 1), (.answeredByValue, 20), (.placeKept, 600),
         ])
     func plantedInOppi(fault: PlantedFault, first: UInt64) {
         let seeds = (first...(first + 300)).filter { WorldPlan.random(seed: $0).agents.contains(.oppi) }
         let seen = seeds.first { seed in
             PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
+        }
+        #expect(seen != nil, "no seed caught \(fault)")
+    }
+
+    @Test("a stop of Oppi's that is forgotten before its run begins is caught")
+    func plantedInOppiStops() {
+        let fault = PlantedFault.earlyStopForgotten
+        let plans = (UInt64(1)...3_000).lazy.map { WorldPlan.random(seed: $0) }.filter { plan in
+            let ours = plan.messages.filter { plan.agents[$0.side] == .oppi }
+            return ours.contains { $0.stopsAfter != nil }
+        }
+        let seen = plans.prefix(60).first { plan in
+            // A seed that fails without the fault proves nothing.
+            PlantedFault.$planted.withValue(fault) { !WorldRun.run(plan).violations.isEmpty }
+                && WorldRun.run(plan).violations.isEmpty
         }
         #expect(seen != nil, "no seed caught \(fault)")
     }
@@ -113,11 +128,70 @@ struct WorldTests {
     func plantedInOpenClaw(fault: PlantedFault, first: UInt64) {
         let seeds = (first...(first + 300)).filter { WorldPlan.random(seed: $0).agents.contains(.openClaw) }
         let seen = seeds.first { seed in
-            // What fails without it shows nothing.
+            // A seed that fails without the fault proves nothing.
             PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
                 && WorldRun.run(.random(seed: seed)).violations.isEmpty
         }
         #expect(seen != nil, "no seed caught \(fault)")
+    }
+
+    @Test(
+        "faults in what the relay does by itself, and before pi takes a prompt, are caught",
+        arguments: [
+            (PlantedFault.removalUnheard, UInt64(4)), (.reasonIgnored, 1), (.clockIgnored, 10), (.compactingKilled, 16),
+        ])
+    func plantedBesideTheRelay(fault: PlantedFault, seed: UInt64) {
+        #expect(WorldRun.run(.random(seed: seed)).violations.isEmpty)
+        #expect(PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty })
+    }
+
+    @Test("faults in questions, levels, early Stops and repeated asks are caught", arguments: Rare.allCases)
+    func plantedInRareWorlds(rare: Rare) {
+        let seeds = (rare.first...(rare.first + 200)).filter { rare.mayCatch(.random(seed: $0)) }
+        let seen = seeds.first { seed in
+            PlantedFault.$planted.withValue(rare.fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
+                && WorldRun.run(.random(seed: seed)).violations.isEmpty
+        }
+        #expect(seen != nil, "none of \(seeds.count) seeds caught \(rare.fault)")
+    }
+
+    enum Rare: CaseIterable {
+        case question, level, stop, ask
+
+        var fault: PlantedFault {
+            switch self {
+            case .question: .refusedQuestionStays
+            case .level: .effortVerbatim
+            case .stop: .stopForgottenBeforeLoop
+            case .ask: .askRepeatedUnknown
+            }
+        }
+
+        /// Near the first seed that catches it.
+        var first: UInt64 {
+            switch self {
+            case .question: 98
+            case .level, .ask: 18
+            case .stop: 26
+            }
+        }
+
+        func mayCatch(_ plan: WorldPlan) -> Bool {
+            switch self {
+            case .question: !plan.refusedQuestions.isEmpty
+            case .level: plan.agents.contains(.codex) && plan.messages.contains { $0.level != nil }
+            case .stop: plan.agents.contains(.pi) && plan.messages.contains { $0.stopsAfter != nil }
+            case .ask: plan.agents.contains(.codex) && plan.messages.contains { $0.script.kind == .approval }
+            }
+        }
+    }
+
+    @Test("habits are counted, with what they met")
+    func habits() {
+        let worlds = (UInt64(1)...40).map { WorldRun.run(.random(seed: $0)).habits }
+        let clock = worlds.compactMap { $0["relay: has another clock than this machine"] }
+        #expect(clock.count > 5 && clock.allSatisfy { $0.times > 0 })
+        #expect(clock.contains { $0.met.prompts > 0 })
     }
 
     private static let sealed: [UInt64] = (UInt64(1)...150).filter { WorldPlan.random(seed: $0).sealing != nil }
@@ -130,7 +204,9 @@ struct WorldTests {
 
     @Test(
         "faults in sealing are caught",
-        arguments: [PlantedFault.sealedAgain, .endInTheOpen, .keyTakenInUse, .unpinnedGranted])
+        arguments: [
+            PlantedFault.sealedAgain, .endInTheOpen, .keyTakenInUse, .unpinnedGranted, .sealedWordsInNotice,
+        ])
     func planted(fault: PlantedFault) {
         let sealed = (UInt64(1)...260).filter { WorldPlan.random(seed: $0).sealing != nil }
         let seen = sealed.first { seed in

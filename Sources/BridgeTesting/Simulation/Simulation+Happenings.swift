@@ -108,7 +108,7 @@ extension Simulation {
             switch steps[step].event {
             case .text(.segmentEnded), .tool, .approvalRequested, .paused, .approvalSettled, .asked, .questionSettled:
                 say(index, step, &bridge)
-            case .started, .text, .retrying, .finished, .failed: break
+            case .started, .text, .retrying, .finished, .failed, .alive: break
             }
         }
         progress[index]?.missedSteps = []
@@ -221,7 +221,7 @@ extension Simulation {
             case .text(.append(let more)): text += more
             case .text(.snapshot(let whole)): text = whole
             case .text(.segment), .text(.segmentEnded): return nil
-            case .retrying: text = ""
+            case .retrying, .alive: text = ""
             default: break
             }
         }

@@ -16,7 +16,7 @@ extension Simulation {
                 case .attempt, .command, .fetch, .dropFiles, .filesTouched, .keepHome, .keepModel, .owe, .fulfilled,
                     .turnOpened, .turnClosed,
                     .connectionStopped, .turnNote,
-                    .deliveryNote, .keyTaken, .keyLeft:
+                    .deliveryNote, .keyTaken, .keyLeft, .anotherBridge, .stuck:
                     perform(order)
                 }
             }
@@ -36,7 +36,7 @@ extension Simulation {
             if let first = plan.messages[index].script.steps.first {
                 schedule(.runStep(message: index, index: 0), after: first.after)
             }
-        case .command(.abort(_, let run)):
+        case .command(.abort(_, let run, _)):
             guard let index = progress.first(where: { $0.value.run == run })?.key else { return }
             schedule(.abortAnswered(run), after: .milliseconds(2))
             guard progress[index]?.aborted == false else { return }
@@ -55,7 +55,7 @@ extension Simulation {
         case .fulfilled(let obligation): journal.fulfilled(obligation)
         case .keepHome(let chat, let home): journal.keep(home, of: chat)
         case .fetch, .dropFiles, .filesTouched, .turnOpened, .turnNote, .deliveryNote, .keep, .commandToKeep, .keyTaken,
-            .keyLeft, .keepModel:
+            .keyLeft, .keepModel, .anotherBridge, .stuck:
             break
         }
     }

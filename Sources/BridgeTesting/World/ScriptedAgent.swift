@@ -18,8 +18,12 @@ package protocol ScriptedAgent: AgentDouble {
     var questions: Set<String> { get }
     /// Of its approvals, what another client decided.
     var decidedElsewhere: [String: Bool] { get }
+    /// What it did of its own accord.
+    var tally: HabitTally { get }
     /// Some run continues, or waits for a decision.
     var isBusy: Bool { get }
+    /// Some run that has begun continues.
+    var isAtWork: Bool { get }
     /// Requests against its rules.
     var breaches: [String] { get }
     /// When the run of this prompt came to the end of its script.
@@ -90,6 +94,7 @@ extension ScriptedAgent {
         .failed(WorkFailure(.unreachable, "connection refused"))
     }
 
+    package var isAtWork: Bool { isBusy }
     package var executed: [AgentExecuted] { [] }
     package var attached: [GatewayFiles] { [] }
     package var questions: Set<String> { [] }

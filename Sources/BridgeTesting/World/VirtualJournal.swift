@@ -47,7 +47,13 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     package func holds(_ message: MessageID) -> Bool { messages[message] != nil }
 
     /// A setting is there besides the name of the installation: an abort, a refusal, a chat.
-    package var owes: Bool { settings.keys.contains { $0 != "installation" } }
+    package var owes: Bool { settings.keys.contains { $0 != "installation" && !$0.hasPrefix("notice:") } }
+
+    /// The notices that are kept, by their ids.
+    package var notices: [String: [UInt8]] {
+        let names = settings.filter { $0.key.hasPrefix("notice:") }
+        return Dictionary(uniqueKeysWithValues: names.map { (String($0.key.dropFirst(7)), $0.value) })
+    }
 
     package func submit(
         _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?
@@ -137,8 +143,8 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
             closed.insert(turn)
             turns[turn] = nil
             order.removeAll { $0 == turn }
-        case .stop(let session, let interaction, let wall):
-            stops.append((.init(session: session, interaction: interaction), wall))
+        case .stop(let session, let interaction, let wall, let made, let reach):
+            stops.append((.init(session: session, interaction: interaction, made: made, reach: reach), wall))
         case .setting(let name, let value): settings[name] = value
         case .event: break
         }

@@ -28,7 +28,12 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
             let habits = ScriptedOppi.Habits.drawn(using: &random)
             return ScriptedOppi(time, habits, seed: random.next())
         case .codex:
-            let habits = ScriptedCodex.Habits.drawn(using: &random)
+            var habits = ScriptedCodex.Habits.drawn(using: &random)
+            // From a generator of its own: other worlds stay what they were.
+            var later = SeededGenerator(seed: seed ^ 0x6974_656D)
+            if habits.elsewhere == 0 { habits.asksAgain = later.pick([0, 0, 0.6]) }
+            habits.lateLists = later.pick([0, 0, 0.5])
+            habits.refusesStops = later.pick([0, 0.5, 0.5])
             return ScriptedCodex(time, habits, seed: random.next())
         }
     }
@@ -120,8 +125,11 @@ extension WorldSide {
             connection: name, environment: [:], configDirectory: nil, displayName: "Test bridge", version: "1.0.0",
             clock: time)
         if kind == .codex { bridge.words.workspaces = Workspaces(standard: Workspace(folder: "/home/ada/site")) }
+        // As the program has it of the plug-in; Oppi's double knows no levels.
+        bridge.choosesModels = kind != .oppi
         agent = kind.agent(double, network, context)
         scripted = double
+        double.tally.meets = { [weak self] in self?.underWay ?? HabitTally.Met() }
     }
 
     func gives(_ script: GatewayScript, to prompt: String) {

@@ -45,6 +45,34 @@ extension WorldJudge {
     /// It was written while a question of its chat was open, and is none of that question's options, or was read when that was over.
     private func isTakenForReply(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         Self.isNoReply(answer) && side.begun(message.text) == 0 && hasQuestion(message, side)
+            && showsQuestion(message, side)
+    }
+
+    /// No message is an answer to what no person could read.
+    private func showsQuestion(_ message: WorldPlan.Message, _ side: WorldSide) -> Bool {
+        guard let session = side.sent.first(where: { $0.text == message.text })?.session else { return false }
+        return side.scripted?.questions.contains { Self.shows($0, in: session, side) } == true
+    }
+
+    private static func shows(_ question: String, in session: String, _ side: WorldSide) -> Bool {
+        side.seenSession(session)?.messages.contains {
+            $0.role == .agent && ($0.text + $0.streamed).contains(ScriptedChoice.title(question))
+        } == true
+    }
+
+    /// Nor is what was written before the relay had shown one: the bubble's end may show it later.
+    mutating func judgeRefusedQuestions(_ run: WorldRun) {
+        for id in plan.refusedQuestions.keys.sorted() where !judgedQuestions.contains(id) {
+            for side in run.world.sides {
+                guard let sent = side.sent.first(where: { $0.text == WorldRun.meanwhile(id) }),
+                    let answer = side.answers(to: sent).first(where: \.isFinal)
+                else { continue }
+                judgedQuestions.insert(id)
+                if Self.isNoReply(answer), !Self.shows(id, in: sent.session, side) {
+                    violation("\(sent.text) was taken for an answer to a question that nobody saw", run)
+                }
+            }
+        }
     }
 
     private static func isNoReply(_ answer: PhoneMessage) -> Bool {
@@ -107,6 +135,9 @@ extension WorldJudge {
 
     /// A permission of Oppi's may expire or be answered on another device, and a dialog grants nothing for later.
     func isRemarked(_ message: WorldPlan.Message, _ said: String, _ text: String, _ side: WorldSide) -> Bool {
+        if losesEmptyEnd(message), said.hasPrefix("\(text)\n\nThe agent stopped before it had finished.") {
+            return true
+        }
         guard [.oppi, .codex].contains(plan.agents[message.side]), [.approval, .detached].contains(message.script.kind)
         else {
             return false
@@ -122,6 +153,14 @@ extension WorldJudge {
         return remarks.contains { said.hasPrefix("\(text)\n\n\($0)") }
     }
 
+    /// Oppi's traces do not show an end without words, and the process that saw it is gone.
+    private func losesEmptyEnd(_ message: WorldPlan.Message) -> Bool {
+        guard plan.agents[message.side] == .oppi, message.script.kind == .emptyEnd else { return false }
+        return plan.troubles.contains { trouble in
+            if case .oppi(.restarts) = trouble.misfortune { trouble.side == message.side } else { false }
+        }
+    }
+
     /// The sockets of a session break at the server.
     private func mayCut(_ side: Int) -> Bool {
         plan.troubles.contains { trouble in
@@ -135,15 +174,30 @@ extension WorldJudge {
 
     /// What the owner does on another device stays there; where such runs are shown, they are beside our bubbles.
     mutating func judgeOthers(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        judgeAborts(side, run)
         let mark = "private\(plan.seed)"
         for sent in side.sent {
             for answer in side.answers(to: sent) where (answer.text + answer.streamed).contains(mark) {
                 violation("another client's words are in the answer to \(sent.text): \(answer.text)", run)
             }
         }
+        judgeChoices(index, side, run)
         guard plan.mirrors[index] != .all, let decided = side.scripted?.decided else { return }
         for decision in decided where decision.approval.hasPrefix(mark) {
             violation("\(decision.approval) of another client's run was answered", run)
+        }
+    }
+
+    /// An option that a person chose is that option at the agent.
+    private mutating func judgeChoices(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        guard let scripted = side.scripted else { return }
+        for message in plan.messages where message.side == index && message.decision?.tap == "deny" {
+            let approval = message.script.approval
+            if scripted.questions.contains(approval),
+                scripted.decided.contains(where: { $0.approval == approval && $0.isYes })
+            {
+                violation("\(approval) was answered with an option that nobody chose", run)
+            }
         }
     }
 
@@ -180,7 +234,8 @@ extension WorldJudge {
             case .kill, .shutDown: true
             case .cutGateway, .cutGatewayBehind, .deafGateway, .gatewayRestarts, .pairing: trouble.side == side
             case .cutRelay, .cutRelayBehind, .relayAway, .call, .socket, .lossyCalls, .fullDisk, .slowDisk,
-                .deletesChat, .foreignRun, .job, .revokes, .distortsNumbers, .privateRun, .jobStarts, .jobFinishes,
+                .deletesChat, .foreignRun, .job, .relayCancels, .revokes, .distortsNumbers, .privateRun, .jobStarts,
+                .jobFinishes,
                 .leavesJobChat, .anotherToken, .oppi, .codex:
                 false
             }

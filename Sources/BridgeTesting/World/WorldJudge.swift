@@ -14,6 +14,10 @@ struct WorldJudge {
     private var stopped: [String: Instant] = [:]
     private var lastLife = 0
     private var checked: Set<String> = []
+    /// Sides whose removal was looked at.
+    var judgedRemovals: Set<Int> = []
+    /// Questions that the relay refused to show, once the next message of the chat was answered.
+    var judgedQuestions: Set<String> = []
 
     init(_ plan: WorldPlan) { self.plan = plan }
 
@@ -27,6 +31,8 @@ struct WorldJudge {
     mutating func step(_ run: WorldRun) {
         judgeBytes(run)
         noteWhole(run)
+        judgeRemoval(run)
+        judgeRefusedQuestions(run)
         guard run.world.life != lastLife else { return }
         lastLife = run.world.life
         // A Stop that was not acknowledged comes again to the next process.
@@ -123,7 +129,9 @@ struct WorldJudge {
 
     private func freshIsExact(_ index: Int, _ side: WorldSide) -> Bool {
         guard let sent = side.sent.first(where: { $0.text == WorldRun.fresh(index) }) else { return false }
-        return side.answers(to: sent).map(\.text) == ["Fresh \(index)."]
+        let answers = side.answers(to: sent).map(\.text)
+        // The sessions of a removed installation keep their places at a server.
+        return answers == ["Fresh \(index)."] || plan.isRemoved && answers.first?.hasPrefix("Oppi has no place") == true
     }
 
     private mutating func judgeRest(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
@@ -147,6 +155,8 @@ struct WorldJudge {
         case .endWithOpenTasks: plan.mayBeRefused
         // A day after a lost answer a card may be there or not, and is finished all the same.
         case .unknownTask: plan.mayBeRefused || plan.themes.contains(.sleep)
+        // The person deleted the chat while the bridge was away, and a day later the relay has forgotten it.
+        case .unknownSession, .unknownMessage: plan.themes.contains(.sleep) && !run.deleted.isEmpty
         // What was never tried may be tried once, a day later.
         case .interactionExpired: plan.themes.contains(.sleep)
         // A notice beside all turns is sealed again by the next try, and taken for said.
@@ -178,7 +188,8 @@ struct WorldJudge {
     /// It is answered beside the bubble of the first.
     private mutating func judgeSecond(_ message: WorldPlan.Message, _ side: WorldSide, _ run: WorldRun) {
         let lenient: Set<WorldPlan.Theme> = [.refusals, .disk, .sleep, .numbers, .stops]
-        guard let second = message.second, plan.themes.isDisjoint(with: lenient), !plan.mayBeRefused,
+        // An installation that is gone takes it along.
+        guard let second = message.second, plan.themes.isDisjoint(with: lenient), !plan.mayBeRefused, !plan.isRemoved,
             !mayLoseRuns(message.side), side.scripted?.isLost(WorldRun.question(second)) != true
         else { return }
         guard let sent = side.sent.first(where: { $0.text == message.text }),
@@ -187,8 +198,9 @@ struct WorldJudge {
         let chat = side.seenSession(sent.session)?.messages.filter { $0.role == .agent } ?? []
         let said = chat.flatMap { WorldScript.words(of: second.name, in: $0.text) }
         let expected = plan.words(second, message.side)
-        // It waited behind the first, and its turn was closed with it.
-        if plan.closesTurns, chat.contains(where: { $0.text.hasPrefix("The bridge was stopped") }) { return }
+        // The shutdown closed the turn, queued or with its text so far.
+        let isClosed = plan.closesTurns && expected.starts(with: said)
+        if isClosed, chat.contains(where: { $0.text.contains("The bridge was stopped") }) { return }
         if plan.sealing?.grant(message.side, message.chat) == .never || isReply(second, message, chat, side) { return }
         if mayBeUnreadable(message), chat.contains(where: { $0.text.hasPrefix(Self.unread) }) { return }
         if said != expected { violation("the second message \(second.name) was answered with \(said)", run) }
@@ -218,6 +230,7 @@ struct WorldJudge {
         result.violations = violations
         result.steps = run.world.time.steps
         for side in run.world.sides {
+            HabitTally.add(side.habitEntries, to: &result.habits)
             result.calls += side.relay.tally.calls.values.reduce(0, +)
             for session in side.relay.sessions {
                 for message in session.messages { result.mix("\(message.id)\(message.text)\(message.at.milliseconds)") }
@@ -262,7 +275,7 @@ struct WorldJudge {
         guard run.deleted["\(index) \(sent.session)"] == nil else { return }
         let answers = side.answers(to: sent)
         let chat = side.seenSession(sent.session)?.messages.filter { $0.role == .agent } ?? []
-        if plan.sealing?.grant(index, message.chat) == .never {
+        if plan.sealing?.grant(index, message.chat) == .never, !plan.abandons(answers) {
             return judgeWithoutKey(name, message, answers, chat, side, run)
         }
         let expected = plan.words(script, index)
@@ -275,7 +288,7 @@ struct WorldJudge {
         }
         let mayBeRefused = plan.mayBeRefused
         let isLate = plan.themes.contains(.sleep)
-        if answers.count != 1, !(mayBeRefused && answers.isEmpty), !(isLate && answers.isEmpty) {
+        if answers.count > 1 || (answers.isEmpty && !mayBeRefused && !isLate && !plan.isRemoved) {
             violation("\(name) has \(answers.count) bubbles", run)
         }
         // A day later nothing can be written under its interaction any more.
@@ -319,7 +332,7 @@ struct WorldJudge {
         // What was narrowed is said once in the chat.
         let wasNarrowed =
             message.decision?.isNarrow == true && answer.text.hasPrefix(text + "\n\n“Always” could not be granted")
-        let ended = withoutLostPast(answer.text, message, side)
+        let ended = Self.withoutLevels(withoutLostPast(answer.text, message, side))
         if ended != text, !wasNarrowed, !isRemarked(message, ended, text, side) {
             violation("\(name) ended with \(answer.text.debugDescription) instead of \(text.debugDescription)", run)
         }

@@ -47,6 +47,12 @@ package struct WorldCode: Sendable, Hashable {
         WorldCode(503, "unheard_of", .waits), WorldCode(507, "unheard_of", .waits),
     ]
 
+    static func removal(_ status: Int, by method: String) -> WorldCode {
+        var code = WorldCode(status, "installation_revoked", .stops)
+        code.method = method
+        return code
+    }
+
     /// Of the upgrade 401 and 403 are final, whatever their code, and the codes that say the same.
     func asUpgrade() -> WorldCode {
         let isFinal = effect == .stops || status == 401 || status == 403
@@ -96,9 +102,9 @@ extension WorldPlan {
     /// The relay says that the installation is removed: asks are denied at the agent, runs are stopped, and nothing more is posted.
     var isRemoved: Bool { code?.code == "installation_revoked" }
 
-    /// An installation that is gone takes its open turns with it: their bubbles cannot be ended.
+    /// An installation that is gone takes its open turns with it: their bubbles cannot be ended, nor opened.
     func abandons(_ answers: [PhoneMessage]) -> Bool {
-        isRemoved && answers.contains { !$0.isFinal }
+        isRemoved && (answers.isEmpty || answers.contains { !$0.isFinal })
     }
 
     /// Something may have been refused for good.

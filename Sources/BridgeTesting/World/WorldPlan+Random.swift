@@ -24,11 +24,21 @@ extension WorldPlan {
             plan.draw(theme, using: &later.random)
         }
         plan.drawSealing()
+        plan.drawNotices()
         plan.drawAgents()
         plan.drawCodex()
         plan.drawClients()
         plan.drawFiles()
+        plan.drawRelayHabits()
+        plan.drawSilence()
         return plan
+    }
+
+    /// Drawn last, and from a generator of its own. The pauses of scripts are long ones then.
+    private mutating func drawSilence() {
+        var random = SeededGenerator(seed: seed ^ 0x7175_6965)
+        guard random.happens(0.25) else { return }
+        quiet = .milliseconds(Int64.random(in: 300...4_000, using: &random))
     }
 
     /// Drawn from a generator of its own, so that the seeds of OpenClaw's worlds stay what they were. A scheduler has OpenClaw alone.

@@ -34,6 +34,12 @@ package struct WorldPlan: Sendable {
         /// What the person taps when asked, and after how long; nil: nothing.
         package var decision: Decision?
         package var stopsAfter: Duration?
+        /// Instead, it is stopped as soon as the agent has its prompt, and its loop has not begun.
+        package var stopsAtPrompt = false
+        /// The relay's reason for that Stop; nil: the person pressed it.
+        package var stopReason: String?
+        /// How long the agent is to think; nil: the phone says nothing.
+        package var level: String?
         /// Another message under its interaction, and how long after it.
         package var second: WorldScript?
         package var secondAfter = Duration.zero
@@ -80,6 +86,8 @@ package struct WorldPlan: Sendable {
         case jobFinishes(String)
         /// The person deletes or archives the chat in which the job answers.
         case leavesJobChat(archives: Bool)
+        /// The relay cancels the chats of runs of others, for a reason of its own.
+        case relayCancels(reason: String)
         /// The token is revoked; a new one is there after a while.
         case revokes(reloadAfter: Duration)
         /// The person pairs again.
@@ -103,6 +111,8 @@ package struct WorldPlan: Sendable {
     package var seed: UInt64
     /// Of each side. Its era counts where that is OpenClaw.
     package var agents: [WorldAgentKind] = []
+    /// How far this machine's clock is ahead of each side's relay.
+    package var clocksAhead: [Duration] = []
     package var eras: [GatewayEra] = []
     package var mirrors: [Configuration.Mirror] = []
     package var deletedChats: [Configuration.DeletedChats] = []
@@ -112,8 +122,12 @@ package struct WorldPlan: Sendable {
     /// By the text of their message.
     package var files: [String: [WorldFile]] = [:]
     package var code: WorldCode?
+    /// Questions that the relay refuses to show, by their approvals, and how long after them the person writes.
+    package var refusedQuestions: [String: Duration] = [:]
     /// Nil: nothing is sealed.
     package var sealing: SealingPlan?
+    /// A recipient of notices is configured.
+    package var hasNotices = false
     /// The side that no misfortune meets, where there is one.
     package var untouched: Int?
     package var troubles: [Trouble] = []
@@ -121,6 +135,9 @@ package struct WorldPlan: Sendable {
     package var quietAt = Duration.seconds(20)
     /// What payloads of cards may hold in memory, where that is to be little.
     package var heldBytes: Int?
+
+    /// After how long a run counts as silent, where that is short; nil: never. The line of a stuck one is that of `SilenceWorld`.
+    package var quiet: Duration?
 
     /// Children that may run at once.
     package var agentLimit = 8
@@ -136,6 +153,7 @@ extension WorldPlan {
         let code = code.map { " \($0.status) \($0.code) to \($0.method)" } ?? ""
         let sealed = sealing == nil ? "" : "; sealed"
         let files = files.isEmpty ? "" : "; files"
-        return "\(eras), \(messages.count) messages; \(themes)\(code)\(sealed)\(files)"
+        let notices = hasNotices ? "; notices" : ""
+        return "\(eras), \(messages.count) messages; \(themes)\(code)\(sealed)\(files)\(notices)"
     }
 }

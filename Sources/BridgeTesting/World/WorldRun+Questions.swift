@@ -5,6 +5,9 @@ import RelayRules
 extension WorldRun {
     func replyToQuestions() {
         for side in world.sides {
+            for id in plan.refusedQuestions.keys where side.scripted?.questions.contains(id) == true {
+                refuse(id, side)
+            }
             guard let pending = side.scripted?.questions.subtracting(replied), !pending.isEmpty else { continue }
             for id in pending.sorted() { reply(to: id, side) }
         }
@@ -27,6 +30,22 @@ extension WorldRun {
         // An impatient thumb.
         if tap == "approve_always" { write(text, in: sent.session, side, after: after + .milliseconds(30)) }
     }
+
+    /// In the bubble, and as a message of its own.
+    private func refuse(_ id: String, _ side: WorldSide) {
+        guard refused.insert(id).inserted, let wait = plan.refusedQuestions[id],
+            let message = plan.messages.first(where: { $0.script.approval == id })
+        else { return }
+        for method in ["sendMessageDelta", "sendMessage"] {
+            side.relay.plan(Fault(.refused(status: 451, code: "content_blocked"), method: method))
+        }
+        side.habits.note("relay: refuses a question by its content")
+        let text = Self.meanwhile(id)
+        side.gives(GatewayScript((20, .says("I see.")), (30, .finishes)), to: text)
+        side.writes(text, chat: message.chat, after: wait)
+    }
+
+    static func meanwhile(_ id: String) -> String { "Meanwhile \(id)?" }
 
     private static func asks(_ id: String, _ message: PhoneMessage) -> Bool {
         // One that stands alone is complete as it comes.

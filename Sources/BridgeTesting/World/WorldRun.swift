@@ -7,6 +7,8 @@ package struct WorldResult: Sendable {
     package var violations: [String] = []
     package var steps = 0
     package var calls = 0
+    /// What the outside did, and what it met.
+    package var habits: [String: HabitTally.Entry] = [:]
     /// Of all that the phones hold and of when it was: two runs of one seed have the same.
     package var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -33,6 +35,10 @@ package final class WorldRun {
 
     /// Questions that the person has replied to.
     var replied: Set<String> = []
+    /// Messages that were stopped as soon as the agent had them.
+    private var stoppedAtPrompt: Set<String> = []
+    /// Questions that the relay refuses.
+    var refused: Set<String> = []
     /// Sealed chats whose key the bridge was given.
     var granted: Set<String> = []
 
@@ -74,6 +80,7 @@ package final class WorldRun {
         while judge.violations.count < 12, world.step(until: longest), world.time.steps < 400_000 {
             judge.step(self)
             replyToQuestions()
+            stopAtPrompts()
             guard world.time.now >= .zero + plan.quietAt, isDrained else { continue }
             if let freshAt {
                 if world.time.now > freshAt, judge.freshIsAnswered(self) { break }
@@ -82,13 +89,18 @@ package final class WorldRun {
             }
         }
         judge.end(self, cameToRest: freshAt != nil)
-        for (index, side) in world.sides.enumerated() { judge.judgeFiles(index, side, self) }
+        for (index, side) in world.sides.enumerated() {
+            judge.judgeFiles(index, side, self)
+            judge.judgeNotices(index, side, self)
+        }
         return judge.result(self)
     }
 
     private func prepare() {
         for (index, side) in world.sides.enumerated() {
             side.mirror = plan.mirrors[index]
+            side.bridge.turn.quiet = plan.quiet
+            if plan.clocksAhead.indices.contains(index) { side.clockAhead = plan.clocksAhead[index] }
             if plan.deletedChats.indices.contains(index) { side.deletedChats = plan.deletedChats[index] }
             if let bytes = plan.heldBytes { side.bridge.delivery.heldBytes = bytes }
             side.decide = { [weak self, plan] approval in
@@ -111,10 +123,11 @@ package final class WorldRun {
             }
         }
         if let sealing = plan.sealing { prepareSealing(sealing) }
+        prepareNotices()
         for message in plan.messages {
             write(message)
-            guard let after = message.stopsAfter else { continue }
-            world.sides[message.side].stops(message.text, after: message.at + after)
+            guard let after = message.stopsAfter, !message.stopsAtPrompt else { continue }
+            world.sides[message.side].stops(message.text, reason: message.stopReason, after: message.at + after)
         }
         prepareJobs()
         for trouble in plan.troubles {
@@ -125,6 +138,16 @@ package final class WorldRun {
             }
         }
         world.time.after(plan.quietAt) { [weak self] in self?.becomesQuiet() }
+    }
+
+    private func stopAtPrompts() {
+        for message in plan.messages where message.stopsAtPrompt && !stoppedAtPrompt.contains(message.text) {
+            let side = world.sides[message.side]
+            guard side.begun(message.text) > 0 else { continue }
+            stoppedAtPrompt.insert(message.text)
+            side.habits.note("phone: stops a run whose loop has not begun")
+            side.stops(message.text, reason: message.stopReason, after: .zero)
+        }
     }
 
     /// The message that the bubble of an approval answers, whose name does not say it.
@@ -149,7 +172,7 @@ package final class WorldRun {
         guard files.isEmpty else {
             return side.writes(message.text, files: files, chat: message.chat, after: message.at)
         }
-        side.writes(message.text, chat: message.chat, after: message.at)
+        side.writes(message.text, chat: message.chat, level: message.level, after: message.at)
         if let second = message.second {
             side.writesAgain(Self.question(second), under: message.text, after: again)
         }
@@ -230,6 +253,7 @@ package final class WorldRun {
             side.gateway.schedulerStarts(job, in: WorldJob.session, at: world.time.now)
         case .jobFinishes(let job):
             side.gateway.schedulerFinishes(job, in: WorldJob.session, at: world.time.now)
+        case .relayCancels(let reason): side.relayCancelsMirrored(reason)
         case .leavesJobChat(let archives): leaveJobChat(trouble.side, archives: archives)
         case .revokes(let wait): revoke(trouble.side, wait)
         case .anotherToken:

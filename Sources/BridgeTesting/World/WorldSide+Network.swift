@@ -135,6 +135,7 @@ extension WorldSide {
         let raw = RawRequest(
             method: "GET", target: "/v1/bridge/ws", headers: request.headers.map { RawHeader($0.name, $0.value) })
         if let refusal = relay.refusesUpgrade(raw, at: moment) {
+            hearsOfRemoval(status: refusal.status, refusal.body, by: "the upgrade")
             return peer.handler(
                 .refused(
                     status: refusal.status, headers: refusal.headers.map { HTTPHeader($0.name, $0.value) },
@@ -275,7 +276,9 @@ extension WorldSide {
                     headers: request.headers.map { RawHeader($0.name, $0.value) }, body: request.body), at: moment)
             let response = HTTPResponse(
                 status: exchange.response.status,
-                headers: exchange.response.headers.map { HTTPHeader($0.name, $0.value) }, body: exchange.response.body)
+                headers: exchange.response.headers.map { HTTPHeader($0.name, $0.value) } + [dateHeader],
+                body: exchange.response.body)
+            hearsOfRemoval(status: response.status, response.body, by: "a call")
             note("bridge -> relay \(method) ", request.body)
             note("  answered \(response.status) \(exchange.delivery) ", response.body)
             let left = begun + request.timeout - now

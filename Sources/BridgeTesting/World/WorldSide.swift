@@ -59,7 +59,17 @@ package final class WorldSide: @unchecked Sendable {
     /// Which tap answers an approval, and after how long, where not all are answered alike; nil: none.
     package var decide: ((PhoneApproval) -> (tap: String, scope: ApprovalScope, after: Duration)?)?
     package var decisionScope = ApprovalScope()
-    private var hasStopped = false
+    var hasStopped = false
+    /// How far this machine's wall clock is ahead of the relay's.
+    package var clockAhead = Duration.zero
+    /// When a call or the upgrade was answered so.
+    var removedAt: Instant?
+    /// What the relay did by itself.
+    package private(set) lazy var habits: HabitTally = {
+        let tally = HabitTally()
+        tally.meets = { [weak self] in self?.underWay ?? HabitTally.Met() }
+        return tally
+    }()
     /// How often the gateway heard a yes after the bridge had acknowledged a stop.
     package internal(set) var lateAllows = 0
     /// What the configuration sets for a whole call, and what the calls were given.
@@ -88,6 +98,10 @@ package final class WorldSide: @unchecked Sendable {
     /// Its keys and phones, where chats are sealed.
     package private(set) lazy var sealing = WorldSealing(disk, seed: random.next())
     package var seals = false
+    /// Nil: no notices are sent.
+    package var noticeSettings: NoticeSettings?
+    package private(set) lazy var notices = VirtualNotices(time, seed: noticeSeed)
+    private let noticeSeed: UInt64
     private let disk: VirtualDisk
     /// Sealed pieces of text that the relay passed on, by message; and the last event that was looked at for them.
     var sealedPieces: [String: [String]] = [:]
@@ -114,11 +128,13 @@ package final class WorldSide: @unchecked Sendable {
         self.time = time
         journal = VirtualJournal(disk)
         self.disk = disk
+        noticeSeed = seed &* 7 &+ 5
         var options = RelayOptions()
         options.seed = seed
         options.keepsAllEvents = true
         relay = Relay(options: options)
         gateway = ScriptedGateway(era, scripts: scripts)
+        gateway.restartsWithinProcess = seed % 3 == 0
         gateway.checksSignature = { text, signature, _ in
             Base64URL.encode(Array(text.utf8.reversed())) == signature
         }
@@ -126,17 +142,16 @@ package final class WorldSide: @unchecked Sendable {
     }
 
     package var now: Instant { time.now }
-    package var moment: Moment { Moment(milliseconds: time.wallMilliseconds) }
-
     package var hasGatewaySocket: Bool { gatewayPeer != nil }
 
     func lives(_ life: Int) -> Bool { isAlive && life == self.life }
 
     // MARK: The person
 
-    package func writes(_ text: String, chat: Int = 0, after: Duration) {
+    package func writes(_ text: String, chat: Int = 0, level: String? = nil, after: Duration) {
         time.after(after) { [self] in
-            let made = relay.userSends(text: text, session: chats[chat], at: moment)
+            let made = relay.userSends(text: text, session: chats[chat], thoughtLevel: level, at: moment)
+            if clockAhead != .zero { habits.note("relay: has another clock than this machine") }
             chats[chat] = made.session
             sent.append(
                 Sent(
@@ -165,15 +180,6 @@ package final class WorldSide: @unchecked Sendable {
         time.after(after) { [self] in
             guard sent.indices.contains(index) else { return }
             relay.userSends(text: text, session: sent[index].session, under: sent[index].interaction, at: moment)
-            pump()
-        }
-    }
-
-    package func stops(_ text: String, after: Duration) {
-        time.after(after) { [self] in
-            guard let message = sent.first(where: { $0.text == text }) else { return }
-            relay.userStops(session: message.session, interaction: message.interaction, at: moment)
-            hasStopped = true
             pump()
         }
     }
@@ -281,7 +287,7 @@ package final class WorldSide: @unchecked Sendable {
     }
 
     private func parts(_ life: Int) -> LiveConnection.Parts {
-        let isAlive = { [weak self] in self?.lives(life) == true }
+        let isAlive: @Sendable () -> Bool = { [weak self] in self?.lives(life) == true }
         let sockets = VirtualSockets(side: self, life: life)
         let source = SeededSource(random.next())
         let relayEdges = LinkEdges(
@@ -309,6 +315,7 @@ package final class WorldSide: @unchecked Sendable {
         parts.mirror = mirror
         parts.memoryLimit = memoryLimit
         parts.deletedChats = deletedChats
+        parts.notices = noticeSettings.map { notices.parts($0, agent: agent.kind.rawValue, isAlive) }
         if seals {
             parts.keys = sealing.parts(life, token: Secret(token), alarm: VirtualAlarm(time, isAlive: isAlive))
         }

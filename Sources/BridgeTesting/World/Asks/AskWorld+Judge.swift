@@ -48,6 +48,7 @@ extension AskWorld {
                 violations.append("\(card) hides \(scalar)")
             }
         }
+        judgeWords()
         for sent in side.sent where !isAnswered(sent.text) { violations.append("\(sent.text) has no answer") }
         violations += side.agentBreaches.map { "agent: \($0)" }
         violations += side.relay.breaches.map { "relay: \($0.sentence)" }
@@ -107,7 +108,9 @@ extension AskWorld {
         let isMeant = ask.cards.contains { card in
             side.shown.decision(on: card).map { !$0 || canOnlyBeDenied(card) } ?? false
         }
-        if !isMeant { violations.append("\(approval) was denied at the agent, and no person had denied it") }
+        if !isMeant, !isRefusedInWords(number) {
+            violations.append("\(approval) was denied at the agent, and no person had denied it")
+        }
     }
 
     /// As its title says.

@@ -21,6 +21,17 @@ package final class AskWorld {
         case denies(after: Duration)
         /// It expires, and then the person does this.
         case expires(Sign)
+        /// The person writes while it is open, and taps later where that is needed.
+        case says(Words)
+    }
+
+    enum Words: Hashable, CaseIterable {
+        /// What to do instead.
+        case refuses
+        /// It begins with a yes, and decides nothing.
+        case agrees
+        /// Before a person could have read the card.
+        case early
     }
 
     enum Sign: Hashable, CaseIterable {
@@ -65,6 +76,7 @@ package final class AskWorld {
     /// Something was wrong until then.
     var troubledUntil = Instant.zero
     var signs: [SignSeen] = []
+    var written: [Written] = []
     /// Of the agent's own clock; nil: it waits without a limit.
     private(set) var life: Duration?
     var cards: [String: (ask: Int, at: Instant)] = [:]
@@ -98,6 +110,7 @@ package final class AskWorld {
         }
         prepareAgent(seed)
         prepareRelay()
+        drawWords(seed)
     }
 
     private func drawAsk(_ number: Int, isLong: Bool) -> Ask {
@@ -121,6 +134,8 @@ package final class AskWorld {
     private func prepareAgent(_ seed: UInt64) {
         side.uses(kind, double(seed), seed: seed)
         if let patience { side.bridge.turn.asks.patience = patience }
+        side.bridge.turn.asks.whenAsked = .refuse
+        side.bridge.turn.steersWords = kind != .openClaw
         for ask in asks {
             let call = "call-\(ask.approval)"
             side.gives(
@@ -197,6 +212,7 @@ package final class AskWorld {
 
     /// In a sealed world each message is.
     func write(_ text: String, chat: Int, after: Duration) {
+        world.time.after(after) { [weak self] in self?.notes(text, chat: chat) }
         if isSealed {
             side.writesSealed(text, chat: chat, after: after)
         } else {
@@ -253,6 +269,9 @@ package final class AskWorld {
                 $0.id == card.id
             }
             return nil
+        case .says(let words):
+            if first { says(words, about: number) }
+            return (words == .refuses ? "deny" : "approve", ApprovalScope(), .seconds(60))
         }
     }
 

@@ -1,0 +1,64 @@
+import BridgeModel
+import RelayRules
+
+// What the relay's own doings cost, and what they may not.
+extension WorldJudge {
+    /// How long the agent may be at work behind a removal.
+    private static let farewell = Duration.seconds(4)
+
+    /// Runs of ours are stopped, and what they asked is denied, where nothing is wrong with the agent's link.
+    mutating func judgeRemoval(_ run: WorldRun) {
+        guard plan.isRemoved else { return }
+        for (index, side) in run.world.sides.enumerated() where !judgedRemovals.contains(index) {
+            guard let removedAt = side.removedAt, run.world.time.now >= removedAt + Self.farewell else { continue }
+            judgedRemovals.insert(index)
+            guard !hasOtherTroubles(index), removedAt + Self.farewell < .zero + .seconds(18),
+                !plan.messages.contains(where: { $0.side == index && side.scripted?.ignoresStop($0.text) == true })
+            else { continue }
+            // A Stop of a run that has not begun is owed to it until then.
+            if side.scripted?.isAtWork ?? side.gateway.isBusy {
+                violation("the agent of side \(index) works on behind the removal", run)
+            }
+            let open = side.scripted == nil ? side.gateway.openApprovals : []
+            if let first = open.first { violation("\(first) stayed open behind the removal", run) }
+        }
+    }
+
+    /// Besides what the relay answers.
+    private func hasOtherTroubles(_ side: Int) -> Bool {
+        plan.troubles.contains { trouble in
+            switch trouble.misfortune {
+            case .call, .socket, .cutRelay, .anotherToken, .relayCancels: false
+            case .kill, .shutDown, .fullDisk, .slowDisk: true
+            default: trouble.side == side
+            }
+        }
+    }
+
+    /// Whatever the relay's reasons are, they reach no run of others.
+    mutating func judgeAborts(_ side: WorldSide, _ run: WorldRun) {
+        for asked in side.scripted?.asked ?? [] where asked.what == .abort && asked.prompt.hasPrefix("Foreign ") {
+            violation("\(asked.prompt), which the bridge did not start, was aborted", run)
+        }
+    }
+
+    /// The person had chosen a level, and it could not be set, or not as high.
+    static func withoutLevels(_ text: String) -> String {
+        let lines = [
+            "The thinking level “", "The agent's model cannot think at the level “", "The agent's own thinking level",
+        ]
+        var left = text
+        for line in lines {
+            while let start = left.firstRange(of: "\n\n" + line)?.lowerBound ?? Self.first(line, left) {
+                let behind = left.index(after: start)
+                let end = left[behind...].dropFirst().firstRange(of: "\n\n")?.lowerBound ?? left.endIndex
+                left.removeSubrange(start..<end)
+            }
+        }
+        return left
+    }
+
+    private static func first(_ line: String, _ text: String) -> String.Index? {
+        text.hasPrefix(line) ? text.startIndex : nil
+    }
+}
