@@ -1,9 +1,10 @@
 """Answers that a gateway gives under another name: in a chat where another client is at work, after a restart, and behind a Stop."""
 
+import asyncio
 import time
 import unittest
 
-from harness import Stage
+from harness import Stage, until
 from peers.steps import Fail, Hold, Say, Tool
 from scheduling import Scenarios, scenario
 from stories import words
@@ -50,6 +51,26 @@ class BusyChatTests(Scenarios):
             self.assertTrue(stage.phone.final(turn.interaction).endswith("The other half."))
             self.assertEqual([send["text"] for send in stage.gateway.sends], ["long"])
             stage.check(turn, is_prefix=False)
+
+    @scenario(60)
+    async def test_a_stop_of_a_message_leaves_the_run_of_an_equal_one_alone(self):
+        async with Stage("E3", start=False) as stage:
+            stage.configure({"connections": [{"when_busy": "steer"}]})
+            await stage.bridge.start()
+            stage.gateway.joins_after = 1.5
+            first = stage.ask("go on", Say(words("on", 20)), Hold("rest"), Say(["The end."]))
+            await stage.streaming(first)
+            second = stage.ask("go on", session=first.session)
+            await until(lambda: len(stage.gateway.sends) == 2, 20, "the second message has left")
+            stage.relay.stop(second.session, second.interaction)
+            await stage.ended(second)
+            # The answer names the run of the first message.
+            await asyncio.sleep(3)
+            self.assertEqual(stage.gateway.aborts, [])
+            stage.gateway.release("rest")
+            await stage.ended(first)
+            self.assertTrue(stage.phone.final(first.interaction).endswith("The end."))
+            self.assertEqual(stage.phone.problems([first.interaction, second.interaction], True), [])
 
     async def stopped(self, era):
         async with Stage(era) as stage:

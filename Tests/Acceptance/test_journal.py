@@ -1,10 +1,13 @@
 """`journal` and `explain`: what the bridge has written down, for those who ask."""
 
 import asyncio
+import os
+import shutil
+import sqlite3
 import unittest
 
-from commands import lines_of, once
-from harness import Stage
+from commands import Outcome, lines_of, once
+from harness import Stage, bridge_command
 from peers.steps import Say, Tool
 from scheduling import Scenarios, scenario
 from stories import words
@@ -55,6 +58,45 @@ class JournalTests(Scenarios):
             self.assertIn("knows nothing of int_nobody", nobody.err)
             # Nothing of what was said is in it.
             self.assertNotIn("a-1 ", outcome.out)
+
+    @unittest.skipUnless(os.getuid() == 0, "only root can run the bridge as a user who may not end the process")
+    @scenario(60)
+    async def test_a_connection_with_a_process_that_cannot_be_ended_is_not_forgotten(self):
+        async with Stage("E3") as stage:
+            stage.bridge.terminate()
+            self.assertEqual(await stage.bridge.exit(), 0)
+            sleeper = await asyncio.create_subprocess_exec("sleep", "600")
+            try:
+                with open(f"/proc/{sleeper.pid}/stat") as file:
+                    ticks = file.read().rpartition(")")[2].split()[19]
+                row = ("gone", f"agent pi process {sleeper.pid} {ticks}", b"by_itself pi")
+                with sqlite3.connect(stage.state / "journal.db") as journal:
+                    journal.execute("INSERT INTO settings VALUES (?, ?, ?)", row)
+                journal.close()
+                for place, folders, files in os.walk(stage.directory):
+                    for name in [".", *folders, *files]:
+                        shutil.chown(os.path.join(place, name), "nobody")
+                outcome = await self._clean_as_nobody(stage)
+                self.assertEqual(outcome.code, 1, outcome)
+                self.assertIn(f"pi, process {sleeper.pid} of connection gone cannot be ended", outcome.err)
+                with sqlite3.connect(stage.state / "journal.db") as journal:
+                    left = journal.execute("SELECT * FROM settings WHERE connection = 'gone'").fetchall()
+                journal.close()
+                self.assertEqual(left, [row])
+            finally:
+                sleeper.kill()
+                await sleeper.wait()
+            self.assertEqual((await self._clean_as_nobody(stage)).code, 0)
+
+    @staticmethod
+    async def _clean_as_nobody(stage):
+        environment = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+        process = await asyncio.create_subprocess_exec(
+            *bridge_command(), "journal", "clean", "--connection", "gone", stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, cwd=stage.directory, user="nobody",
+            env=environment | {"HOME": str(stage.directory)} | stage.environment())
+        out, err = await asyncio.wait_for(process.communicate(), 40)
+        return Outcome(process.returncode, out.decode(), err.decode())
 
 
 if __name__ == "__main__":

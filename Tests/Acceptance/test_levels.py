@@ -68,9 +68,11 @@ class LevelTests(Scenarios):
     @in_both(scenario(120))
     async def test_oppi(self, dialect):
         async with OppiStage(dialect) as stage:
-            await ask_all(stage)
+            texts = await ask_all(stage)
+            # As it was asked for: what the model took of it the server tells nobody.
             levels = [note["level"] for note in stage.oppi.disk.notes("prompts")]
-            self.assertEqual(levels, ["high", "high", "high", "medium", "medium", "high", "medium"])
+            self.assertEqual(levels, ["xhigh", "xhigh", "high", "medium", "medium", "xhigh", "medium"])
+            self.assertEqual([text for text in texts if "level" in text], [])
 
 
 if __name__ == "__main__":

@@ -52,7 +52,8 @@ class NeighbourTests(Scenarios):
         for word in (f"port {thief.port} ", '"listener', str(stranger.pw_uid)):
             self.assertIn(word, told.replace("\\", ""))
         def reason():
-            link = json.loads((stage.state / "status.json").read_text())["connections"][0]["agent"]["link"]
+            status = stage.state / "status.json"
+            link = json.loads(status.read_text())["connections"][0]["agent"]["link"] if status.exists() else {}
             return link.get("reason", "")
         await until(lambda: f"held by user {stranger.pw_uid}" in reason(), 20, "the sentence in the status")
         self.assertIn('"listener"', reason())
@@ -221,7 +222,8 @@ class NeighbourTests(Scenarios):
                         await stage.ended(turn)
                         stage.expect_said(turn, words)
                     command = as_owner + bridge_command()
-                    await until(lambda: words in (stage.state / "status.json").read_text(), 20, "the sentence in the status")
+                    status = stage.state / "status.json"
+                    await until(lambda: status.exists() and words in status.read_text(), 20, "the sentence in the status")
                     stage.bridge.terminate()
                     await stage.bridge.exit()
                     found = await once("doctor", "--json", directory=stage.directory, environment=stage.bridge.environment, command=command)

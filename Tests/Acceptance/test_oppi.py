@@ -168,6 +168,9 @@ class OppiTests(Scenarios):
         async with OppiStage(dialect) as stage:
             child = {"id": "childSes", "status": "ready", "createdAt": 1, "lastActivity": 1, "messageCount": 0, "tokens": {}, "cost": 0}
             steps = [Say(["One "]), Emit({"type": "weather", "sun": True, "seq": "x"}), Emit({"type": "state", "session": child}),
+                     *(Emit({"type": "extension_ui_notification", **fields}) for fields in (
+                         {"method": "notify", "message": "psst", "notifyType": "info"}, {"method": "setStatus", "statusKey": "k", "statusText": "v"},
+                         {"method": "setTitle"}, {"method": "setWidget"})),
                      Say(["and two."])]
             turn = stage.ask("odd", *steps)
             await stage.ended(turn)

@@ -107,6 +107,22 @@ class AccessTests(Scenarios):
             for secret in (device, *stage.oppi.pairing.issued, kept["link"]):
                 self.assertNotIn(secret, written(stage))
 
+    @in_both(scenario(90))
+    async def test_a_link_is_needed_once_where_the_address_is_configured(self, dialect):
+        """The pin is kept with the token, and a link's pin counts beside an address that is the link's."""
+        kept = {}
+
+        def agent(stage):
+            kept.setdefault("link", stage.oppi.invite())
+            return {"OPPI_INVITE": kept["link"], "OPPI_URL": stage.oppi.url}
+
+        async with OppiStage(dialect, tls=dialect == "head", agent=agent) as stage:
+            await self.converses(stage)
+            del stage.bridge.environment["OPPI_INVITE"]
+            await stage.bridge.restart_after_kill()
+            await self.converses(stage, "again")
+            self.assertEqual(len(stage.oppi.disk.state["devices"]), 1)
+
     @scenario(90)
     async def test_an_invitation_that_is_too_old_says_so(self):
         def agent(stage):

@@ -66,7 +66,8 @@ class QuestionTests(Scenarios):
             second = stage.ask("1, 3", session=turn.session)
             await stage.ended(turn, first, second)
             answer, = stage.oppi.disk.notes("answers")
-            self.assertEqual(json.loads(answer["value"]), {"bed": "w", "crops": ["peas", "corn"]})
+            self.assertEqual(json.loads(answer["value"]), {"bed": "West", "crops": "Peas, Corn"})
+            self.assertEqual(stage.oppi.disk.notes("asked"), [{"bed": "w", "crops": ["Peas, Corn"]}])
             stage.check(turn, first, second)
 
     @scenario(120)

@@ -36,7 +36,7 @@ class CatchUpTests(Scenarios):
 
             async def pass_text():
                 stage.oppi.release("text")
-                await until(lambda: stage.oppi.disk.trace(session)[-1]["type"] == "toolCall", 30, "the tool's call")
+                await until(lambda: any(event["type"] == "toolCall" for event in stage.oppi.disk.trace(session)[-1:]), 30, "the tool's call")
 
             async def pass_tool():
                 stage.oppi.release("tool")

@@ -116,7 +116,9 @@ class OutputTests(Scenarios):
             self.assertEqual(await stage.bridge.exit(), 0)
             names = [event["event"] for event in out.events]
             self.assertEqual([name for name in MILESTONES if name not in names], [])
-            self.assertEqual(names.count("relay_lost"), 1)
+            # A dial has one second here: one that a busy machine does not complete is told as well.
+            losses = [event["reason"] for event in out.events if event["event"] == "relay_lost"]
+            self.assertEqual(len([reason for reason in losses if "connection was lost" in reason]), 1, losses)
             self.assertEqual(names.count("sophon_connected"), 2)
             dropped = [event for event in out.events if event["event"] == "dropped"]
             self.assertEqual(names.count("turn_ended") + sum(event["turn_ended"] for event in dropped), len(turns))

@@ -229,7 +229,7 @@ class PiQuestionTests(Scenarios):
 
     @scenario(60)
     async def test_a_child_that_dies_ends_its_question(self):
-        plans = {"paint": [said("Let me ask."), {"ask_and_exit": COLOURS}]}
+        plans = {"paint": [said("Let me ask."), {"ask_beside": COLOURS}, {"hold": "exit"}, {"exit": 1}]}
         async with QuestionStage(plans) as stage:
             turn = stage.ask("paint it")
             await stage.asked(turn)
@@ -237,6 +237,21 @@ class PiQuestionTests(Scenarios):
             await stage.ended(turn)
             stage.expect_said(turn, "ended before the question was answered")
             self.assertEqual(len(stage.log("prompts")), 1)
+
+    @scenario(60)
+    async def test_a_dialog_ends_with_the_run_that_did_not_wait_for_it(self):
+        sure = {"method": "confirm", "title": "Sure?", "message": "Really?"}
+        async with QuestionStage({"leave": [{"ask_beside": sure}, said("Left.")], "/tidy": [{"command": True}]}) as stage:
+            turn = stage.ask("leave it")
+            await stage.ended(turn)
+            await until(lambda: stage.log("answers"), 10, "the dialog is answered")
+            self.assertEqual(stage.answers(), ["cancelled"])
+            command, behind = (stage.ask(text, session=turn.session) for text in ("/tidy up", "and then"))
+            # pi is asked once, after 10 s, whether a run began.
+            await stage.ended(command, behind, seconds=30)
+            stage.expect(behind, "Hello.")
+            self.assertEqual(len(stage.log("answers")), 1)
+            stage.check_prompts(turn, command, behind)
 
 
 if __name__ == "__main__":

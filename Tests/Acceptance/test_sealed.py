@@ -293,8 +293,8 @@ class BadInput(Scenarios):
             await here.do(phone.hand, session, [own])
             for box in (b"\2" + os.urandom(93), b"\1" + os.urandom(40), os.urandom(5)):
                 await here.grant(session, bridge["device_id"], box)
-            # Only the placeholder has been sent.
-            await asyncio.sleep(0.5)
+            # Only the placeholder has been sent, a second after the message.
+            await asyncio.sleep(1.5)
             self.assertEqual([message["text"] for message in await here.do(phone.answers, sent)], [""])
             self.assertEqual(here.stage.gateway.sends, [])
             await here.do(phone.hand, session, [bridge])

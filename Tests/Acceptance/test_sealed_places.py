@@ -18,7 +18,7 @@ from peers.sealed_phone import sealing
 from pi_stage import PiStage
 from scheduling import Scenarios, scenario
 
-MARK = "quokka"
+MARK = "quokkawombat"
 """In all that is said here, with a number that tells which it was."""
 HELD = "held"
 """A gate."""

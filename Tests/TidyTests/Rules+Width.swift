@@ -10,15 +10,24 @@ extension Rules {
             13, "the course of one question; few of it exclude another"
         ),
         "Sources/BridgeCore/Records/StoredQuestions.swift:Asked": (13, "one field for each key of the journal"),
-        "Sources/BridgeCore/Records/StoredApprovals.swift:Approval": (24, "one field for each key of the journal"),
+        "Sources/BridgeCore/Records/StoredApprovals.swift:Approval": (25, "one field for each key of the journal"),
         "Sources/BridgeCore/Records/StoredLane.swift:StoredLane": (16, "one field for each key of the journal"),
-        "Sources/BridgeCore/Records/StoredTurn.swift:StoredTurn": (28, "one field for each key of the journal"),
-        "Sources/BridgeCore/Turn/TurnOpening.swift:TurnSettings": (18, "figures and choices: none depends on another"),
+        "Sources/BridgeCore/Records/StoredTurn.swift:StoredTurn": (32, "one field for each key of the journal"),
+        "Sources/BridgeCore/Records/StoredOpening.swift:StoredOpening": (13, "one field for each key of the journal"),
+        "Sources/BridgeCore/Turn/ApprovalLedger.swift:Approval": (
+            13, "the course of one ask; few of it exclude another"
+        ),
+        "Sources/BridgeCore/Turn/Turn.swift:Turn": (13, "each part is one concern, and a value of its own"),
+        "Sources/BridgeCore/Turn/TurnOpening.swift:TurnOpening": (
+            13, "what is known of a message when it comes, no state"
+        ),
+        "Sources/BridgeCore/Turn/TurnOpening.swift:TurnSettings": (23, "figures and choices: none depends on another"),
         "Sources/BridgeService/Configuration/Configuration.swift:Connection": (
             13, "one field for each key of the file"
         ),
         "Sources/BridgeService/Live/LiveConnection.swift:Condition": (18, "what is told of both links is one value"),
-        "Sources/BridgeService/Live/LiveConnection+Parts.swift:Parts": (14, "the parts of a connection, no state"),
+        "Sources/BridgeService/Live/LiveConnection+Parts.swift:Parts": (15, "the parts of a connection, no state"),
+        "Sources/BridgeService/Status/BridgeStatus.swift:Connection": (13, "one field for each key of the file"),
         "Sources/BridgeService/Replay/ReplayPlan.swift:ReplaySummary": (13, "counts: none depends on another"),
     ]
 

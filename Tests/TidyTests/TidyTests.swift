@@ -39,6 +39,18 @@ struct TidyTests {
         }
     }
 
+    @Test("the sentences by which the phone page knows a failed or a stopped run are the bridge's own")
+    func endings() throws {
+        let sentences = try Project.text("Sources/BridgeCore/Turn/Sentences.swift").text
+        let page = try Project.text("Sources/CPhonePage/page/endings.js").text
+        let quoted = page.matches(of: /^(?:  |const STOPPED = )"([A-Z].*)"[,;]$/.anchorsMatchLineEndings())
+        let known = quoted.map { String($0.output.1) }
+        #expect(known.count > 10 && known.contains("Stopped."))
+        for sentence in known {
+            #expect(sentences.contains("\"\(sentence)"), "no sentence of the bridge begins with: \(sentence)")
+        }
+    }
+
     @Test("a file that grew too long is found, and so is an excuse that is not needed")
     func plantedSizes() {
         let sources = [text("a", lines: 400), text("b", lines: 401), text("c", lines: 401)]

@@ -32,6 +32,7 @@ class Era:
     chat_merge: str           # `chat` text: the "newest" message, "unrepeated" pieces, or "glued"
     question_key: str | None  # the key of a user's row, made of the run's
     busy: str                 # a message into another client's run is queued ("queue"), put into it ("steer") or run ("beside")
+    joins_texts: bool         # a text that runs in its session already begins no run
     teardown_seconds: float   # from `aborted` until the agent lets go
     wait_tells_failures: bool  # `agent.wait` and the same key once more
     resumes: bool             # resumes its runs after a restart, under other names
@@ -47,7 +48,7 @@ def _early(name, version, **differences):
         has_approval_list=True, has_approval_resolve=False, says_status=False, has_in_flight_run=False,
         keeps_deviceless_scopes=False, forbidden_code="INVALID_REQUEST", error_details=True,
         signature_versions=("v3", "v2"), max_payload=26214400, max_buffered=52428800, tick_milliseconds=30000,
-        approval_seconds=1800.0, chat_merge="unrepeated", question_key=None, busy="queue", teardown_seconds=0.035,
+        approval_seconds=1800.0, chat_merge="unrepeated", question_key=None, busy="queue", joins_texts=False, teardown_seconds=0.035,
         wait_tells_failures=False, resumes=False, questions_late=True, takes_length=True, pictures_alone=True,
     )
     return Era(name=name, version=version, **(base | differences))
@@ -58,7 +59,7 @@ def _late(name, version, **differences):
         protocol=4, delta_text=True, hello_auth_always=True, tool_results_always=True, inline_approvals=True,
         followup_nonce=True, keeps_deviceless_scopes=True, forbidden_code="FORBIDDEN", seq_per_client=True,
         has_approval_resolve=True, has_in_flight_run=True, chat_merge="glued", question_key="{}:user", busy="steer",
-        teardown_seconds=0.4, resumes=True, questions_late=False, pictures_alone=False,
+        joins_texts=True, teardown_seconds=0.4, resumes=True, questions_late=False, pictures_alone=False,
     ) | differences))
 
 

@@ -29,8 +29,8 @@ class Gateway:
         self.tick_milliseconds = self.era.tick_milliseconds
         self.hold_back_seconds = 1.0      # 15 s in the real one.
         self.instant = None               # "after" or "before": the run's first frames in one write with the answer.
-        self.pairs_silently = True
-        self.paired = set()
+        self.joins_after = 0.0            # From a message to the name of the run with the same words.
+        self.pairs_silently, self.paired = True, set()
         self.refusals = []                # Refusal values for the next connects.
         self.connects = []                # Parameters of every connect.
         self.plans = []

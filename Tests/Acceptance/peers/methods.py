@@ -55,6 +55,10 @@ async def chat_send(gateway, connection, params):
         if known.user_text != text:
             gateway.violations.append((f"another text under the key of {known.user_text!r}", params))
         return _repeated(gateway, known)
+    equal = next((run for run in session.active.values() if run.user_text == text), None)
+    if gateway.era.joins_texts and equal is not None:
+        await asyncio.sleep(gateway.joins_after)
+        return {"runId": equal.id, "status": "in_flight"}
     return gateway.begin(session, params, connection, busy.takes if busy.is_taken(session) else None)
 
 

@@ -3,10 +3,12 @@
 import asyncio
 import collections
 import datetime
+import json
 import os
 
-from .oppi_rules import BUFFER_BYTES, short_id
-from .oppi_steps import (Burst, Compact, Dialog, Die, Emit, EndSession, Fail, Hold, Parallel, Refuse, Retry, Say, Tool, Trouble, Wait)
+from .oppi_rules import BUFFER_BYTES, ask_answers, short_id
+from .oppi_steps import (Burst, Compact, Dialog, Die, Emit, EndSession, Fail, Hold, Parallel, Pause, Refuse, Retry, Say, Tool, Trouble,
+                         Wait)
 from .oppi_tools import ToolCalls
 
 
@@ -28,7 +30,8 @@ class Message:
 
 
 class Run:
-    def __init__(self, activation, text, plan):
+    def __init__(self, activation, text, plan, images=()):
+        self.images = images     # Of its prompt: data URIs.
         self.activation, self.server, self.clock = activation, activation.server, activation.clock
         self.dialect = activation.dialect
         self.text, self.plan = text, plan
@@ -38,6 +41,7 @@ class Run:
         self.steps = collections.deque()
         self.current = None      # The step that is played.
         self.aborted = asyncio.Event()
+        self.is_waiting_to_retry = False
         self.tools = ToolCalls(self)
         self.task = None
 
@@ -50,6 +54,11 @@ class Run:
 
     def abort(self):
         if not self.plan.stubborn:
+            self.aborted.set()
+
+    def abort_retry(self):
+        """Of a run that waits between two attempts; a compaction is not such a wait."""
+        if self.is_waiting_to_retry:
             self.aborted.set()
 
     def cancel(self):
@@ -86,12 +95,9 @@ class Run:
 
     async def execute(self):
         try:
+            if pause := self.plan.pause:
+                await self.before(pause)
             self.begin()
-            # What an earlier stop left in the queue runs in front.
-            leftover = self.activation.take_queued("steer", "follow_up")
-            while leftover:
-                await self.play(*leftover)
-                leftover = self.activation.take_queued("steer", "follow_up")
             pending = (self.plan, self.text)
             while pending:
                 ended = await self.play(*pending)
@@ -99,17 +105,28 @@ class Run:
                     return
                 pending = self.activation.take_queued("steer", "follow_up")
             self.end_loop()
+            self.activation.stop_is_over()
         except Stopped:
             if self.in_loop:
                 self.close_message(is_partial=True)
                 self.end_loop(settles=False)
-            self.emit("stop_confirmed", source="user")
+                self.emit("stop_confirmed", source="user")
+            else:
+                self.emit("retry_end", success=False, attempt=self.attempt, finalError="Retry cancelled")
             self.activation.run = None
             self.activation.set_status("ready")
         finally:
             if self.activation.run is self:
                 self.activation.run = None
             self.server.happened("run_ended", session=self.activation.id, text=self.text)
+
+    async def before(self, pause):
+        """The session stays ready, so that nothing can be stopped."""
+        if pause.compacts:
+            self.emit("compaction_start", reason="threshold")
+        await self.clock.sleep(pause.seconds)
+        if pause.compacts:
+            self.emit("compaction_end", aborted=False, willRetry=False, summary="What was said before.", tokensBefore=90_000)
 
     def begin(self):
         self.in_loop = True
@@ -125,6 +142,9 @@ class Run:
 
     def end_loop(self, settles=True):
         self.in_loop = False
+        if self.is_retrying and settles:
+            self.is_retrying = False
+            self.emit("retry_end", success=True, attempt=self.attempt)
         self.turn("turn_end")
         self.server.happened("end", session=self.activation.id, text=self.text)
         self.emit("agent_end")
@@ -134,9 +154,14 @@ class Run:
 
     async def play(self, plan, text):
         """The steps of one prompt; whether they have ended the loop."""
-        self.user_message(text)
+        self.user_message(text, self.images)
+        self.images = ()
         self.steps.extend(plan.steps)
+        # What an earlier failure left in the queue of those that steer is heard before the first words.
+        self.steer()
         while self.steps:
+            if self.aborted.is_set():
+                raise Stopped
             self.current = self.steps.popleft()
             if await self.perform(self.current) or self.activation.is_over:
                 return True
@@ -180,6 +205,8 @@ class Run:
                 self.activation.end(step.reason)
             case Die():
                 os._exit(137)
+            case Pause():
+                pass
             case Refuse():
                 raise AssertionError("the activation refuses before the run")
         return False
@@ -193,13 +220,17 @@ class Run:
     def trace(self, *events):
         self.server.disk.add_trace(self.activation.id, *events)
 
-    def user_message(self, text):
+    def user_message(self, text, images=()):
+        """Its pictures are in the trace alone, behind its words."""
         entry, at = self.entry()
         session = self.activation.session
         session["messageCount"] += 1
         if not self.dialect.is_seed:
             session.setdefault("firstMessage", text[:100])
-        self.trace({"id": entry, "type": "user", "timestamp": at, "text": text})
+        if session["messageCount"] == 1:
+            self.trace({"id": short_id(), "type": "system", "timestamp": at, "text": f"Model: {session['model']}"},
+                       {"id": short_id(), "type": "system", "timestamp": at, "text": f"Thinking level: {session['thinkingLevel']}"})
+        self.trace({"id": entry, "type": "user", "timestamp": at, "text": "\n".join(part for part in (text, *images) if part)})
         self.emit("message_end", role="user", content=text)
         self.activation.state()
 
@@ -240,7 +271,7 @@ class Run:
             patience -= 0.01
         return patience
 
-    def close_message(self, calls=(), is_partial=False, has_failed=False):
+    def close_message(self, calls=(), is_partial=False):
         """The `message_end` of the message that was being written; empty where the model wrote nothing."""
         message, self.message = self.message or Message(), None
         if message.thinking:
@@ -255,9 +286,6 @@ class Run:
                    for call in calls]
         self.trace(*events)
         self.account(message.text)
-        if self.is_retrying and not has_failed:
-            self.is_retrying = False
-            self.emit("retry_end", success=True, attempt=self.attempt)
         self.emit("message_end", role="assistant", content=message.text)
         self.activation.state()
 
@@ -275,10 +303,10 @@ class Run:
     # Boundaries
 
     def fail_message(self, message):
+        """It keeps its words, and is in the trace as any other."""
         if self.dialect.reports_errors:
             self.emit("error", error=message)
-        self.message = None
-        self.close_message(has_failed=True)
+        self.close_message(is_partial=True)
 
     async def retry(self, step):
         self.fail_message(step.message)
@@ -287,13 +315,16 @@ class Run:
         self.end_loop(settles=False)
         self.activation.set_status("ready")
         self.emit("retry_start", attempt=self.attempt, maxAttempts=3, delayMs=int(step.after * 1000), errorMessage=step.message)
+        self.is_waiting_to_retry = True
         await self.pause(step.after)
+        self.is_waiting_to_retry = False
         self.begin()
 
     def fail(self, step):
         self.fail_message(step.message)
+        has_retried, self.is_retrying = self.is_retrying, False
         self.end_loop()
-        if self.is_retrying:
+        if has_retried:
             self.emit("retry_end", success=False, attempt=self.attempt, finalError=step.message)
         return True
 
@@ -305,7 +336,8 @@ class Run:
         self.end_loop(settles=False)
         self.activation.set_status("ready")
         self.emit("compaction_start", reason=step.reason)
-        await self.pause(step.seconds)
+        # No command of a client ends it.
+        await self.clock.sleep(step.seconds)
         entry, at = self.entry()
         self.trace({"id": entry, "type": "compaction", "timestamp": at, "text": "What was said before."})
         self.emit("compaction_end", aborted=False, willRetry=step.will_retry, summary="What was said before.", tokensBefore=90_000)
@@ -317,6 +349,8 @@ class Run:
 
     async def dialog(self, step):
         """An extension's question, as one of its tools or hooks asks it."""
+        if step.method == "ask" and not self.dialect.is_seed:
+            return await self.tools.ask(step)
         if self.message:
             self.close_message()
         _, future = self.activation.ask(step.method, step.fields)
@@ -326,8 +360,23 @@ class Run:
         waiting = future
         if "timeout" in step.fields:
             waiting = asyncio.ensure_future(self.clock.within(future, step.fields["timeout"] / 1000))
-        answer = await self.wait(waiting)
+        # An abort does not end the wait for an answer: the server hangs until it has one.
+        answer = await waiting
+        if self.aborted.is_set():
+            raise Stopped
+        await self.hear_answer(step, answer)
+
+    async def hear_answer(self, step, answer):
+        if step.method == "ask" and answer is not None and "value" in answer:
+            return await self.hear_ask(step, answer)
         key = "nothing" if answer is None else "cancelled" if answer.get("cancelled") else answer.get("value")
         if key is None:
             key = "yes" if answer.get("confirmed") is True else "no"
+        await self.say(Say([step.says.get(key, f"The answer: {key}")]))
+
+    async def hear_ask(self, step, answer):
+        """What the extension makes of it, which is what the agent reads."""
+        got = ask_answers(step.fields["questions"], json.loads(answer["value"]))
+        self.server.disk.note("asked", got)
+        key = json.dumps(got, separators=(",", ":"), ensure_ascii=False)
         await self.say(Say([step.says.get(key, f"The answer: {key}")]))

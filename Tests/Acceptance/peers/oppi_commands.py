@@ -1,5 +1,6 @@
 """What the session commands of the scripted Oppi server do (oppi.md#client--server-frames)."""
 
+import asyncio
 import copy
 
 from .oppi_session import Refused
@@ -14,6 +15,18 @@ async def prompt(socket, activation, frame):
 
 async def stop(socket, activation, frame):
     activation.stop()
+    if not socket.dialect.is_seed:
+        # Head's result may come behind all that the stop brings about.
+        for _ in range(20):
+            if not activation.is_busy:
+                break
+            await asyncio.sleep(0.001)
+    socket.result(frame, activation.id)
+
+
+async def abort_retry(socket, activation, frame):
+    if activation.run:
+        activation.run.abort_retry()
     socket.result(frame, activation.id)
 
 
@@ -51,8 +64,8 @@ async def set_model(socket, activation, frame):
 async def set_thinking_level(socket, activation, frame):
     if frame.get("level") not in LEVELS:
         raise Refused(f"Invalid thinking level: {frame.get('level')}")
-    # The session's model has nothing above it, which no answer says.
-    activation.session["thinkingLevel"] = "high" if frame["level"] == "xhigh" else frame["level"]
+    # As it was asked for: what the session's model made of it no answer and no state says.
+    activation.session["thinkingLevel"] = frame["level"]
     socket.result(frame, activation.id)
     activation.state()
 
@@ -98,6 +111,18 @@ async def get_queue(socket, activation, frame):
     socket.result(frame, activation.id, data=queue)
 
 
+async def set_queue(socket, activation, frame):
+    """At rest the agent takes an empty queue alone."""
+    if frame.get("baseVersion") != activation.queue_version:
+        raise Refused(f"Queue version mismatch: expected {activation.queue_version}, got {frame.get('baseVersion')}")
+    if not activation.is_streaming and (frame.get("steering") or frame.get("followUp")):
+        raise Refused("Message queue can only contain items while a turn is streaming")
+    wanted = {item.get("id") for kind in ("steering", "followUp") for item in frame.get(kind) or []}
+    activation.queue = [entry for entry in activation.queue if entry[2]["id"] in wanted]
+    activation.queue_changed()
+    socket.result(frame, activation.id, data=activation.queue_value())
+
+
 async def accept(socket, activation, frame):
     """Commands that change nothing a connector can see here."""
     socket.result(frame, activation.id)
@@ -108,7 +133,8 @@ COMMANDS = {
     "get_state": get_state, "get_messages": get_messages, "get_session_stats": get_session_stats, "set_model": set_model,
     "get_available_models": models, "set_thinking_level": set_thinking_level, "set_session_name": set_session_name,
     "compact": compact, "get_commands": get_commands, "get_fork_messages": get_fork_messages, "get_queue": get_queue,
+    "set_queue": set_queue,
     "extension_ui_response": dialog, "cycle_model": accept, "cycle_thinking_level": accept, "new_session": accept,
     "set_auto_compaction": accept, "set_auto_retry": accept, "fork": accept, "switch_session": accept,
-    "set_steering_mode": accept, "set_follow_up_mode": accept, "abort_retry": accept, "abort_bash": accept,
+    "set_steering_mode": accept, "set_follow_up_mode": accept, "abort_retry": abort_retry, "abort_bash": accept,
 }

@@ -18,14 +18,16 @@ from pathlib import Path
 class Disk:
     def __init__(self, home, clock):
         self.home, self.clock = Path(home), clock
+        self.late = {}  # Session -> lines of its trace that have not reached the file.
         for name in ("sessions", "traces", "gates"):
             (self.home / name).mkdir(parents=True, exist_ok=True)
-        self.late = {}  # Session -> lines of its trace that have not reached the file.
         self.trace_delay = 0.0
         self.load()
 
     def load(self):
         self.sessions = {}
+        # What had not reached a file is gone with the process.
+        self.late.clear()
         for path in sorted((self.home / "sessions").glob("*.json")):
             session = json.loads(path.read_text())
             # No agent runs in a process that has just begun.
@@ -67,7 +69,9 @@ class Disk:
     def _flush(self, session_id):
         waiting = self.late.get(session_id, [])
         ready = [event for at, event in waiting if at <= self.clock.now()]
-        if ready:
+        # The file is first written with the first answer.
+        begins = self._trace_path(session_id).exists() or any(event["type"] in ("assistant", "thinking", "toolCall") for event in ready)
+        if ready and begins:
             self.late[session_id] = waiting[len(ready):]
             with self._trace_path(session_id).open("a") as file:
                 file.write("".join(json.dumps(event) + "\n" for event in ready))

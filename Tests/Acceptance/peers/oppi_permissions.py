@@ -46,8 +46,10 @@ class Permissions:
         self.server.happened("permission", session=activation.id, id=frame["id"])
         timer = self.clock.later(self.timeout_seconds, lambda: self._expire(frame["id"])) if expires else None
         try:
-            # An abort leaves the question pending: its timeout ends it.
-            refusal = await run.wait(future)
+            # An abort does not end the wait: the call is decided first, and what was aborted meanwhile runs nothing.
+            refusal = await future
+            if refusal is None and run.aborted.is_set():
+                return "Command aborted"
             if refusal is None:
                 self.execute(frame)
             return refusal

@@ -11,7 +11,7 @@ IDLE_SECONDS = 10 * 60
 PING_SECONDS = 30
 BUFFER_BYTES = 65_536
 SUBSCRIBES, SUBSCRIBE_SECONDS = 30, 5
-WORKSPACE_SESSIONS, ALL_SESSIONS = 20, 40
+LIMITS = {"seed": (3, 5), "head": (20, 40)}  # Of active sessions: in a workspace, in all.
 HUNDRED_YEARS = 100 * 365 * 24 * 3600 * 1000
 
 # oppi.md#classes
@@ -92,3 +92,18 @@ class Dialect:
 
     def commands(self):
         return SESSION_COMMANDS | (SEED_COMMANDS if self.is_seed else HEAD_COMMANDS)
+
+
+def ask_answers(questions, answers):
+    """The server turns an answer back into a label: the first option whose label contains it, case aside (oppi.md#extension-dialogs)."""
+    got = {}
+    for question in questions:
+        answer = answers.get(question["id"])
+        if answer is None:
+            continue
+        value = answer[0] if isinstance(answer, list) else answer
+        labels = [option["label"] for option in question["options"]]
+        label = next((label for label in labels if value.lower() in label.lower()), value)
+        meant = next((option["value"] for option in question["options"] if option["label"] == label), label)
+        got[question["id"]] = [meant] if question.get("multiSelect") else meant
+    return got

@@ -7,6 +7,7 @@ import base64
 import collections
 import hmac
 import json
+import secrets
 import time
 import traceback
 
@@ -17,7 +18,7 @@ from .clock import Clock
 from .oppi_disk import Disk
 from .oppi_permissions import Permissions
 from .oppi_rest import Pairing, Rest, failure
-from .oppi_rules import (ALL_SESSIONS, IDLE_SECONDS, PING_SECONDS, RING_CAPACITY, USER_RING_CAPACITY, WORKSPACE_SESSIONS, Dialect, short_id)
+from .oppi_rules import IDLE_SECONDS, LIMITS, PING_SECONDS, RING_CAPACITY, USER_RING_CAPACITY, Dialect, short_id
 from .oppi_session import Activation, Refused
 from .oppi_socket import OppiSocket
 from .oppi_steps import Plan, Say, plan_from_json
@@ -40,7 +41,7 @@ class OppiServer:
         self.activation_seconds = 0.01
         self.ring_capacity = RING_CAPACITY
         self.idle_seconds, self.ping_seconds = IDLE_SECONDS, PING_SECONDS
-        self.workspace_limit, self.limit = WORKSPACE_SESSIONS, ALL_SESSIONS
+        self.workspace_limit, self.limit = LIMITS[dialect]
         self.skew_milliseconds = 0        # Of the server's clock.
         self.is_deaf = False              # Sockets stand and answer pings; what is asked is not handled.
         self.hears = lambda frame: True   # A frame that is not heard is handled by nobody, and answered by nobody.
@@ -205,23 +206,27 @@ class OppiServer:
         if active.count(session["workspaceId"]) >= self.workspace_limit:
             raise Refused(f"Workspace session limit reached ({self.workspace_limit})")
         if len(active) >= self.limit:
-            raise Refused(f"Session limit reached ({self.limit})")
+            raise Refused(f"Global session limit reached ({self.limit})")
         self.activating[session["id"]] = asyncio.Event()
         try:
             await self.clock.sleep(self.activation_seconds)
             session["status"] = "ready"
+            session.setdefault("piSessionId", secrets.token_hex(16))
+            session.setdefault("piSessionFile", f"/home/ada/.pi/agent/sessions/{session['piSessionId']}.jsonl")
+            session.setdefault("piSessionFiles", [session["piSessionFile"]])
             activation = self.activations[session["id"]] = Activation(self, session)
         finally:
             self.activating.pop(session["id"]).set()
         return activation
 
     async def _reap(self):
-        """Sessions without events or commands end; watching one does not keep it."""
+        """Sessions without agent events, prompts or subscriptions end, whether a run is going or not; watching one does not keep it."""
         while True:
             await self.clock.sleep(min(1.0, self.idle_seconds / 4))
             for activation in list(self.activations.values()):
-                if self.clock.now() - activation.touched > self.idle_seconds and not activation.is_busy:
-                    activation.end("completed")
+                if self.clock.now() - activation.touched > self.idle_seconds:
+                    activation.touched = self.clock.now()
+                    self.spawn(activation.stop_session())
 
     def other_prompts(self, session_id, text):
         """Another device writes into an active session."""

@@ -51,6 +51,11 @@ class Activation:
     def is_busy(self):
         return self.run is not None
 
+    @property
+    def is_streaming(self):
+        """Its status is busy: neither before a run has begun, nor between its attempts."""
+        return self.run is not None and self.run.in_loop
+
     # Frames
 
     def emit(self, kind, /, **fields):
@@ -90,7 +95,8 @@ class Activation:
 
     def prompt(self, socket, command, frame):
         """One of `prompt`, `steer` and `follow_up`; the acknowledgements come before the result."""
-        if command != "prompt" and not self.is_busy:
+        self.touched = self.clock.now()
+        if command != "prompt" and not self.is_streaming:
             name = "Steer" if command == "steer" else "Follow-up"
             raise Refused(f"{name} requires an active streaming turn")
         if not all(set(image) == {"data", "mimeType"} for image in frame.get("images") or []):
@@ -140,17 +146,20 @@ class Activation:
             self.server.images.append((text, image["mimeType"], base64.b64decode(image["data"], validate=True)))
         self.server.happened("prompted", session=self.id, text=text)
         plan = self.server.plan_for(text)
-        behaviour = {"steer": "steer", "follow_up": "followUp"}.get(command, frame.get("streamingBehavior"))
-        if self.is_busy and behaviour is None:
+        if self.is_busy and command == "prompt":
+            # Whatever its streaming behaviour: that is not passed on to the agent.
+            if "streamingBehavior" in frame:
+                self._later(self.queue_changed)
             return self._later(self.refuse, "Agent is already processing. Specify streamingBehavior to queue the message.")
         if self.is_busy:
-            kind = "steer" if behaviour == "steer" else "follow_up"
+            kind = command
             item = {"id": short_id(), "message": text, "createdAt": self.server.milliseconds()}
             self.queue.append((kind, plan, item))
             return self._later(self.queue_changed)
         if refusal := plan.refusal():
             return self._later(self.refuse, refusal)
-        self.run = Run(self, text, plan)
+        pictures = [f"data:{image['mimeType']};base64,{image['data']}" for image in frame.get("images") or []]
+        self.run = Run(self, text, plan, pictures)
         self._later(self.run.start)
 
     @staticmethod
@@ -195,7 +204,7 @@ class Activation:
 
     def stop(self):
         """What `stop` and `abort` do at once; the outcome is a frame (oppi.md#stopping)."""
-        if not self.is_busy:
+        if not self.is_streaming:
             self.emit("stop_confirmed", source="user", reason="Session already idle")
             return
         before = self.session["status"]
@@ -207,6 +216,13 @@ class Activation:
         self._later(self.run.abort)
         if self.stop_watch is None:
             self.stop_watch = self.server.spawn(self._watch_stop(self.run, before))
+
+    def stop_is_over(self):
+        """A loop that ended by itself has ended for a stop as well."""
+        if self.stop_watch is not None and not self.is_over:
+            self.stop_watch.cancel()
+            self.stop_watch = None
+            self.emit("stop_confirmed", source="user")
 
     async def _watch_stop(self, run, before):
         await self.clock.sleep(8)

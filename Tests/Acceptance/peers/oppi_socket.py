@@ -205,7 +205,6 @@ class OppiSocket:
             if kind != "get_state":
                 self.result(frame, identity, f"Session not active: {identity}")
             return
-        activation.touched = self.clock.now()
         handler = COMMANDS.get(kind)
         if handler is None:
             return self.result(frame, identity, f"{kind} is not supported")

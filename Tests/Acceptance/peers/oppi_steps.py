@@ -25,7 +25,7 @@ class Tool:
     parts: list = field(default_factory=lambda: ["6", "1%\n"])
     failed: bool = False
     asks: str = ""
-    """The reason of the policy: the call waits for a permission."""
+    """The reason of the policy: the call waits for a permission, and an abort does not end that wait."""
     call: str | None = None
     """The id of the call. "" sends none."""
     every: float = 0.01
@@ -45,6 +45,8 @@ class Dialog:
     method: str = "confirm"
     fields: dict = field(default_factory=lambda: {"title": "Delete?", "message": "All labels go."})
     says: dict = field(default_factory=dict)
+    asks: str = ""
+    """Of an `ask`: the reason of the policy, as a tool's. The questions are shown before that is decided."""
 
 
 @dataclass
@@ -88,6 +90,13 @@ class Trouble:
 
 
 @dataclass
+class Pause:
+    """First in a plan: the agent is silent for so long before its run begins. With `compacts`, it compacts meanwhile, and says so."""
+    seconds: float = 1.0
+    compacts: bool = False
+
+
+@dataclass
 class Refuse:
     """The agent takes no prompt: no run begins."""
     message: str = "No API key found"
@@ -126,6 +135,10 @@ class Plan:
     stubborn: bool = False
     """The agent ignores an abort."""
 
+    @property
+    def pause(self):
+        return next((step for step in self.steps if isinstance(step, Pause)), None)
+
     def refusal(self):
         return next((step.message for step in self.steps if isinstance(step, Refuse)), None)
 
@@ -150,7 +163,7 @@ def answer(steps):
     return "\n\n".join(texts(steps)).strip()
 
 
-_WORDS = {"say": Say, "tool": Tool, "dialog": Dialog, "burst": Burst, "retry": Retry, "fail": Fail, "trouble": Trouble, "refuse": Refuse,
+_WORDS = {"say": Say, "tool": Tool, "dialog": Dialog, "burst": Burst, "pause": Pause, "retry": Retry, "fail": Fail, "trouble": Trouble, "refuse": Refuse,
           "compact": Compact, "end_session": EndSession, "emit": Emit, "die": Die, "hold": Hold, "wait": Wait}
 
 

@@ -2,6 +2,8 @@
 
 import uuid
 
+from .oppi_steps import Tool
+
 TAIL_BYTES, TAIL_LINES, PREVIEW_BYTES = 16 * 1024, 80, 8 * 1024
 PREVIEW_SECONDS = 0.15
 LONG_ARGUMENT = 200
@@ -48,6 +50,35 @@ class ToolCalls:
         self.run.turn("turn_start")
         self.run.steer()
 
+    async def ask(self, step):
+        """The tool `ask` (head): its questions are shown when it begins, before its permission; who answers before the yes is lost."""
+        run, activation = self.run, self.activation
+        call = Call(Tool("ask", step.fields))
+        self.calls = [call]
+        await self.arguments_grow(call)
+        run.close_message([call])
+        self.start(call, step.fields)
+        identity, future = activation.ask("ask", step.fields)
+        activation.state()
+        try:
+            if step.asks and (refusal := await self.server.permissions.ask(run, "ask", step.fields, step.asks)):
+                self.permitted(call, refusal)
+                return self.end_all([call])
+            if future.done():
+                self.server.disk.note("asks_lost", identity)
+                activation.dialogs.pop(identity, None)
+                _, future = activation.ask("select", {"title": step.fields["questions"][0]["question"], "options": [
+                    option["label"] for option in step.fields["questions"][0]["options"]]})
+            # A stop cancels the questions first.
+            answer = await run.wait(future)
+        except BaseException:
+            activation.dialogs.pop(identity, None)
+            if not activation.is_over:
+                self.end(call)
+            raise
+        self.end_all([call])
+        await run.hear_answer(step, answer)
+
     def start(self, call, args):
         words = args.get("command", args.get("path", ""))
         segments = [{"text": "$ ", "style": "bold"}, {"text": words, "style": "accent"}]
@@ -72,7 +103,7 @@ class ToolCalls:
     def permitted(self, call, reason):
         if reason:
             call.is_denied = True
-            self.output(call, reason, isError=True)
+            self.output(call, reason, **({"isError": True} if self.dialect.is_seed else {}))
 
     async def outputs(self, calls):
         run = self.run
@@ -106,6 +137,8 @@ class ToolCalls:
                         "toolName": call.step.name, "output": call.output, "isError": is_error})
         self.run.emit("tool_end", tool=call.step.name, **call.name(), details={"exitCode": 1 if is_error else 0},
                       **({"isError": True} if is_error else {}))
+        # Its result is a message of its own, which no frame but this one shows.
+        self.run.activation.state()
         if call.step.name in ("edit", "write", "bash"):
             self.server.git_changed(self.activation)
 

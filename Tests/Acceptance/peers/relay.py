@@ -73,6 +73,7 @@ class Relay(Cards):
         self.refusal = None           # (status, code) for every call and upgrade: a revoked or unknown token.
         self.closes_after_accept = 0  # So many sockets are closed right after the upgrade.
         self.sends_pings = True
+        self.replaces, self.away_seconds = False, 0  # A newcomer's socket takes the place of older ones. A call and its answer take so long.
         self.acks = True              # False: acknowledgements are ignored.
         self.calls = []
         self.hooks = []               # Each is called with (what, fields): "update", "ack", "received", "applied", "answered".
@@ -82,7 +83,7 @@ class Relay(Cards):
         self.updates = {}             # Unacknowledged: update id -> update.
         self.sockets = []
         self.sockets_made = 0
-        self.planned = {}             # method -> faults of its next calls: "applied-but-lost", or (status, code[, seconds]).
+        self.planned = {}             # method -> faults of its next calls: "applied-but-lost", "forwarded-twice", or (status, code[, seconds]).
         self.hold = {}                # method -> asyncio.Event: the call waits, already applied, before its answer.
         self.expiry_reason, self.limit_reason = "expired", "limit"  # The documents name no words.
         self.files = {}               # path -> bytes, a Response, or a coroutine function that gives one.
@@ -228,6 +229,9 @@ class Relay(Cards):
             self.closes_after_accept -= 1
             socket.close(1000)
             return
+        for older in list(self.sockets) if self.replaces else []:
+            self.sockets.remove(older)
+            older.close(4000, "replaced by a newer connection")
         socket.send({"type": "ready", "installation_id": self.installation})
         self.sockets.append(socket)
         for update in list(self.updates.values()):
@@ -308,6 +312,7 @@ class Relay(Cards):
         call = Call(time.monotonic(), method, None, None, None, fault, request_id, request.bearer, request.body)
         if self._recording:
             self.calls.append(call)
+        await asyncio.sleep(self.away_seconds)
         response = await self._serve(call, request)
         if isinstance(response, Response):
             call.status = response.status
@@ -343,6 +348,8 @@ class Relay(Cards):
                 result = self.seals.register(call.body)
             else:
                 result = self.rules.apply(call.method, call.body, json.loads(request.body))
+                if call.fault == "forwarded-twice":  # By a proxy, which gives the answer to the second.
+                    result = self.rules.apply(call.method, call.body, json.loads(request.body))
         except Refused as refused:
             return self._failure(refused.status, refused.code, headers=headers, request_id=call.request_id, **refused.fields)
         if call.method == "requestApproval" and "idempotent" not in result:

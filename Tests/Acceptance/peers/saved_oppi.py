@@ -58,7 +58,15 @@ class GoesOn(Run):
         step = self.current = self.steps[0]
         if isinstance(step, Dialog):
             self.steps.popleft()
-            await self.hear_dialog(step, self.activation.dialogs[saved["dialog"]["id"]][1])
+            future = self.activation.dialogs[saved["dialog"]["id"]][1]
+            if step.method != "ask":
+                return await self.hear_dialog(step, future)
+            # What is kept has no frame of the tool that asks, and so it ends without one.
+            answer = await self.wait(future)
+            entry, at = self.entry()
+            self.trace({"id": f"result-{entry}", "type": "toolResult", "timestamp": at, "toolCallId": f"call_{entry}", "toolName": "ask",
+                        "output": "", "isError": False})
+            await self.hear_answer(step, answer)
         elif isinstance(step, Tool):
             self.steps.popleft()
             call = Call(step)

@@ -17,15 +17,18 @@ class SealedHand:
     def __init__(self, relay):
         self.relay = relay
         self.keys = {}             # session: its key
-        self.bridge = None         # The bridge's device: {"device_id", "pubkey"}.
+        self.bridge = None         # The bridge's device: {"device_id", "pubkey"}; of several, that which registered last.
+        self.bridges = {}          # Public key: device, where several bridges have one token (`several`).
+        self.several = False
         relay.seals = self
 
     # The bridge's device
 
     def register(self, body):
         """One device for one bridge, however often it says so."""
-        known = self.bridge or {"device_id": base62("dev_")}
-        self.bridge = known | {"pubkey": body["pubkey"]}
+        known = self.bridges.get(body["pubkey"]) if self.several else self.bridge
+        known = known or {"device_id": base62("dev_")}
+        self.bridge = self.bridges[body["pubkey"]] = known | {"pubkey": body["pubkey"]}
         return {"device_id": self.bridge["device_id"], "pubkey_changed": False}
 
     # The hand
@@ -33,10 +36,11 @@ class SealedHand:
     def new_session(self):
         session = self.relay.new_session()
         self.keys[session] = os.urandom(32)
-        box = sealing.seal_box(self.keys[session], bytes.fromhex(self.bridge["pubkey"]))
-        self.relay.push("session_key_granted", {
-            "session_id": session, "device_id": self.bridge["device_id"],
-            "wrapped_session_key": base64.b64encode(box).decode()}, session)
+        for bridge in self.bridges.values() if self.several else [self.bridge]:
+            box = sealing.seal_box(self.keys[session], bytes.fromhex(bridge["pubkey"]))
+            self.relay.push("session_key_granted", {
+                "session_id": session, "device_id": bridge["device_id"],
+                "wrapped_session_key": base64.b64encode(box).decode()}, session)
         return session
 
     def ask(self, text, session=None, **message):
