@@ -1,10 +1,11 @@
-"""A card of the real Codex that nobody answers, as a person sees it on the phone page, in a sealed chat: it comes back with a message and
-is allowed there, with kills of the bridge at each step and without."""
+"""Cards of the real Codex, as a person sees them on the phone page, in a sealed chat. One that nobody answers comes back with a message and
+is allowed there; one that a person answers with words is refused, and the agent reads the words. With kills of the bridge and without."""
 
 import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -102,7 +103,9 @@ class CodexAsksPage(BrowserTest):
         page.click("#sheet .once")
         page.gone("#sheet")
         step()
-        until(lambda: page.newest()["text"] == "I am.", lambda: f"both runs have ended, not {page.newest()}", 60)
+        # The answer ends with the line that this message did not decide the ask.
+        until(lambda: page.newest()["state"] == "final" and page.newest()["text"].startswith("I am."),
+              lambda: f"both runs have ended, not {page.newest()}", 60)
         page.says("#messages", "As you decided.")
         page.picture(f"codex-asks-{picture}-allowed")
         self.assertEqual((self.home.project / "log").read_text(), "ran\n")
@@ -113,6 +116,50 @@ class CodexAsksPage(BrowserTest):
 
     def test_the_same_with_the_bridge_killed_at_each_step(self):
         self.walk(self.killed, "killed")
+
+    def refuse_in_words(self, picture, kill_after=None):
+        """`kill_after`: seconds from the words to a kill of the bridge."""
+        page = self.page
+        (self.home.project / "build").mkdir()
+        page.open(self.relay.phone_url)
+        page.says("#bridge", "Bridge connected")
+        page.new_chat()
+        page.says("#lock-words", "only your devices and the bridge")
+        self.model.plan("use make clean", [Say("I used make clean.")])
+        self.write("Clean up.", [Say("I ask.", "commentary"), Command("rm -r build", "Remove it?")], [Say("It is gone.")])
+        page.shown("#sheet")
+        page.says("#sheet", "rm -r build")
+        page.says("#sheet", "or write what to do instead")
+        page.picture(f"codex-words-{picture}-asked")
+        page.keys(Keys.ESCAPE)
+        page.gone("#sheet")
+        # Words count two seconds behind the card.
+        time.sleep(2.5)
+        page.write("use make clean instead" + Keys.ENTER)
+        if kill_after is not None:
+            time.sleep(kill_after)
+            self.bridge.kill()
+            self.bridge.start()
+        until(lambda: any("use make clean" in text for text in self.model.texts()), "the agent reads the words", 60)
+        body = next(body for text, body in self.model.asked if "use make clean" in text)
+        said = [item for item in body["input"] if item.get("type") == "function_call_output" or item.get("role") == "user"]
+        outputs = [str(item) for item in said if item.get("type") == "function_call_output"]
+        self.assertTrue(any("rejected by user" in output for output in outputs), outputs)
+        self.assertIn("use make clean instead", str(said[-1]))
+        until(lambda: page.newest()["state"] == "final", lambda: f"the words are answered, not {page.newest()}", 60)
+        page.says("#messages", "I used make clean.")
+        page.says("#messages", "Refused:")
+        page.picture(f"codex-words-{picture}-refused")
+        self.assertTrue((self.home.project / "build").is_dir())
+        # One request has the words as its newest; what follows it has them further up.
+        self.assertEqual(sum(str(body["input"]).count("use make clean instead") for _, body in self.model.asked[-1:]), 1)
+        self.assertEqual((len(self.home.refusals()), self.relay.breaches()), (1, []))
+
+    def test_words_refuse_and_the_agent_reads_them(self):
+        self.refuse_in_words("calm")
+
+    def test_the_same_with_the_bridge_killed_behind_the_words(self):
+        self.refuse_in_words("killed", kill_after=float(os.environ.get("KILL_AFTER", "0.02")))
 
 
 if __name__ == "__main__":
