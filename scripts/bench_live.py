@@ -10,10 +10,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "Tests" / "Acceptance"))
 from harness import Stage  # noqa: E402
-from peers.steps import Say  # noqa: E402
+from peers.steps import Fail, Say, Wait  # noqa: E402
 
 TOKENS = 100
 ROUNDS = 5
+# Of the clock beside a webhook: a person is away after three seconds.
+SCALE = 20
 
 
 def resident_megabytes(pid):
@@ -49,14 +51,40 @@ async def measure(figures):
         asked = time.monotonic()
         turn = stage.ask("go", Say([f"w{number} " for number in range(TOKENS)], every=0.04))
         await stage.ended(turn, seconds=30)
-        sent, seen = lengths_sent(stage), 0
-        for call in stage.relay.calls:
-            if call.method == "sendMessage":
-                figures["open"].append((call.at - asked) * 1e3)
-            elif call.method == "sendMessageDelta":
-                seen += len(call.body["delta"])
-                if seen in sent:
-                    figures["delta"].append((call.at - sent[seen]) * 1e3)
+        figures["open"] += [(call.at - asked) * 1e3 for call in stage.relay.calls if call.method == "sendMessage"]
+        figures["delta"] += waits_of_text(stage)
+
+
+def waits_of_text(stage):
+    """From the frame of the gateway to its text at the relay, in milliseconds."""
+    sent, seen, waits = lengths_sent(stage), 0, []
+    for call in stage.relay.calls:
+        if call.method == "sendMessageDelta":
+            seen += len(call.body["delta"])
+            if seen in sent:
+                waits.append((call.at - sent[seen]) * 1e3)
+    return waits
+
+
+async def beside_webhook(is_told):
+    """While a recipient of notices takes connections and answers nothing, or without one."""
+    held, taken = [], asyncio.Event()
+    server = await asyncio.start_server(lambda *streams: (held.append(streams), taken.set()), "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with Stage("E3", start=False, scale=SCALE) as stage:
+        if is_told:
+            stage.configure({"notify": {"webhook": f"http://127.0.0.1:{port}/", "events": ["failed"]}})
+        await stage.bridge.start()
+        failed = stage.ask("break", Wait(4), Fail())
+        await stage.ended(failed, seconds=30)
+        if is_told:
+            await asyncio.wait_for(taken.wait(), 30)
+        stage.relay.calls.clear()
+        turn = stage.ask("go", Say([f"w{number} " for number in range(TOKENS)], every=0.04))
+        await stage.ended(turn, seconds=30)
+        waits = waits_of_text(stage)
+    server.close()
+    return statistics.median(waits)
 
 
 def rows():
@@ -72,6 +100,10 @@ def rows():
     yield "live: start to ready", f"{started:.0f} ms", "", "≤ 50 ms", started <= 50
     rest = statistics.median(figures["rest"])
     yield "live: memory at rest", f"{rest:.1f} MB", "", "< 25 MB", rest < 25
+    pairs = [[asyncio.run(beside_webhook(is_told)) for is_told in (False, True)] for _ in range(ROUNDS)]
+    alone, beside = (statistics.median(waits) for waits in zip(*pairs))
+    more = statistics.median(told - untold for untold, told in pairs)
+    yield "live: text beside a webhook that hangs", f"p50 {beside:.2f} ms", f"without {alone:.2f} ms", "< 1 ms more", more < 1
 
 
 if __name__ == "__main__":
