@@ -332,6 +332,6 @@ extension OppiChat {
         let end: RunEvent =
             trace == nil
             ? .failed(gone("its stream was lost")) : .finished(RunEnd(text: text.isEmpty ? nil : text))
-        return [.observed([signal(end, of: run)])]
+        return [.observed([signal(end, of: run)])] + leaveIfEnding()
     }
 }

@@ -78,9 +78,9 @@ extension OppiChat {
         return link.isUp ? advance(at: now) : leaveIfEnding()
     }
 
-    /// It has no run, prompt or request any more.
+    /// It has no run, prompt or request any more, and shows no run of another client.
     mutating func leaveIfEnding() -> [Order] {
-        guard let ending = link.ending, turn == nil, waiting.isEmpty else { return [] }
+        guard let ending = link.ending, turn == nil, waiting.isEmpty, !showsOthers else { return [] }
         link.ending = nil
         var orders: [Order] = []
         if hasSocket {
@@ -92,4 +92,7 @@ extension OppiChat {
         (home, decoder, link.earlier) = (.unknown, nil, nil)
         return orders + [.forget]
     }
+
+    /// Where no turn of ours is there, what runs is another client's.
+    private var showsOthers: Bool { link.others != nil || way == .live && decoder?.isRunning == true }
 }

@@ -282,7 +282,7 @@ extension OppiChat {
         (link.isUp, link.others) = (false, nil)
         leaveSocket()
         way = .absent
-        return orders
+        return orders + leaveIfEnding()
     }
 
     /// What belongs to the socket is gone with it.

@@ -147,6 +147,36 @@ struct OppiOthersTests {
         return oppi
     }
 
+    private static let forgets = "keep session:oppi:ses_1="
+
+    @Test("the run of another that was shown is followed to its end where its chat is deleted")
+    func deletedInTheirs() {
+        var oppi = shown()
+        #expect(oppi.releases(isDeleted: true) == [])
+        _ = oppi.answers(text: "For them")
+        let lines = oppi.ends()
+        #expect(lines.first?.contains(" finished stop run ") == true, "\(lines)")
+        #expect(lines.suffix(2) == ["close 2", Self.forgets], "\(lines)")
+    }
+
+    @Test("a deleted chat whose stream is lost in the run of another ends with that run")
+    func deletedAndLost() {
+        var oppi = shown()
+        _ = oppi.releases(isDeleted: true)
+        #expect(oppi.happens(.closed(code: 1006, reason: ""), 2).last == Self.historyCall)
+        let rows = [("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs"), ("assistant", "For them")]
+        let lines = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows))
+        #expect(lines.first?.hasSuffix(#"finished stop run "For them""#) == true, "\(lines)")
+        #expect(lines.last == Self.forgets, "\(lines)")
+    }
+
+    @Test("a deleted chat that shows the run of another is forgotten with the link")
+    func deletedAndDown() {
+        var oppi = shown()
+        _ = oppi.releases(isDeleted: true)
+        #expect(oppi.happens(.closed(code: 1006, reason: "")).contains(Self.forgets))
+    }
+
     @Test("the run of another that was shown when the chat's stream was lost ends with what the history has")
     func lostInTheirs() {
         var oppi = shown()
