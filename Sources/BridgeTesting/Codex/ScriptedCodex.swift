@@ -39,7 +39,7 @@ package final class ScriptedCodex: ScriptedAgent {
             habits.beginning = random.pick([10...60, 10...60, 10...60, 300...900])
             habits.choices = random.pick([0, 0, 0.5, 1])
             habits.elsewhere = random.pick([0, 0, 0, 0.4])
-            habits.ignoresStops = random.pick([0, 0, 0, 0, 0.3])
+            habits.ignoresStops = random.pick([0, 0, 0.3, 0.6, 1])
             habits.losesEnds = random.pick([0, 0, 0, 0.4])
             habits.noise = random.pick([0, 0, 0.1])
             return habits
@@ -107,6 +107,7 @@ package final class ScriptedCodex: ScriptedAgent {
     package func endedAt(_ prompt: String) -> Instant? { ends[prompt] }
     package func isLost(_ prompt: String) -> Bool { lost.contains(prompt) }
     package func ignoresStop(_ prompt: String) -> Bool { stubborn.contains(prompt) }
+    package var refusesStops: Bool { habits.refusesStops > 0 }
     package func mayLackPast(_ prompt: String) -> Bool { withoutPast.contains(prompt) }
     package func isUnwritten(_ prompt: String) -> Bool { unwritten.contains(prompt) }
 

@@ -36,6 +36,8 @@ package protocol ScriptedAgent: AgentDouble {
     func mayLackPast(_ prompt: String) -> Bool
     /// The run of this prompt continues after a stop.
     func ignoresStop(_ prompt: String) -> Bool
+    /// What a Stop asks for may be refused for seconds.
+    var refusesStops: Bool { get }
     /// The run of this prompt began, and no history had it yet.
     func isUnwritten(_ prompt: String) -> Bool
     /// Pieces of streamed text are left out.
@@ -102,6 +104,7 @@ extension ScriptedAgent {
     package func isLost(_ prompt: String) -> Bool { false }
     package func mayLackPast(_ prompt: String) -> Bool { false }
     package func ignoresStop(_ prompt: String) -> Bool { false }
+    package var refusesStops: Bool { false }
     package func isUnwritten(_ prompt: String) -> Bool { false }
     package var hasHoles: Bool { false }
     package func happens(_ trouble: OppiTrouble) {}

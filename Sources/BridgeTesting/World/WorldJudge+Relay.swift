@@ -12,7 +12,8 @@ extension WorldJudge {
         for (index, side) in run.world.sides.enumerated() where !judgedRemovals.contains(index) {
             guard let removedAt = side.removedAt, run.world.time.now >= removedAt + Self.farewell else { continue }
             judgedRemovals.insert(index)
-            guard !hasOtherTroubles(index), removedAt + Self.farewell < .zero + .seconds(18),
+            guard !hasOtherTroubles(index), side.scripted?.refusesStops != true,
+                removedAt + Self.farewell < .zero + .seconds(18),
                 !plan.messages.contains(where: { $0.side == index && side.scripted?.ignoresStop($0.text) == true })
             else { continue }
             // A Stop of a run that has not begun is owed to it until then.
