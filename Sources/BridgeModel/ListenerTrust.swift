@@ -6,4 +6,7 @@ package enum ListenerTrust: Hashable, Sendable {
     case user(String)
     /// Every listener is trusted; the kernel is not asked.
     case any
+
+    /// Any listener may be a port of a container, behind which files have this machine's names and not its contents.
+    package var staysHere: Bool { self != .any }
 }

@@ -34,7 +34,7 @@ package final class OpenClawAgent: LiveAgent {
     package var abilities: GrantAbilities { OpenClawSession.abilities }
     /// The idempotency key of `chat.send` (openclaw.md#chatsend). The session of a chat is the same for every bridge.
     package var promptHasKey: Bool { true }
-    package var sharesFiles: Bool { discover(values).address.isThisMachine }
+    package var sharesFiles: Bool { values.listener.staysHere && discover(values).address.isThisMachine }
     package var choosesModels: Bool { true }
     package func session(of chat: SessionID) -> AgentSession { SessionNames.session(of: chat) }
 

@@ -87,19 +87,26 @@ struct LiveToy: Sendable {
     let reading: AgentReading
 
     init(_ plugin: any AgentPlugin, _ configuration: String) {
+        do {
+            let settings: AgentSettings
+            (live, settings) = try Self.live(plugin, configuration)
+            reading = try live.read(settings)
+        } catch { fatalError("\(error)") }
+    }
+
+    static func live(
+        _ plugin: any AgentPlugin, _ configuration: String
+    ) throws -> (agent: any LiveAgent, settings: AgentSettings) {
         let text = #"{"connections": [{"agent": {"kind": "\#(plugin.kind.rawValue)"\#(configuration)}}]}"#
         let sources = ConfigurationSources(
             flags: [:], environment: ["HOME": "/home/ada"], file: .init(name: "bridge.json", bytes: Array(text.utf8)))
         let context = AgentContext(
             connection: ConnectionName("default"), environment: [:], configDirectory: nil, displayName: "Test bridge",
             version: "1.0.0", clock: VirtualTime())
-        do {
-            let loaded = try ConfigurationLoader.load(sources, agents: ContractTable.registry)
-            let settings = loaded.configuration.connections[0].agent
-            guard let live = plugin.live(settings, in: context) else { fatalError("\(plugin.kind) is not live") }
-            self.live = live
-            reading = try live.read(settings)
-        } catch { fatalError("\(error)") }
+        let loaded = try ConfigurationLoader.load(sources, agents: ContractTable.registry)
+        let settings = loaded.configuration.connections[0].agent
+        guard let live = plugin.live(settings, in: context) else { fatalError("\(plugin.kind) is not live") }
+        return (live, settings)
     }
 }
 

@@ -16,8 +16,10 @@ final class CodexAgent: LiveAgent {
     var abilities: GrantAbilities { GrantAbilities(session: true, permanent: false) }
     var choosesModels: Bool { true }
     var sharesFiles: Bool {
-        guard case .web(let address) = settings.withLock({ $0.values as? CodexValues })?.address else { return true }
-        return address.isThisMachine
+        guard let values = settings.withLock({ $0.values as? CodexValues }),
+            case .web(let address) = values.address
+        else { return true }
+        return values.listener.staysHere && address.isThisMachine
     }
     func session(of chat: SessionID) -> AgentSession { AgentSession("codex:\(ChatName.text(of: chat))") }
 

@@ -13,7 +13,10 @@ final class OppiAgent: LiveAgent {
     }
 
     var abilities: GrantAbilities { GrantAbilities(session: true, permanent: true) }
-    var sharesFiles: Bool { settings.withLock { machineSettings($0) }.address.isThisMachine }
+    var sharesFiles: Bool {
+        let now = settings.withLock { machineSettings($0) }
+        return now.trust.listener.staysHere && now.address.isThisMachine
+    }
     var choosesModels: Bool { true }
     var steersWords: Bool { true }
     func session(of chat: SessionID) -> AgentSession { AgentSession("oppi:\(ChatName.text(of: chat))") }
