@@ -56,6 +56,20 @@ class CodexStopTests(Scenarios):
                 await until(stage.codex.ran, 30, "the command")
                 await self.stopped(stage, turn, ends=2)
 
+    @scenario(180)
+    async def test_what_a_stop_could_not_end_yet_is_ended_by_the_next_process_of_the_bridge(self):
+        for is_killed in (True, False):
+            async with overloaded(thread_backgroundTerminals_terminate=3) as stage:
+                turn = stage.ask("long", *story("long", RUNNING))
+                await until(stage.codex.ran, 30, "the command")
+                stage.relay.stop(turn.session, turn.interaction)
+                await stage.ended(turn)
+                stage.bridge.kill9() if is_killed else stage.bridge.terminate()
+                await stage.bridge.exit()
+                self.assertEqual(stage.codex.log("terminated"), [])
+                await stage.bridge.start()
+                await until(lambda: stage.codex.log("terminated"), 60, "the end of the command")
+
 
 if __name__ == "__main__":
     unittest.main()

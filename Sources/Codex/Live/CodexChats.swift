@@ -24,6 +24,8 @@ struct CodexChats {
         awake.filter { $0.value.nextDeadline.map { $0 <= now } ?? false }.keys.sorted()
     }
 
+    func knows(_ session: AgentSession) -> Bool { awake[session] != nil || places[session] != nil }
+
     mutating func remember(_ place: CodexPlace, of session: AgentSession) { places[session] = place }
 
     mutating func change<Answer>(

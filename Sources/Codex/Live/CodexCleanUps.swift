@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 /// One request of a Stop besides the interrupt of its turn.
 enum CodexCleanUp: Hashable {
@@ -22,11 +23,43 @@ enum CodexCleanUp: Hashable {
             }
         return .request(.cleanUp(self, attempt: attempt), method, params)
     }
+
+    /// Nil: it follows from the answer to another one, and a process's number says nothing to the next server.
+    var record: [UInt8]? {
+        var record = JSONObjectWriter()
+        switch self {
+        case .interrupt(let child, let turn):
+            record.string("child", child)
+            record.string("turn", turn)
+        case .turns(let child): record.string("child", child)
+        case .terminals(let thread, let calls):
+            record.string("thread", thread)
+            let items = calls?.sorted().map { call in
+                var item = JSONObjectWriter()
+                item.string("call", call)
+                return item.finish()
+            }
+            if let items { record.objects("calls", items) }
+        case .terminate: return nil
+        }
+        return record.finish()
+    }
+
+    init?(_ record: FrameNode) {
+        if let thread = record["thread"]?.string {
+            let calls = record["calls"].map { calls in Set(calls.elements.compactMap { $0["call"]?.string }) }
+            self = .terminals(thread: thread, calls: calls)
+        } else if let child = record["child"]?.string {
+            self = record["turn"]?.string.map { .interrupt(child: child, turn: $0) } ?? .turns(child: child)
+        } else {
+            return nil
+        }
+    }
 }
 
 /// Requests of Stops that Codex has not carried out, as far as it said: an overloaded server takes nothing, some requests have no answer
 /// (codex.md#framing), and a lost connection takes the answers along. Each is made again, ever later, and `tries` times in all on one
-/// connection.
+/// connection, and by the next process of the bridge, which finds them written down.
 struct CodexCleanUps {
     static let tries = 5
 
@@ -38,6 +71,9 @@ struct CodexCleanUps {
     }
 
     private var open: [Open] = []
+    /// Requests of which some, or what followed from them, are open; and those that are written down.
+    private var begun: [CodexCleanUp] = []
+    private var written: [CodexCleanUp] = []
 
     var isEmpty: Bool { open.isEmpty }
     var nextDue: Instant? { open.compactMap(\.due).min() }
@@ -54,6 +90,27 @@ struct CodexCleanUps {
     mutating func isAsked(_ cleanUp: CodexCleanUp, attempt: Int) { put(cleanUp, attempt, due: nil) }
 
     mutating func waits(_ cleanUp: CodexCleanUp, attempt: Int, until due: Instant) { put(cleanUp, attempt, due: due) }
+
+    /// Of an earlier process.
+    mutating func restore(_ fact: [UInt8], _ parser: FrameParser) {
+        fact.withUnsafeBytes { bytes in
+            for record in parser.parse(bytes, capacity: bytes.count)?["left"]?.elements ?? [] {
+                if let cleanUp = CodexCleanUp(record) { put(cleanUp, 0, due: .zero) }
+            }
+        }
+        written = begun
+    }
+
+    /// The text to be written down; nil within: nothing is left. Nil: it is written.
+    mutating func takeRecord() -> [UInt8]?? {
+        if open.isEmpty { begun = [] }
+        guard begun != written else { return nil }
+        written = begun
+        guard !begun.isEmpty else { return .some(nil) }
+        var record = JSONObjectWriter()
+        record.objects("left", begun.compactMap(\.record))
+        return record.finish()
+    }
 
     mutating func isDone(_ cleanUp: CodexCleanUp) { open.removeAll { $0.cleanUp == cleanUp } }
 
@@ -77,5 +134,6 @@ struct CodexCleanUps {
     private mutating func put(_ cleanUp: CodexCleanUp, _ attempt: Int, due: Instant?) {
         isDone(cleanUp)
         open.append(Open(cleanUp: cleanUp, attempt: attempt, due: due))
+        if cleanUp.record != nil, !begun.contains(cleanUp) { begun.append(cleanUp) }
     }
 }

@@ -187,11 +187,13 @@ extension CodexMachine {
 
     mutating func change(_ session: AgentSession, _ now: Occasion, _ change: (inout CodexChat) -> [CodexChat.Order]) {
         let efforts = efforts
-        let said = chats.change(session, settings, isUp: life.isLive) { chat in
+        let (said, record) = chats.change(session, settings, isUp: life.isLive) { chat in
             chat.link.random = now.random
             chat.link.efforts = efforts
-            return change(&chat)
+            return (change(&chat), chat.cleanUps.takeRecord())
         }
+        // A Stop's requests are written down before they leave.
+        if let record { work(.aside, .keep([Fact(Self.stoppedFact + session.text, record)])) }
         for order in said { carryOut(order, of: session, now) }
     }
 

@@ -51,6 +51,8 @@ package struct CodexMachine: AgentMachine {
     static let lookLimit = Duration.seconds(25)
     static let unknownVersion = "unknown"
     static let threadFact = "thread:"
+    /// Of a Stop's requests that are not carried out.
+    static let stoppedFact = "stopped:"
     static let serverFact = "server"
 
     var settings: CodexSettings
@@ -129,6 +131,15 @@ package struct CodexMachine: AgentMachine {
                 server.startedWith = fact.value.map { String(decoding: $0, as: UTF8.self) }
             } else if fact.name.hasPrefix(Self.threadFact), let place = fact.value.flatMap({ CodexPlace($0, parser) }) {
                 chats.remember(place, of: AgentSession(String(fact.name.dropFirst(Self.threadFact.count))))
+            }
+        }
+        for fact in past.facts where fact.name.hasPrefix(Self.stoppedFact) {
+            let session = AgentSession(String(fact.name.dropFirst(Self.stoppedFact.count)))
+            guard let record = fact.value, chats.knows(session) else { continue }
+            let parser = parser
+            change(session, now) { chat in
+                chat.cleanUps.restore(record, parser)
+                return []
             }
         }
         // Those that have ended are still among them. Start times count from the boot, and the newest is the one that is joined.

@@ -71,6 +71,20 @@ struct CodexBusyStopTests {
         #expect(codex.waits(100).contains { Self.isInterrupt($0, of: "T") })
     }
 
+    @Test("requests that were not carried out are made by the next process")
+    func afterRestart() {
+        let left = #"{"left":[{"thread":"T","calls":[{"call":"c1"}]},{"child":"C"}]}"#
+        let facts = [
+            Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/work"}"#.utf8)),
+            Fact("stopped:codex:ses_1", Array(left.utf8)),
+        ]
+        var codex = CodexConversation.up(facts: facts)
+        var lines = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}},"model":"m"}}"#)
+        lines += codex.says(#"{"id":4,"result":{"data":[]}}"#) + codex.waits(10)
+        #expect(lines.contains { Self.isTerminals($0, of: "T") }, "\(lines)")
+        #expect(lines.contains { Self.isList($0, of: "C") }, "\(lines)")
+    }
+
     // MARK: Words in a turn that ignores its Stop
 
     /// Words of run `r2` are queued in turn `U`, whose Stop was ignored.
@@ -128,7 +142,10 @@ struct CodexBusyStopTests {
         _ = codex.says(item(command, "item/started"))
         _ = codex.aborts("r1")
         _ = codex.says(#"{"id":5,"result":{}}"#)
-        #expect(codex.says(ended("T", "U")).contains { $0.contains(#""id":6"#) && isTerminals($0, of: "T") })
+        let said = codex.says(ended("T", "U"))
+        #expect(said.contains { $0.contains(#""id":6"#) && isTerminals($0, of: "T") })
+        let record = #"{"left":[{"thread":"T","calls":[{"call":"c1"}]}]}"#
+        #expect(said.contains("keep stopped:codex:ses_1 \(record)"), "\(said)")
         return codex
     }
     private static func commands(_ number: Int) -> String {
@@ -152,7 +169,8 @@ struct CodexBusyStopTests {
         var codex = Self.commandIsLeft()
         #expect(codex.waits(3_100).contains { Self.isTerminals($0, of: "T") })
         let said = codex.waits(200_000)
-        #expect(said.count { Self.isTerminals($0, of: "T") } == 3 && said.count == 3, "\(said)")
+        #expect(said.count { Self.isTerminals($0, of: "T") } == 3 && said.count == 4, "\(said)")
+        #expect(said.last == "keep stopped:codex:ses_1 ", "\(said)")
         #expect(codex.waits(301_000).contains { $0.contains("thread/unsubscribe") })
     }
 
