@@ -65,10 +65,13 @@ extension CodexThread {
         (turn["items"]?.elements ?? []).compactMap { label(of: $0) }
     }
 
-    /// Which message an item is; nil: it is none, or one without a label.
+    /// A message without one is another client's: ours have labels.
+    private static let unlabelled = RunID("")
+
+    /// Which message an item is; nil: it is none.
     static func label(of item: FrameNode) -> RunID? {
         guard item["type"]?.holds("userMessage") == true else { return nil }
-        return item["clientId"]?.string.map { RunID($0) }
+        return item["clientId"]?.string.map { RunID($0) } ?? unlabelled
     }
 
     /// All of them where the message is not among them: a list in short has the first one alone.

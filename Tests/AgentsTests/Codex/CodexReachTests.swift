@@ -18,6 +18,8 @@ struct CodexReachTests {
     private static func message(of label: String) -> String {
         #"{"type":"userMessage","id":"u-\#(label)","clientId":"\#(label)"}"#
     }
+    /// Of a client that gives its messages no label.
+    private static let unlabelled = #"{"type":"userMessage","id":"u-0","clientId":null}"#
     private static func item(_ item: String) -> String {
         #"{"method":"item/completed","params":{"threadId":"T","turnId":"U","item":\#(item)}}"#
     }
@@ -26,10 +28,12 @@ struct CodexReachTests {
     }
     private static let end =
         #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"U","status":"completed","items":[]}}}"#
-    private static func list(_ number: Int, _ status: String = "inProgress") -> String {
+    private static func list(
+        _ number: Int, _ status: String = "inProgress", first: String = message(of: "other")
+    ) -> String {
         let child =
             #"{"type":"subAgentActivity","id":"s","kind":"started","agentThreadId":"C","agentPath":"/apprentice"}"#
-        let items = [message(of: "other"), message(of: "r1"), child].joined(separator: ",")
+        let items = [first, message(of: "r1"), child].joined(separator: ",")
         let turn = #"{"id":"U","status":"\#(status)","completedAt":1,"items":[\#(items)]}"#
         return #"{"id":\#(number),"result":{"data":[\#(turn)],"nextCursor":null}}"#
     }
@@ -78,15 +82,17 @@ struct CodexReachTests {
         #expect(Self.interrupts(codex.aborts("r1", reach: .ownRuns)))
     }
 
-    @Test("before the turn's first message waits for that, which says whose the turn is", arguments: [true, false])
-    func early(isOurs: Bool) {
+    @Test(
+        "before the turn's first message waits for that, which says whose the turn is",
+        arguments: [message(of: "r1"), message(of: "other"), unlabelled])
+    func early(first: String) {
         var codex = Self.asked()
         _ = codex.says(Self.answer)
         var said = codex.aborts("r1", reach: .ownRuns)
         said += codex.begins("U")
         #expect(!Self.interrupts(said) && !said.contains("stop of r1 answered"))
-        said = codex.says(Self.item(Self.message(of: isOurs ? "r1" : "other")))
-        #expect(isOurs ? Self.interrupts(said) : Self.isLeft(said), "\(said)")
+        said = codex.says(Self.item(first))
+        #expect(first.contains("r1") ? Self.interrupts(said) : Self.isLeft(said), "\(said)")
     }
 
     @Test("does not wait for long where no message comes")
@@ -98,15 +104,17 @@ struct CodexReachTests {
         #expect(Self.interrupts(codex.waits(5_100)))
     }
 
-    @Test("leaves the turn alone that a list shows to be another's", arguments: ["inProgress", "completed"])
-    func found(status: String) {
+    @Test(
+        "leaves the turn alone that a list shows to be another's",
+        arguments: ["inProgress", "completed"], [message(of: "other"), unlabelled])
+    func found(status: String, first: String) {
         let fact = Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/work"}"#.utf8))
         let turn = EarlierTurn(
             session: CodexConversation.chat, runs: [.init(RunID("r1"), text: "one")], isAccepted: true,
             isStopping: true, receivedAt: .zero, decisions: [], detached: [], stopReach: .ownRuns)
         var codex = CodexConversation.up(facts: [fact], turns: [turn])
         _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"active"}}}}"#)
-        let said = codex.says(Self.list(4, status)) + codex.waits(10_000)
+        let said = codex.says(Self.list(4, status, first: first)) + codex.waits(10_000)
         #expect(!Self.interrupts(said) && said.contains("stop of r1 answered"), "\(said)")
         // What it has begun is not ours, either.
         #expect(!said.contains { $0.contains("thread/turns/list") && $0.contains(#""threadId":"C""#) })
