@@ -221,7 +221,7 @@ let package = Package(
                 "Crypto", "Files", "Links", "Locking", "OpenClaw", "Oppi", "Pi", "RelayProtocol", "Sealing",
             ]),
 
-        // The project as a whole: bans, links, sizes, files in no target.
+        // The project as a whole: bans, links, files in no target.
         tests("TidyTests", []),
     ],
     cxxLanguageStandard: .cxx17

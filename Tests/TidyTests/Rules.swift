@@ -1,28 +1,5 @@
 /// Rules over whole files. Each is given what it judges, so that a test can plant a bad one.
 enum Rules {
-    // MARK: Size
-
-    static let lineLimit = 400
-
-    /// Files that are longer, each with the reason.
-    static let longFiles: [String: String] = [:]
-
-    /// Too long without a reason, or excused without need.
-    static func tooLong(_ sources: [SourceText], excused: [String: String]) -> [Untidiness] {
-        let long = sources.filter { $0.lines.count - 1 > lineLimit }
-        let unexcused = long.filter { excused[$0.path] == nil }.map {
-            Untidiness(
-                path: $0.path, line: nil,
-                what:
-                    "\($0.lines.count - 1) lines, over \(lineLimit): are these two things? If not, say why in Rules.longFiles"
-            )
-        }
-        let needless = excused.keys.filter { path in !long.contains { $0.path == path } }.sorted().map {
-            Untidiness(path: $0, line: nil, what: "is not over \(lineLimit) lines: take it out of Rules.longFiles")
-        }
-        return unexcused + needless
-    }
-
     // MARK: Links
 
     /// Relative links of a document that lead to no file of the project.

@@ -2,25 +2,6 @@ import Testing
 
 @Suite("The project as a whole")
 struct TidyTests {
-    private func text(_ path: String, lines: Int) -> SourceText {
-        SourceText(path: path, text: String(repeating: "x\n", count: lines))
-    }
-
-    @Test("no Swift file is over 400 lines without a reason")
-    func sizes() throws {
-        let found = Rules.tooLong(try Project.swift.get(), excused: Rules.longFiles)
-        #expect(found.isEmpty, "\(found)")
-        #expect(Rules.longFiles.values.allSatisfy { !$0.isEmpty })
-    }
-
-    @Test("no script, style or Python file is over 400 lines either")
-    func otherSizes() throws {
-        let sources = try Project.texts(ending: ".js", ".css", ".py")
-        #expect(sources.contains { $0.path.hasSuffix("/phone.css") })
-        let found = Rules.tooLong(sources, excused: [:])
-        #expect(found.isEmpty, "\(found)")
-    }
-
     @Test("every file of the phone page is in the program, and none makes markup of text or leads outside")
     func page() throws {
         let folder = "Sources/CPhonePage/page/"
@@ -49,12 +30,6 @@ struct TidyTests {
         for sentence in known {
             #expect(sentences.contains("\"\(sentence)"), "no sentence of the bridge begins with: \(sentence)")
         }
-    }
-
-    @Test("a file that grew too long is found, and so is an excuse that is not needed")
-    func plantedSizes() {
-        let sources = [text("a", lines: 400), text("b", lines: 401), text("c", lines: 401)]
-        #expect(Rules.tooLong(sources, excused: ["c": "why", "d": "gone"]).map(\.path) == ["b", "d"])
     }
 
     @Test("every relative link of a document leads somewhere")
