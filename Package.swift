@@ -20,13 +20,13 @@ let strict: [SwiftSetting] = [
 ]
 
 /// A pure room: no I/O, no clock, no randomness, and no pointer either.
-func pureRoom(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict + [.strictMemorySafety()])
+func pureRoom(_ name: String, at path: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict + [.strictMemorySafety()])
 }
 
 /// A room that touches the outside, or leans on one that does.
-func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func room(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -38,95 +38,112 @@ let package = Package(
     products: [.executable(name: "sophon-bridge", targets: ["sophon-bridge"])],
     targets: [
         // C borders.
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(
-            name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-        .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
-        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CPosix"),
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+            name: "CCurl", path: "Sources/C/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "CMicrohttpd", path: "Sources/C/CMicrohttpd", pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CWslay", path: "Sources/C/CWslay", providers: [.apt(["libwslay-dev"])]),
+        .systemLibrary(
+            name: "COpenSSL", path: "Sources/C/COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CPosix", path: "Sources/C/CPosix"),
+        .systemLibrary(
+            name: "CSQLite", path: "Sources/C/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(
-            name: "CSimdjson",
+            name: "CSimdjson", path: "Sources/C/CSimdjson",
             cxxSettings: [.unsafeFlags(["-O2", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"])],
             linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("stdc++")]),
         // The files of the phone page, by the compiler's own `#embed`, which C has since C23.
         .target(
-            name: "CPhonePage", exclude: ["page"],
+            name: "CPhonePage", path: "Sources/C/CPhonePage", exclude: ["page"],
             cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
 
         // Other files of the project that the program carries, in the same way.
         .target(
-            name: "CEmbedded", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
+            name: "CEmbedded", path: "Sources/C/CEmbedded",
+            cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
 
         // The one lock of the project; below everything that has threads.
-        room("Locking", []),
+        room("Locking", at: "Sources/Outside/Locks", []),
         // Starting a thread, waking one that polls, deadlines.
-        room("Threads", ["CPosix"]),
+        room("Threads", at: "Sources/Outside/Threads", ["CPosix"]),
 
         // Pure rooms.
-        pureRoom("BridgeModel"),
-        pureRoom("BridgeCore", ["BridgeModel"]),
-        pureRoom("RelayRules"),
-        pureRoom("Sealing", ["BridgeModel"]),
+        pureRoom("BridgeModel", at: "Sources/Bridge/Model"),
+        pureRoom("BridgeCore", at: "Sources/Bridge/Core", ["BridgeModel"]),
+        pureRoom("RelayRules", at: "Sources/Simulator/Rules"),
+        pureRoom("Sealing", at: "Sources/Bridge/Sealing", ["BridgeModel"]),
 
         // Protocols and formats.
-        room("JSONReading", ["BridgeModel", "CSimdjson"]),
-        room("Configuring", ["BridgeModel"]),
-        room("Links", ["BridgeModel", "Locking"]),
-        room("RelayProtocol", ["BridgeModel", "JSONReading", "Locking"]),
-        room("Recording", ["BridgeModel", "CSimdjson"]),
+        room("JSONReading", at: "Sources/Outside/JSON", ["BridgeModel", "CSimdjson"]),
+        room("Configuring", at: "Sources/Bridge/Settings", ["BridgeModel"]),
+        room("Links", at: "Sources/Bridge/Links", ["BridgeModel", "Locking"]),
+        room("RelayProtocol", at: "Sources/Bridge/Relay", ["BridgeModel", "JSONReading", "Locking"]),
+        room("Recording", at: "Sources/Bridge/Recording", ["BridgeModel", "CSimdjson"]),
 
         // WebSocket: the protocol without I/O, and the thread that carries one open connection over any pipe.
-        room("WebSocketCodec", ["BridgeModel", "CWslay", "CSimdjson", "COpenSSL"]),
-        room("WebSocketLoop", ["BridgeModel", "Locking", "Threads", "WebSocketCodec"]),
+        room(
+            "WebSocketCodec", at: "Sources/Outside/WebSocketCodec", ["BridgeModel", "CWslay", "CSimdjson", "COpenSSL"]),
+        room(
+            "WebSocketLoop", at: "Sources/Outside/WebSocketLoop",
+            ["BridgeModel", "Locking", "Threads", "WebSocketCodec"]),
 
         // Edges.
         room(
-            "Transport",
+            "Transport", at: "Sources/Outside/HTTP",
             ["BridgeModel", "CCurl", "CPosix", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop"]),
         room(
-            "LocalServer",
+            "LocalServer", at: "Sources/Simulator/HTTPServer",
             ["BridgeModel", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
-        room("Attachments", ["BridgeModel", "CCurl", "Files", "Locking", "Threads"]),
-        room("Children", ["BridgeModel", "CPosix", "Locking", "Threads"]),
-        room("Crypto", ["BridgeModel", "COpenSSL"]),
-        room("Files", ["BridgeModel", "Locking", "Sealing", "Threads"]),
-        room("Journal", ["BridgeModel", "Locking", "CSQLite"]),
+        room("Attachments", at: "Sources/Outside/Downloads", ["BridgeModel", "CCurl", "Files", "Locking", "Threads"]),
+        room("Children", at: "Sources/Outside/Processes", ["BridgeModel", "CPosix", "Locking", "Threads"]),
+        room("Crypto", at: "Sources/Outside/Crypto", ["BridgeModel", "COpenSSL"]),
+        room("Files", at: "Sources/Outside/Files", ["BridgeModel", "Locking", "Sealing", "Threads"]),
+        room("Journal", at: "Sources/Outside/Journal", ["BridgeModel", "Locking", "CSQLite"]),
 
         // What any agent is to the bridge, each agent in a room of its own, and the list of them.
-        room("AgentKit", ["BridgeModel", "Configuring", "JSONReading", "Links"]),
+        room("AgentKit", at: "Sources/Agents/Kit", ["BridgeModel", "Configuring", "JSONReading", "Links"]),
         room(
-            "OpenClaw",
+            "OpenClaw", at: "Sources/Agents/OpenClaw",
             ["AgentKit", "BridgeModel", "Configuring", "Crypto", "Files", "JSONReading", "Links", "Locking"]),
-        room("Oppi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Links", "Locking"]),
-        room("Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Locking"]),
-        room("Codex", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Links", "Locking"]),
-        room("Agents", ["AgentKit", "Codex", "OpenClaw", "Oppi", "Pi"]),
-        room("ToySocket", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
-        room("ToyChildren", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
+        room(
+            "Oppi", at: "Sources/Agents/Oppi",
+            ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Links", "Locking"]),
+        room("Pi", at: "Sources/Agents/Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Locking"]),
+        room(
+            "Codex", at: "Sources/Agents/Codex",
+            ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Links", "Locking"]),
+        room("Agents", at: "Sources/Agents/Registry", ["AgentKit", "Codex", "OpenClaw", "Oppi", "Pi"]),
+        room("ToySocket", at: "Tests/Support/ToySocket", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
+        room(
+            "ToyChildren", at: "Tests/Support/ToyChildren", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
 
         // What carries any agent's machine, and what its work touches.
-        room("Hosting", ["AgentKit", "BridgeModel", "Locking"]),
-        room("AgentWork", ["AgentKit", "BridgeModel", "Children", "Files", "Locking", "Threads", "Transport"]),
+        room("Hosting", at: "Sources/Agents/Host", ["AgentKit", "BridgeModel", "Locking"]),
+        room(
+            "AgentWork", at: "Sources/Agents/Work",
+            ["AgentKit", "BridgeModel", "Children", "Files", "Locking", "Threads", "Transport"]),
 
         // The service, the relay to develop against, the doubles.
         room(
-            "BridgeService",
+            "BridgeService", at: "Sources/Bridge/Service",
             [
                 "AgentKit", "BridgeModel", "BridgeCore", "Configuring", "Files", "Links", "RelayProtocol", "Recording",
                 "Locking", "Sealing", "Threads",
             ]),
-        room("Simulator", ["BridgeModel", "RelayRules", "LocalServer", "Locking", "CPhonePage"]),
         room(
-            "BridgeTesting",
+            "Simulator", at: "Sources/Simulator/Server",
+            ["BridgeModel", "RelayRules", "LocalServer", "Locking", "CPhonePage"]),
+        room(
+            "BridgeTesting", at: "Tests/Support/World",
             [
                 "AgentKit", "BridgeModel", "BridgeCore", "BridgeService", "Codex", "Crypto", "Hosting", "Links",
                 "OpenClaw",
                 "Oppi", "Pi", "RelayRules", "RelayProtocol", "Recording", "Locking", "Sealing",
             ]),
         // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
-        room("WireTesting", ["Locking"]),
-        pureRoom("Commands", ["BridgeModel"]),
+        room("WireTesting", at: "Tests/Support/Wire", ["Locking"]),
+        pureRoom("Commands", at: "Sources/Programs/Commands", ["BridgeModel"]),
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
@@ -135,12 +152,13 @@ let package = Package(
                 "LocalServer",
                 "Locking", "Recording", "RelayProtocol", "RelayRules", "Sealing", "Simulator", "Threads",
                 "Transport",
-            ],
+            ], path: "Sources/Programs/sophon-bridge",
             swiftSettings: strict),
 
         // `make sim`: many seeds of the simulation, in release.
         .executableTarget(
-            name: "simulate-seeds", dependencies: ["BridgeModel", "BridgeTesting"], swiftSettings: strict),
+            name: "simulate-seeds", dependencies: ["BridgeModel", "BridgeTesting"],
+            path: "Sources/Programs/simulate-seeds", swiftSettings: strict),
 
         // `make bench`: what needs our own code; scripts/bench compares.
         .executableTarget(
@@ -148,7 +166,7 @@ let package = Package(
             dependencies: [
                 "BridgeCore", "BridgeModel", "BridgeService", "Crypto", "Journal", "Locking", "Recording",
                 "RelayProtocol", "Sealing", "Transport",
-            ],
+            ], path: "Sources/Programs/bridge-bench",
             swiftSettings: strict),
 
         // A test target a room.

@@ -17,8 +17,8 @@ struct BanTests {
     func planted(ban: Ban) {
         let path =
             switch ban.rooms {
-            case .all, .except: "Sources/BridgeService/Planted.swift"
-            case .only(let rooms): "Sources/\(rooms.min() ?? "")/Planted.swift"
+            case .all, .except: "\(Rooms.folder(of: "BridgeService"))/Planted.swift"
+            case .only(let rooms): "\(Rooms.folder(of: rooms.min() ?? ""))/Planted.swift"
             }
         let text = (ban.bad + ban.good).joined(separator: "\n")
         let lines = ban.found(in: SourceText(path: path, text: text)).compactMap(\.line)
@@ -29,7 +29,7 @@ struct BanTests {
     func rooms() throws {
         let clock = try #require(Ban.all.first { $0.what == "the clock of the machine" })
         for (path, count) in [
-            ("Sources/BridgeCore/Turn/A.swift", 1), ("Sources/Transport/A.swift", 0),
+            ("Sources/Bridge/Core/Turn/A.swift", 1), ("Sources/Outside/HTTP/A.swift", 0),
             ("Tests/BridgeCoreTests/A.swift", 0),
         ] {
             #expect(clock.found(in: SourceText(path: path, text: "let a = clock.now")).count == count)
@@ -38,7 +38,7 @@ struct BanTests {
 
     @Test("a comment may speak of what code may not do")
     func comments() {
-        let source = SourceText(path: "Sources/BridgeCore/A.swift", text: "/// Never `Date()`.\n    // Nor print(1).")
+        let source = SourceText(path: "Sources/Bridge/Core/A.swift", text: "/// Never `Date()`.\n    // Nor print(1).")
         #expect(Ban.all.flatMap { $0.found(in: source) }.isEmpty)
     }
 

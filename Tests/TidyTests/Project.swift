@@ -19,10 +19,21 @@ struct SourceText: Hashable, CustomStringConvertible {
         return isIn(text) ? lines.filter { isIn(String($0.text)) } : []
     }
 
-    /// `Sources/BridgeCore/Turn/Turn.swift` is in `BridgeCore`.
-    var room: String? {
-        let parts = path.split(separator: "/")
-        return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
+    /// `Sources/Bridge/Core/Turn/Turn.swift` is in `BridgeCore`.
+    var room: String? { Rooms.all.first { path.hasPrefix("\($0.folder)/") }?.name }
+}
+
+/// The rooms of the package, and the folder of each.
+enum Rooms {
+    typealias Room = (name: String, folder: String)
+
+    static let all = (try? of(Project.text("Package.swift").text)) ?? []
+
+    static func folder(of room: String) -> String { all.first { $0.name == room }?.folder ?? "" }
+
+    static func of(_ package: String) -> [Room] {
+        package.matches(of: /"([\w-]+)", at: "([^"]+)"/).map { (String($0.output.1), String($0.output.2)) }
+            + package.matches(of: /path: "([^"]+\/([\w-]+))"/).map { (String($0.output.2), String($0.output.1)) }
     }
 }
 

@@ -9,11 +9,10 @@ extension Rules {
     static func twins(_ sources: [SourceText], excused: [String: String]) -> [Untidiness] {
         var places: [String: [(room: String, path: String, line: Int)]] = [:]
         for source in sources {
-            let parts = source.path.split(separator: "/")
-            guard parts.count > 2 else { continue }
+            let room = source.room ?? source.path.split(separator: "/").prefix(2).joined(separator: "/")
             for (number, line) in source.lines {
                 guard let name = nameOfTopType(line), !name.hasSuffix("Tests") else { continue }
-                places[name, default: []].append((parts[0...1].joined(separator: "/"), source.path, number))
+                places[name, default: []].append((room, source.path, number))
             }
         }
         let twins = places.filter { Set($0.value.map(\.room)).count > 1 }

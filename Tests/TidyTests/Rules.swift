@@ -36,10 +36,10 @@ enum Rules {
 
     /// Swift files that no target of the package builds, so that nothing checks them.
     static func homeless(_ paths: [String], package: String) -> [Untidiness] {
-        let targets = Set(package.matches(of: /"([\w-]+)"/).map { String($0.output.1) })
+        let tests = package.matches(of: /tests\(\s*"(\w+)"/).map { "Tests/\($0.output.1)" }
+        let folders = Rooms.of(package).map(\.folder) + tests
         return paths.filter { $0.hasSuffix(".swift") && $0 != "Package.swift" }.filter { path in
-            let parts = path.split(separator: "/").map(String.init)
-            return !(parts.count > 2 && ["Sources", "Tests"].contains(parts[0]) && targets.contains(parts[1]))
+            !folders.contains { path.hasPrefix("\($0)/") }
         }.map {
             Untidiness(path: $0, line: nil, what: "is in no target of Package.swift: move it into one, or remove it")
         }

@@ -4,8 +4,8 @@ import Testing
 struct TidyTests {
     @Test("every file of the phone page is in the program, and none makes markup of text or leads outside")
     func page() throws {
-        let folder = "Sources/CPhonePage/page/"
-        let embedded = try Project.text("Sources/CPhonePage/page.c").text
+        let folder = "Sources/C/CPhonePage/page/"
+        let embedded = try Project.text("Sources/C/CPhonePage/page.c").text
         for path in try Project.paths() where path.hasPrefix(folder) {
             let name = path.dropFirst(folder.count)
             #expect(embedded.contains("#embed \"page/\(name)\""), "\(name) is in no #embed of page.c")
@@ -22,8 +22,8 @@ struct TidyTests {
 
     @Test("the sentences by which the phone page knows a failed or a stopped run are the bridge's own")
     func endings() throws {
-        let sentences = try Project.text("Sources/BridgeCore/Turn/Sentences.swift").text
-        let page = try Project.text("Sources/CPhonePage/page/endings.js").text
+        let sentences = try Project.text("Sources/Bridge/Core/Turn/Sentences.swift").text
+        let page = try Project.text("Sources/C/CPhonePage/page/endings.js").text
         let quoted = page.matches(of: /^(?:  |const STOPPED = )"([A-Z].*)"[,;]$/.anchorsMatchLineEndings())
         let known = quoted.map { String($0.output.1) }
         #expect(known.count > 10 && known.contains("Stopped."))
@@ -66,7 +66,7 @@ struct TidyTests {
             "scripts/d.swift", "Sources/B/b.h",
         ]
         #expect(
-            Rules.homeless(paths, package: #"room("A", []), tests("ATests", [])"#).map(\.path)
+            Rules.homeless(paths, package: #"room("A", at: "Sources/A", []), tests("ATests", [])"#).map(\.path)
                 == ["Sources/B/b.swift", "Sources/c.swift", "scripts/d.swift"])
     }
 

@@ -58,7 +58,7 @@ struct StoredTurnTests {
         let full = Full.turn
         #expect(
             StoredFields.unchanged(full, Turn(Make.opening)) == ["settings"],
-            "a new field: set it in Full, and add it to its stored form (Sources/BridgeCore/Records)")
+            "a new field: set it in Full, and add it to its stored form (Sources/Bridge/Core/Records)")
         for same in [
             StoredFields.unchanged(full.opening, Full.emptyOpening),
             StoredFields.unchanged(full.opening.message, nil),

@@ -6,22 +6,22 @@
 #define ENTRY(name, symbol) {name, symbol, sizeof symbol}
 
 FILE_BYTES(example) = {
-#embed "../../bridge.example.json"
+#embed "../../../bridge.example.json"
 };
 FILE_BYTES(plain) = {
-#embed "../../Tests/Fixtures/traces/openclaw-plain-text.jsonl"
+#embed "../../../Tests/Fixtures/traces/openclaw-plain-text.jsonl"
 };
 FILE_BYTES(tool) = {
-#embed "../../Tests/Fixtures/traces/oppi-tool.jsonl"
+#embed "../../../Tests/Fixtures/traces/oppi-tool.jsonl"
 };
 FILE_BYTES(approval) = {
-#embed "../../Tests/Fixtures/traces/openclaw-exec-approval-inline.jsonl"
+#embed "../../../Tests/Fixtures/traces/openclaw-exec-approval-inline.jsonl"
 };
 FILE_BYTES(stopped) = {
-#embed "../../Tests/Fixtures/traces/openclaw-aborted.jsonl"
+#embed "../../../Tests/Fixtures/traces/openclaw-aborted.jsonl"
 };
 FILE_BYTES(failed) = {
-#embed "../../Tests/Fixtures/traces/openclaw-error-after-retry.jsonl"
+#embed "../../../Tests/Fixtures/traces/openclaw-error-after-retry.jsonl"
 };
 
 const embedded_file configuration_example = ENTRY("bridge.example.json", example);
