@@ -55,7 +55,9 @@ class OppiStage(Stage):
 
     @staticmethod
     def _in_process(stage):
-        return OppiServer(stage.directory / "oppi", stage.dialect, clock=stage.clock, certificates=stage.certificates)
+        server = OppiServer(stage.directory / "oppi", stage.dialect, clock=stage.clock, certificates=stage.certificates)
+        server.has_extension = True
+        return server
 
     async def _leave(self, error):
         # The bridge goes before the servers, in whose story it is.

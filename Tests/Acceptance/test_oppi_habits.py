@@ -28,6 +28,8 @@ class StopTests(Scenarios):
                 await until(lambda: any(frame["type"] == kind for *_, frame in stage.oppi.frames), 30, kind)
                 stage.relay.stop(turn.session, turn.interaction)
                 await stage.ended(turn)
+                # Its next attempt has begun, and a stop has had the time of its way.
+                await stage.clock.sleep(2)
                 stage.oppi.release("never")
                 await stage.run_ended("flaky")
                 session = await stage.session_of("flaky")

@@ -300,6 +300,24 @@ class KillTests(Scenarios):
                 stage.check(turn)
 
     @in_both(scenario(120))
+    async def test_a_kill_in_the_first_second_of_a_run(self, dialect):
+        """The list of sessions and the trace still say that the session is at rest; its sockets know better."""
+        def prepare(stage):
+            stage.oppi.disk.save_delay = 6.0
+        async with OppiStage(dialect, prepare=prepare) as stage:
+            steps = [Say(["So far "]), Hold("on"), Say(["and on."])]
+            turn = stage.ask("early", *steps)
+            await stage.streaming(turn)
+            followed = len(stage.oppi.subscribes)
+            await stage.bridge.restart_after_kill()
+            await until(lambda: len(stage.oppi.subscribes) > followed, 30, "a subscription")
+            await stage.clock.sleep(0.5)
+            stage.oppi.release("on")
+            await stage.ended(turn, seconds=10)
+            stage.expect_answer(turn, steps)
+            stage.check(turn)
+
+    @in_both(scenario(120))
     async def test_both_are_killed(self, dialect):
         async with OppiStage(dialect, scale=5) as stage:
             turn = stage.ask("both", Say(words("a")), Hold("never"))

@@ -157,6 +157,54 @@ class AskTests(Scenarios):
                 self.assertEqual(server.disk.notes("asked"), [got])
 
 
+class OutcomeTests(Scenarios):
+    @scenario(60)
+    async def test_a_call_that_is_aborted_ends_as_failed_and_the_result_of_the_stop_comes_last(self):
+        for dialect in DIALECTS:
+            async with oppi(dialect) as server:
+                server.plan("tool", Tool(hold="never"), Say(["no"]))
+                session = await new_session(server)
+                async with OppiClient(server) as client:
+                    await client.ask("subscribe", sessionId=session)
+                    await client.send("prompt", sessionId=session, message="tool")
+                    await client.type("tool_output")
+                    mark = len(client.frames)
+                    self.assertTrue((await client.ask("stop", sessionId=session))["success"])
+                    said = [frame for frame in client.frames[mark:] if frame["type"] in ("tool_output", "tool_end", "stop_confirmed")]
+                    self.assertEqual([frame["type"] for frame in said], ["tool_output", "tool_end", "stop_confirmed"])
+                    self.assertEqual((said[0]["output"], said[1]["isError"]), ("Command aborted", True))
+
+    @scenario(60)
+    async def test_rest_says_a_second_later_that_a_run_has_begun_and_at_once_that_it_is_over(self):
+        for dialect in DIALECTS:
+            async with oppi(dialect) as server:
+                server.disk.save_delay = 5.0
+                server.plan("long", Say(["a"]), Hold("on"))
+                session = await new_session(server)
+                path = f"/workspaces/wsGarden/sessions/{session}?view=full"
+                async with OppiClient(server) as client:
+                    await client.ask("subscribe", sessionId=session)
+                    await client.send("prompt", sessionId=session, message="long")
+                    await client.type("text_delta")
+                    self.assertEqual((await call(server, "GET", path))[1]["session"]["status"], "ready")
+                    await server.clock.sleep(5.5)
+                    self.assertEqual((await call(server, "GET", path))[1]["session"]["status"], "busy")
+                    server.release("on")
+                    await client.idle(0)
+                    self.assertEqual((await call(server, "GET", path))[1]["session"]["status"], "ready")
+
+    @scenario(60)
+    async def test_a_full_subscription_that_fails_takes_the_one_before_it_in_seed(self):
+        async with oppi("seed") as server:
+            server.workspace_limit = 1
+            one, two = await new_session(server), await new_session(server)
+            async with OppiClient(server) as client:
+                await client.ask("subscribe", sessionId=one)
+                self.assertFalse((await client.ask("subscribe", sessionId=two))["success"])
+                await client.send("prompt", sessionId=one, message="hello")
+                self.assertIn("not subscribed at level=full", (await client.type("error"))["error"])
+
+
 class PlaceTests(Scenarios):
     @scenario(60)
     async def test_so_many_sessions_are_active_at_once_and_a_stopped_one_gives_its_place_back(self):

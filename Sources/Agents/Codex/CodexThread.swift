@@ -93,6 +93,9 @@ struct CodexThread {
 
     mutating func isInterrupted(_ child: String, turn: String) { children[child]?.interrupted = turn }
 
+    /// A turn that is or was followed here began this sub-agent, and did not only use it; nil: none is known of it.
+    func hasBegun(_ child: String) -> Bool? { (children[child] ?? formerChildren[child])?.isOwn }
+
     /// A sub-agent's turn has ended, though the frame that says so may have been lost with the link.
     mutating func isOver(_ turn: String, of child: String) {
         if children[child]?.turn == turn { children[child]?.turn = nil }

@@ -41,7 +41,7 @@ class Run:
         self.steps = collections.deque()
         self.current = None      # The step that is played.
         self.aborted = asyncio.Event()
-        self.is_waiting_to_retry = False
+        self.is_waiting_to_retry = False  # Between two attempts; a compaction is no such wait.
         self.tools = ToolCalls(self)
         self.task = None
 
@@ -57,9 +57,7 @@ class Run:
             self.aborted.set()
 
     def abort_retry(self):
-        """Of a run that waits between two attempts; a compaction is not such a wait."""
-        if self.is_waiting_to_retry:
-            self.aborted.set()
+        self.aborted.set()
 
     def cancel(self):
         if self.task and self.task is not asyncio.current_task():
@@ -103,22 +101,28 @@ class Run:
                 ended = await self.play(*pending)
                 if ended or self.activation.is_over:
                     return
-                pending = self.activation.take_queued("steer", "follow_up")
+                if pending := self.activation.take_queued("steer", "follow_up"):
+                    self.turn("turn_end")
+                    self.turn("turn_start")
             self.end_loop()
             self.activation.stop_is_over()
         except Stopped:
-            if self.in_loop:
-                self.close_message(is_partial=True)
-                self.end_loop(settles=False)
-                self.emit("stop_confirmed", source="user")
-            else:
-                self.emit("retry_end", success=False, attempt=self.attempt, finalError="Retry cancelled")
-            self.activation.run = None
-            self.activation.set_status("ready")
+            self.stopped()
         finally:
             if self.activation.run is self:
                 self.activation.run = None
             self.server.happened("run_ended", session=self.activation.id, text=self.text)
+
+    def stopped(self):
+        was_in_loop, self.activation.run = self.in_loop, None
+        if not was_in_loop:
+            # Between two attempts the status is ready already, and nothing more is said.
+            return self.emit("retry_end", success=False, attempt=self.attempt, finalError="Retry cancelled")
+        self.tools.abort()
+        self.close_message(is_partial=True)
+        self.end_loop(settles=False)
+        self.emit("stop_confirmed", source="user")
+        self.activation.set_status("ready")
 
     async def before(self, pause):
         """The session stays ready, so that nothing can be stopped."""
@@ -135,6 +139,11 @@ class Run:
         self.activation.agent_started()
         self.activation.state()
         self.turn("turn_start")
+        if self.server.has_extension and self.dialect.answers_dialogs:
+            self.emit("extension_ui_notification", method="notify", message="Saved.", notifyType="info")
+            self.emit("extension_ui_notification", method="setStatus", statusKey="garden", statusText="sowing")
+            for method in ("setWidget", "setTitle"):
+                self.emit("extension_ui_notification", method=method)
 
     def turn(self, kind):
         if self.dialect.has_turns:

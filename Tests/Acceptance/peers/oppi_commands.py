@@ -15,19 +15,23 @@ async def prompt(socket, activation, frame):
 
 async def stop(socket, activation, frame):
     activation.stop()
-    if not socket.dialect.is_seed:
-        # Head's result may come behind all that the stop brings about.
-        for _ in range(20):
-            if not activation.is_busy:
-                break
-            await asyncio.sleep(0.001)
+    await outcome(activation)
     socket.result(frame, activation.id)
 
 
 async def abort_retry(socket, activation, frame):
-    if activation.run:
+    if activation.run and activation.run.is_waiting_to_retry:
         activation.run.abort_retry()
+        await outcome(activation)
     socket.result(frame, activation.id)
+
+
+async def outcome(activation):
+    """A result may come behind all that its command brings about."""
+    for _ in range(20):
+        if not activation.is_busy:
+            break
+        await asyncio.sleep(0.001)
 
 
 async def stop_session(socket, activation, frame):
@@ -42,7 +46,8 @@ async def get_state(socket, activation, frame):
 
 async def get_messages(socket, activation, frame):
     trace = socket.server.disk.trace(activation.id)
-    data = [{"role": event["type"], "content": event["text"]} for event in trace if event["type"] in ("user", "assistant")]
+    data = [{"role": event["type"], "content": [{"type": "text", "text": event["text"]}], "timestamp": socket.server.milliseconds()}
+            for event in trace if event["type"] in ("user", "assistant")]
     socket.result(frame, activation.id, data=data)
 
 
@@ -57,8 +62,8 @@ async def set_model(socket, activation, frame):
     if name not in [model["id"] for model in socket.server.models]:
         raise Refused(f"Model not found: {name}")
     activation.session["model"] = name
-    socket.result(frame, activation.id)
-    activation.state()
+    socket.result(frame, activation.id, data={"success": True, "provider": frame["provider"], "id": frame["modelId"], "name": name})
+    activation.state(is_saved=True)
 
 
 async def set_thinking_level(socket, activation, frame):
@@ -66,14 +71,14 @@ async def set_thinking_level(socket, activation, frame):
         raise Refused(f"Invalid thinking level: {frame.get('level')}")
     # As it was asked for: what the session's model made of it no answer and no state says.
     activation.session["thinkingLevel"] = frame["level"]
-    socket.result(frame, activation.id)
-    activation.state()
+    socket.result(frame, activation.id, data={"level": frame["level"]})
+    activation.state(is_saved=True)
 
 
 async def set_session_name(socket, activation, frame):
     activation.session["name"] = frame.get("name")
-    socket.result(frame, activation.id)
-    activation.state()
+    socket.result(frame, activation.id, data={"name": frame.get("name")})
+    activation.state(is_saved=True)
 
 
 async def models(socket, activation, frame):
@@ -90,7 +95,7 @@ async def compact(socket, activation, frame):
 
 async def get_commands(socket, activation, frame):
     if socket.dialect.is_seed:
-        raise Refused("get_commands is not supported")
+        raise Refused("Unhandled SDK command: get_commands")
     socket.result(frame, activation.id, data={"commands": []})
 
 

@@ -9,10 +9,13 @@ answers.log        each answer to a permission or a dialog that the agent acted 
 gates/NAME         a `Hold` waits until this file is there
 """
 
+import copy
 import json
 import os
 import secrets
 from pathlib import Path
+
+SAVE_SECONDS = 1.0
 
 
 class Disk:
@@ -21,11 +24,11 @@ class Disk:
         self.late = {}  # Session -> lines of its trace that have not reached the file.
         for name in ("sessions", "traces", "gates"):
             (self.home / name).mkdir(parents=True, exist_ok=True)
-        self.trace_delay = 0.0
+        self.trace_delay, self.save_delay = 0.0, SAVE_SECONDS
         self.load()
 
     def load(self):
-        self.sessions = {}
+        self.sessions, self.saved, self.unsaved = {}, {}, {}
         # What had not reached a file is gone with the process.
         self.late.clear()
         for path in sorted((self.home / "sessions").glob("*.json")):
@@ -33,6 +36,7 @@ class Disk:
             # No agent runs in a process that has just begun.
             session["status"] = "stopped"
             self.sessions[session["id"]] = session
+            self.saved[session["id"]] = copy.deepcopy(session)
         path = self.home / "state.json"
         self.state = json.loads(path.read_text()) if path.exists() else {
             "owner": "sk_" + secrets.token_urlsafe(18), "devices": [], "rules": [],
@@ -43,10 +47,26 @@ class Disk:
         self._write(self.home / "state.json", self.state)
 
     def save(self, session):
+        self.unsaved.pop(session["id"], None)
+        self.saved[session["id"]] = copy.deepcopy(session)
         self._write(self.home / "sessions" / f"{session['id']}.json", session)
 
+    def save_soon(self, session):
+        if session["id"] not in self.unsaved:
+            timer = self.unsaved[session["id"]] = object()
+            self.clock.later(self.save_delay, lambda: self._save_late(session, timer))
+
+    def _save_late(self, session, timer):
+        if self.unsaved.get(session["id"]) is timer:
+            self.save(session)
+
+    def shown(self, session):
+        """As it was saved last: REST and the lists are up to a second behind the sockets."""
+        return self.saved.get(session["id"], session)
+
     def delete(self, session):
-        self.sessions.pop(session["id"], None)
+        for kept in (self.sessions, self.saved, self.unsaved):
+            kept.pop(session["id"], None)
         for path in (self.home / "sessions" / f"{session['id']}.json", self._trace_path(session["id"])):
             path.unlink(missing_ok=True)
 

@@ -66,7 +66,7 @@ class Permissions:
     def _expire(self, identity):
         entry = self.pending.pop(identity, None)
         if entry:
-            self.server.to_all({"type": "permission_expired", "id": identity, "reason": "Approval timeout"})
+            self.server.to_all({"type": "permission_expired", "id": identity, "sessionId": entry[0].id, "reason": "Approval timeout"})
             self._settle(entry[2], "Approval timeout")
 
     @staticmethod
@@ -80,7 +80,7 @@ class Permissions:
             _, _, future = self.pending.pop(identity)
             self._settle(future, "Session ended")
             if not self.server.dialect.is_seed:
-                self.server.to_all({"type": "permission_cancelled", "id": identity})
+                self.server.to_all({"type": "permission_cancelled", "id": identity, "sessionId": activation.id})
 
     # The answer
 

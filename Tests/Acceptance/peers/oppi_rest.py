@@ -128,11 +128,11 @@ class Rest:
     async def sessions(self, request, workspace):
         if (entry := self._workspace(workspace)) is None:
             return failure(404, "Workspace not found")
-        listed = [session for session in self.disk.sessions.values() if session["workspaceId"] == workspace]
+        listed = [self.disk.shown(session) for session in self.disk.sessions.values() if session["workspaceId"] == workspace]
         return found({"sessions": listed, "workspace": entry} | ({} if self.dialect.is_seed else {"totalCount": len(listed)}))
 
     async def all_sessions(self, request):
-        return found({"sessions": list(self.disk.sessions.values())})
+        return found({"sessions": [self.disk.shown(session) for session in self.disk.sessions.values()]})
 
     async def create_session(self, request, workspace):
         if (entry := self._workspace(workspace)) is None:
@@ -161,7 +161,7 @@ class Rest:
         if request.query.get("view") != "full":
             last = max((number for number, event in enumerate(trace) if event["type"] == "compaction"), default=0)
             trace = trace[last:]
-        return found({"session": entry, "trace": trace})
+        return found({"session": self.disk.shown(entry), "trace": trace})
 
     async def delete_session(self, request, workspace, session):
         if (entry := self._session(workspace, session)) is None:

@@ -14,6 +14,8 @@ SUBSCRIBES, SUBSCRIBE_SECONDS = 30, 5
 LIMITS = {"seed": (3, 5), "head": (20, 40)}  # Of active sessions: in a workspace, in all.
 HUNDRED_YEARS = 100 * 365 * 24 * 3600 * 1000
 
+BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
+
 # oppi.md#classes
 DURABLE = {"agent_start", "agent_end", "message_end", "tool_start", "tool_end", "stop_requested", "stop_confirmed",
            "stop_failed", "session_ended", "error"}

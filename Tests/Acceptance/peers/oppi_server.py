@@ -28,6 +28,11 @@ MODELS = [{"id": "acme/quill-2", "name": "Quill 2", "provider": "acme", "context
           {"id": "acme/nib-1", "name": "Nib 1", "provider": "acme", "contextWindow": 128_000}]
 
 
+GIT_STATUS = {"isGitRepo": True, "branch": "main", "headSha": "6b4f06a", "ahead": None, "behind": None, "dirtyCount": 1, "untrackedCount": 0,
+              "stagedCount": 0, "files": [{"status": " M", "path": "labels.txt"}], "totalFiles": 1, "stashCount": 0,
+              "lastCommitMessage": "Sow", "lastCommitDate": "2026-02-20T09:00:00+00:00"}
+
+
 class OppiServer:
     def __init__(self, home, dialect="head", port=0, clock=None, certificates=None, recording=True):
         self.clock = clock or Clock()
@@ -43,6 +48,7 @@ class OppiServer:
         self.idle_seconds, self.ping_seconds = IDLE_SECONDS, PING_SECONDS
         self.workspace_limit, self.limit = LIMITS[dialect]
         self.skew_milliseconds = 0        # Of the server's clock.
+        self.has_extension = False        # One that shows things to its own face with each run; head alone passes them on.
         self.is_deaf = False              # Sockets stand and answer pings; what is asked is not handled.
         self.hears = lambda frame: True   # A frame that is not heard is handled by nobody, and answered by nobody.
         self.hooks = []                   # Each is called with (what, fields) as it happens.
@@ -77,6 +83,7 @@ class OppiServer:
 
     async def __aexit__(self, *_):
         await self._cancel_all()
+        self.disk.unsaved.clear()
         await self.server.close()
 
     async def _cancel_all(self):
@@ -214,6 +221,7 @@ class OppiServer:
             session.setdefault("piSessionId", secrets.token_hex(16))
             session.setdefault("piSessionFile", f"/home/ada/.pi/agent/sessions/{session['piSessionId']}.jsonl")
             session.setdefault("piSessionFiles", [session["piSessionFile"]])
+            self.disk.save(session)
             activation = self.activations[session["id"]] = Activation(self, session)
         finally:
             self.activating.pop(session["id"]).set()
@@ -250,7 +258,7 @@ class OppiServer:
         def say():
             if not activation.is_over:
                 activation.emit("git_status", workspaceId=activation.session["workspaceId"],
-                                status={"isGitRepo": True, "branch": "main", "dirtyCount": 1, "files": [], "totalFiles": 0})
+                                status=GIT_STATUS)
         self.clock.later(2, say)
 
     # Serving

@@ -9,7 +9,7 @@ import copy
 import json
 
 from .oppi_agent import Run
-from .oppi_rules import DIALOG_RESENT, DURABLE, NOTIFIED, TURN_CACHE, TURN_SECONDS, short_id
+from .oppi_rules import BUSY, DIALOG_RESENT, DURABLE, NOTIFIED, TURN_CACHE, TURN_SECONDS, short_id
 
 
 class Refused(Exception):
@@ -76,14 +76,14 @@ class Activation:
             if level == "full" or is_notified:
                 socket.event(frame)
 
-    def state(self):
-        self.server.disk.save(self.session)
+    def state(self, is_saved=False):
+        (self.server.disk.save if is_saved else self.server.disk.save_soon)(self.session)
         self.emit("state", session=copy.deepcopy(self.session))
 
     def set_status(self, status):
         self.session["status"] = status
         self.session["lastActivity"] = self.server.milliseconds()
-        self.state()
+        self.state(is_saved=True)
 
     def missed(self, since):
         """The events after `since`, or None where the ring does not reach back so far."""
@@ -149,13 +149,12 @@ class Activation:
         if self.is_busy and command == "prompt":
             # Whatever its streaming behaviour: that is not passed on to the agent.
             if "streamingBehavior" in frame:
-                self._later(self.queue_changed)
-            return self._later(self.refuse, "Agent is already processing. Specify streamingBehavior to queue the message.")
+                self.queue_changed()
+            return self.refuse(BUSY)
         if self.is_busy:
-            kind = command
-            item = {"id": short_id(), "message": text, "createdAt": self.server.milliseconds()}
-            self.queue.append((kind, plan, item))
-            return self._later(self.queue_changed)
+            item = {"id": frame.get("clientTurnId") or short_id(), "message": text, "createdAt": self.server.milliseconds()}
+            self.queue.append((command, plan, item))
+            return self.queue_changed()
         if refusal := plan.refusal():
             return self._later(self.refuse, refusal)
         pictures = [f"data:{image['mimeType']};base64,{image['data']}" for image in frame.get("images") or []]
@@ -178,9 +177,12 @@ class Activation:
             turn.stage = "started"
             self._acknowledge(command, turn)
 
-    def queue_changed(self):
+    def queue_changed(self, started=None):
+        """`started`: the kind and the item that is taken up."""
         self.queue_version += 1
         if self.dialect.has_queue and not self.is_over:
+            if started:
+                self.emit("queue_item_started", kind=started[0], item=started[1], queueVersion=self.queue_version)
             self.emit("queue_state", queue=self.queue_value())
 
     def queue_value(self):
@@ -194,9 +196,7 @@ class Activation:
             kind, plan, item = entry
             if kind in kinds:
                 self.queue.remove(entry)
-                self.queue_changed()
-                if self.dialect.has_queue:
-                    self.emit("queue_item_started", kind=kind, item=item, queueVersion=self.queue_version)
+                self.queue_changed((kind, item))
                 return plan, item["message"]
         return None
 
@@ -210,7 +210,7 @@ class Activation:
         before = self.session["status"]
         self.emit("stop_requested", source="user")
         self.set_status("stopping")
-        if self.dialect.empties_queue and self.queue:
+        if self.dialect.empties_queue:
             self.queue.clear()
             self.queue_changed()
         self._later(self.run.abort)
@@ -242,6 +242,7 @@ class Activation:
             await self.clock.sleep(1)
         late = {"reason": "Stop session timed out after 1000ms"} if was_busy and not self.dialect.is_seed else {}
         if not self.is_over:
+            self.server.permissions.session_ended(self)
             self.emit("stop_confirmed", source="user", **late)
             self.end("stopped")
 

@@ -125,6 +125,8 @@ class OppiSocket:
                     "catchUpComplete": True, "deduplicated": True}
             return self.result(frame, identity, data=data)
         if level == "full":
+            # Also where it fails below.
+            self._downgrade_others(identity)
             try:
                 activation = await self.server.activate(session)
             except Refused as refused:
@@ -132,6 +134,13 @@ class OppiSocket:
         else:
             activation = self.server.activations.get(identity)
         self._enter(frame, session, activation, level, since)
+
+    def _downgrade_others(self, identity):
+        for other, known in self.levels.items():
+            if self.dialect.one_full and known == "full" and other != identity:
+                self.levels[other] = "notifications"
+                if (older := self.server.activations.get(other)) and self in older.subscribers:
+                    older.subscribers[self] = "notifications"
 
     def _is_too_often(self):
         now = self.clock.now()
@@ -143,12 +152,6 @@ class OppiSocket:
     def _enter(self, frame, session, activation, level, since):
         """In one go: no live frame of this session comes between."""
         identity = session["id"]
-        if level == "full" and self.dialect.one_full:
-            for other, known in self.levels.items():
-                if known == "full" and other != identity:
-                    self.levels[other] = "notifications"
-                    if (older := self.server.activations.get(other)) and self in older.subscribers:
-                        older.subscribers[self] = "notifications"
         self.levels[identity] = level
         current, missed = 0, []
         if activation is not None:

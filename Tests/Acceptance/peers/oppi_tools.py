@@ -1,12 +1,15 @@
 """Tool calls of the scripted Oppi agent (oppi.md#tool-calls)."""
 
+import json
 import uuid
 
+from .oppi_rules import ask_answers
 from .oppi_steps import Tool
 
 TAIL_BYTES, TAIL_LINES, PREVIEW_BYTES = 16 * 1024, 80, 8 * 1024
 PREVIEW_SECONDS = 0.15
 LONG_ARGUMENT = 200
+SHOWN = ("bash", "edit", "read", "write")
 
 
 class Call:
@@ -14,8 +17,8 @@ class Call:
         self.step = step
         # Opaque, with a bar in it, and long.
         self.id = f"call_{uuid.uuid4().hex}|fc_{uuid.uuid4().hex}" if step.call is None else step.call
-        self.output, self.is_denied = "", False
-        self.previewed = None
+        self.output, self.is_denied, self.is_open = "", False, False
+        self.previewed = self.details = None
 
     def name(self):
         return {"toolCallId": self.id} if self.id else {}
@@ -35,7 +38,7 @@ class ToolCalls:
                 await self.arguments_grow(call)
         run.close_message(calls)
         for call in calls:
-            self.start(call, call.step.args)
+            self.execute(call)
             self.activation.state()
             self.server.happened("tool", session=self.activation.id, text=run.text)
         for call in calls:
@@ -50,6 +53,16 @@ class ToolCalls:
         self.run.turn("turn_start")
         self.run.steer()
 
+    def abort(self):
+        """What was running ends with the run, and says so."""
+        if open_calls := [call for call in self.calls if call.is_open]:
+            for call in open_calls:
+                call.is_denied = True
+                self.output(call, "Command aborted")
+                self.end(call)
+            self.run.turn("turn_end")
+            self.run.turn("turn_start")
+
     async def ask(self, step):
         """The tool `ask` (head): its questions are shown when it begins, before its permission; who answers before the yes is lost."""
         run, activation = self.run, self.activation
@@ -57,7 +70,7 @@ class ToolCalls:
         self.calls = [call]
         await self.arguments_grow(call)
         run.close_message([call])
-        self.start(call, step.fields)
+        self.execute(call)
         identity, future = activation.ask("ask", step.fields)
         activation.state()
         try:
@@ -76,24 +89,49 @@ class ToolCalls:
             if not activation.is_over:
                 self.end(call)
             raise
+        if answer is not None and "value" in answer:
+            answers = ask_answers(step.fields["questions"], json.loads(answer["value"]))
+            call.details = {"questions": step.fields["questions"], "answers": answers, "allIgnored": not answers}
         self.end_all([call])
         await run.hear_answer(step, answer)
 
     def start(self, call, args):
-        words = args.get("command", args.get("path", ""))
-        segments = [{"text": "$ ", "style": "bold"}, {"text": words, "style": "accent"}]
-        self.run.emit("tool_start", tool=call.step.name, args=args, **call.name(), callSegments=segments)
+        """Of the tools that the server knows, a phone is told how to show them."""
+        name = call.step.name
+        words = args.get("command", "") if name == "bash" else args.get("path", "…")
+        segments = [{"text": "$ " if name == "bash" else f"{name} ", "style": "bold"}, {"text": words, "style": "accent"}]
+        shown = {"callSegments": segments} if name in SHOWN else {}
+        self.run.emit("tool_start", tool=name, args=args, **call.name(), **shown)
+
+    def execute(self, call):
+        call.is_open = True
+        longest = max((len(str(value)) for value in call.step.args.values()), default=0)
+        if not self.dialect.is_seed and longest > LONG_ARGUMENT:
+            self.run.emit("tool_output", output="", **call.name(), mode="replace")
+        self.start(call, call.step.args)
+        if call.step.name in ("edit", "write"):
+            self.count_change(call.step.args.get("path", ""))
+
+    def count_change(self, path):
+        session = self.activation.session
+        stats = session.setdefault("changeStats", {"mutatingToolCalls": 0, "filesChanged": 0, "changedFiles": [], "addedLines": 0,
+                                                   "removedLines": 0})
+        stats["mutatingToolCalls"] += 1
+        stats["addedLines"] += 1
+        if path not in stats["changedFiles"]:
+            stats["changedFiles"].append(path)
+            stats["filesChanged"] += 1
 
     async def arguments_grow(self, call):
         """Head says `tool_start` once for each fragment of the arguments; a long one is mirrored as output."""
-        name, whole = next(((name, value) for name, value in call.step.args.items() if isinstance(value, str)), (None, ""))
+        words = [(name, value) for name, value in call.step.args.items() if isinstance(value, str)]
+        name, whole = max(words, key=lambda entry: len(entry[1]), default=(None, ""))
         self.start(call, {})
-        for size in range(5, len(whole), max(5, len(whole) // 4)):
-            self.start(call, call.step.args | {name: whole[:size]})
+        for size in [*range(5, len(whole), max(5, len(whole) // 4)), len(whole)]:
+            self.start(call, call.step.args | ({name: whole[:size]} if name else {}))
             if size > LONG_ARGUMENT:
                 self.run.emit("tool_output", output=whole[:size], **call.name(), mode="replace")
             await self.run.pause(0)
-        self.start(call, call.step.args)
 
     async def permission(self, call):
         step = call.step
@@ -103,14 +141,10 @@ class ToolCalls:
     def permitted(self, call, reason):
         if reason:
             call.is_denied = True
-            self.output(call, reason, **({"isError": True} if self.dialect.is_seed else {}))
+            self.output(call, reason)
 
     async def outputs(self, calls):
         run = self.run
-        for call in calls:
-            longest = max((len(str(value)) for value in call.step.args.values()), default=0)
-            if not self.dialect.is_seed and longest > LONG_ARGUMENT:
-                run.emit("tool_output", output="", **call.name(), mode="replace")
         for number in range(max(len(call.step.parts) for call in calls)):
             for call in calls:
                 if number < len(call.step.parts) and not call.is_denied:
@@ -119,11 +153,11 @@ class ToolCalls:
                     if number == 0 and call.step.hold:
                         await run.gate(call.step.hold)
 
-    def output(self, call, text, **fields):
+    def output(self, call, text):
         call.output += text
         size = len(call.output.encode())
         if self.dialect.is_seed or call.step.name != "bash" or size <= PREVIEW_BYTES:
-            return self.run.emit("tool_output", output=text, **call.name(), **fields)
+            return self.run.emit("tool_output", output=text, **call.name())
         now = self.run.clock.now()
         if call.previewed is None or now - call.previewed >= PREVIEW_SECONDS:
             call.previewed = now
@@ -131,12 +165,14 @@ class ToolCalls:
             self.run.emit("tool_output", output=tail, **call.name(), mode="replace", truncated=True, totalBytes=size)
 
     def end(self, call):
-        is_error = call.step.failed or call.is_denied
+        is_error, call.is_open = call.step.failed or call.is_denied, False
         entry, at = self.run.entry()
         self.run.trace({"id": f"result-{entry}", "type": "toolResult", "timestamp": at, "toolCallId": call.id,
                         "toolName": call.step.name, "output": call.output, "isError": is_error})
-        self.run.emit("tool_end", tool=call.step.name, **call.name(), details={"exitCode": 1 if is_error else 0},
-                      **({"isError": True} if is_error else {}))
+        more = {"details": call.details or {"exitCode": 1 if is_error else 0}}
+        if call.step.name in ("edit", "write") or is_error and call.step.name == "bash":
+            more["resultSegments"] = [{"text": "exit ?", "style": "error"}] if is_error else [{"text": "✓", "style": "success"}]
+        self.run.emit("tool_end", tool=call.step.name, **call.name(), **more, **({"isError": True} if is_error else {}))
         # Its result is a message of its own, which no frame but this one shows.
         self.run.activation.state()
         if call.step.name in ("edit", "write", "bash"):

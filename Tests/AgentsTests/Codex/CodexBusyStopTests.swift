@@ -71,18 +71,90 @@ struct CodexBusyStopTests {
         #expect(codex.waits(100).contains { Self.isInterrupt($0, of: "T") })
     }
 
-    @Test("requests that were not carried out are made by the next process")
-    func afterRestart() {
-        let left = #"{"left":[{"thread":"T","calls":[{"call":"c1"}]},{"child":"C"}]}"#
+    // MARK: Another process
+
+    private static func restarted(_ left: String, at moment: Int = 0, turns: String = "") -> (
+        CodexConversation, [String]
+    ) {
         let facts = [
             Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/work"}"#.utf8)),
-            Fact("stopped:codex:ses_1", Array(left.utf8)),
+            Fact("stopped:codex:ses_1", Array(#"{"at":\#(moment),"left":[\#(left)]}"#.utf8)),
         ]
         var codex = CodexConversation.up(facts: facts)
-        var lines = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}},"model":"m"}}"#)
-        lines += codex.says(#"{"id":4,"result":{"data":[]}}"#) + codex.waits(10)
-        #expect(lines.contains { Self.isTerminals($0, of: "T") }, "\(lines)")
-        #expect(lines.contains { Self.isList($0, of: "C") }, "\(lines)")
+        let status = turns.isEmpty ? "idle" : "active"
+        var said = codex.beginning
+        said += codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"\#(status)"}},"model":"m"}}"#)
+        said += codex.says(#"{"id":4,"result":{"data":[\#(turns)]}}"#) + codex.waits(10)
+        return (codex, said)
+    }
+    private static let ofTurn = #"{"thread":"T","calls":[{"call":"c1"}]}"#
+
+    @Test("requests that were not carried out are made by the next process, and forgotten when they are")
+    func restored() {
+        var (codex, said) = Self.restarted("\(Self.ofTurn),{\"child\":\"C\"}")
+        #expect(
+            said.contains { Self.isTerminals($0, of: "T") } && said.contains { Self.isList($0, of: "C") }, "\(said)")
+        func isEmpty(_ request: String?) -> [String] {
+            codex.says(#"{"id":\#(Self.number(request) ?? 0),"result":{"data":[]}}"#)
+        }
+        let commands = said.last { Self.isTerminals($0, of: "T") }
+        said += isEmpty(said.last { Self.isList($0, of: "C") }) + isEmpty(commands)
+        #expect(isEmpty(said.last { Self.isTerminals($0, of: "C") }).contains("keep stopped:codex:ses_1 "), "\(said)")
+    }
+
+    @Test("what another client's newer turn may have given a sub-agent is left alone")
+    func besideAnother() {
+        let items = #"{"type":"userMessage","id":"u","clientId":null},\#(Self.activity("interacted"))"#
+        let turn = #"{"id":"W","status":"inProgress","items":[\#(items)]}"#
+        let (_, said) = Self.restarted(#"{"child":"C"},{"thread":"C"}"#, turns: turn)
+        #expect(!said.contains { Self.isTerminals($0, of: "C") || Self.isList($0, of: "C") }, "\(said)")
+        #expect(said.contains("keep stopped:codex:ses_1 "), "\(said)")
+    }
+
+    @Test("an old record is forgotten, and one that cannot be read", arguments: [(ofTurn, -3_600_001), ("7", 0)])
+    func old(left: String, moment: Int) {
+        let (_, said) = Self.restarted(left, at: moment)
+        #expect(!said.contains { Self.isTerminals($0, of: "T") }, "\(said)")
+        #expect(said.contains("keep stopped:codex:ses_1 "), "\(said)")
+    }
+
+    @Test("a sub-agent that the stopped turn only used is not the next process's")
+    func used() {
+        var codex = CodexConversation.going()
+        _ = codex.says(Self.item(Self.activity("interacted"), "item/started"))
+        _ = codex.aborts("r1")
+        _ = codex.rejoins()
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}}}}"#)
+        let turn = #"{"id":"U","status":"interrupted","completedAt":1,"items":[]}"#
+        let said = codex.says(#"{"id":4,"result":{"data":[\#(turn)]}}"#)
+        #expect(
+            said.contains { Self.isList($0, of: "C") } && !said.contains { $0.hasPrefix("keep stopped") }, "\(said)")
+    }
+
+    @Test("what is given up is forgotten too")
+    func givenUp() {
+        var codex = Self.commandIsLeft()
+        _ = codex.says(Self.busy(6))
+        _ = codex.rejoins()
+        var said: [String] = []
+        for id in 3...7 {
+            let error = #"{"code":-32600,"message":"thread T already has an active writer"}"#
+            said += codex.says(#"{"id":\#(id),"error":\#(error)}"#)
+            for _ in 0..<20 where Self.number(said.last { $0.contains("thread/resume") }) ?? 3 == id {
+                said += codex.waits(2_000)
+            }
+        }
+        #expect(said.contains("keep stopped:codex:ses_1 "), "\(said)")
+    }
+
+    @Test("the number of a process is asked for again on another connection")
+    func numberOfAnother() {
+        var codex = Self.commandIsLeft()
+        #expect(codex.says(Self.commands(6)).contains { Self.isTerminate($0) })
+        _ = codex.rejoins()
+        var said = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}}}}"#)
+        said += codex.says(#"{"id":4,"result":{"data":[]}}"#) + codex.waits(10)
+        #expect(said.contains { Self.isTerminals($0, of: "T") } && !said.contains { Self.isTerminate($0) }, "\(said)")
     }
 
     // MARK: Words in a turn that ignores its Stop
@@ -144,8 +216,7 @@ struct CodexBusyStopTests {
         _ = codex.says(#"{"id":5,"result":{}}"#)
         let said = codex.says(ended("T", "U"))
         #expect(said.contains { $0.contains(#""id":6"#) && isTerminals($0, of: "T") })
-        let record = #"{"left":[{"thread":"T","calls":[{"call":"c1"}]}]}"#
-        #expect(said.contains("keep stopped:codex:ses_1 \(record)"), "\(said)")
+        #expect(said.contains { $0.hasPrefix("keep stopped:codex:ses_1 ") && $0.contains(ofTurn) }, "\(said)")
         return codex
     }
     private static func commands(_ number: Int) -> String {

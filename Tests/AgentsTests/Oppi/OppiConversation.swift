@@ -15,7 +15,7 @@ struct OppiConversation: MachineConversation {
     /// Calls and files that are not answered, oldest first.
     private var works: [(id: WorkID, name: String)] = []
     let result: String
-    private(set) var sequence = 0
+    var sequence = 0
     private var requests: [String: String] = [:]
     /// Of all that was asked.
     private(set) var cards: [ApprovalRequest] = []

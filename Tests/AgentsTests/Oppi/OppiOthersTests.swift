@@ -152,7 +152,7 @@ struct OppiOthersTests {
     @Test("the run of another that was shown is followed to its end where its chat is deleted")
     func deletedInTheirs() {
         var oppi = shown()
-        #expect(oppi.releases(isDeleted: true) == [])
+        #expect(oppi.releases(isDeleted: true) == [Self.forgets])
         _ = oppi.answers(text: "For them")
         let lines = oppi.ends()
         #expect(lines.first?.contains(" finished stop run ") == true, "\(lines)")
@@ -168,6 +168,49 @@ struct OppiOthersTests {
         let lines = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows))
         #expect(lines.first?.hasSuffix(#"finished stop run "For them""#) == true, "\(lines)")
         #expect(lines.last == Self.forgets, "\(lines)")
+    }
+
+    @Test("the run of another whose end the ring has lost ends with what the history has")
+    func lostInGap() {
+        var oppi = shown()
+        oppi.sequence += 5
+        #expect(oppi.says("tool_end", #""toolCallId":"c1""#).contains { $0.contains("subscribe s1 full") })
+        let said = oppi.subscribes(2, isWhole: false)
+        #expect(said.last == Self.historyCall, "\(said)")
+        let rows = [("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs"), ("assistant", "For them")]
+        let ended = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows))
+        #expect(ended.first?.hasSuffix(#"finished stop run "For them""#) == true, "\(ended)")
+    }
+
+    @Test("the run of another whose session ends, unseen by the chat, ends with it")
+    func sessionEnded() {
+        var oppi = shown()
+        _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
+        let rows = [("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs")]
+        let busy = OppiRecoveryTests.trace(rows, status: "busy")
+        #expect(oppi.answers(Self.history, 200, busy) == [])
+        #expect(oppi.says("session_ended", #""reason":"stopped""#, on: 1).contains(Self.historyCall))
+        #expect(oppi.answers(Self.history, 200, busy).contains { $0.contains(" finished stop run ") })
+    }
+
+    @Test("a chat whose stream is back leaves with its own run, whatever it was shown before")
+    func backAgain() {
+        var oppi = shown()
+        _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
+        let rows = [("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs")]
+        _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows, status: "busy"))
+        _ = oppi.sends("r2", "Ours")
+        _ = oppi.keeps()
+        _ = oppi.follows(3, current: oppi.sequence, status: "busy")
+        _ = oppi.accepts("r2")
+        _ = oppi.answers(text: "For them", on: 3)
+        _ = oppi.ends(on: 3)
+        _ = oppi.says("agent_start", on: 3)
+        _ = oppi.says("message_end", #""role":"user","content":"Ours""#, on: 3)
+        _ = oppi.answers(text: "For us", on: 3)
+        _ = oppi.ends(on: 3)
+        let lines = oppi.releases(isDeleted: true)
+        #expect(lines.contains("close 3") && lines.last == Self.forgets, "\(lines)")
     }
 
     @Test("a deleted chat that shows the run of another is forgotten with the link")

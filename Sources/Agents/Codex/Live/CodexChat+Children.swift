@@ -53,7 +53,7 @@ extension CodexChat {
     mutating func childIsListed(_ child: String, _ result: FrameNode, isStopping: Bool) -> [Order] {
         let going = result["data"]?.elements.first { $0["status"]?.holds("inProgress") == true }
         // Unless it is known to be of an earlier turn.
-        let isOwn = thread.children[child]?.isOwn ?? true
+        let isOwn = thread.hasBegun(child) ?? true
         guard let going, let id = going["id"]?.string else {
             return isStopping && isOwn ? ends([.terminals(thread: child, calls: nil)]) : []
         }

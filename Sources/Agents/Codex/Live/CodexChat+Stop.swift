@@ -125,7 +125,7 @@ extension CodexChat {
 
     mutating func ends(_ left: [CodexCleanUp], attempt: Int = 1) -> [Order] {
         for cleanUp in left {
-            cleanUps.isAsked(cleanUp, attempt: attempt)
+            cleanUps.isAsked(cleanUp, attempt: attempt, isKept: isKept(cleanUp))
             if case .interrupt(let child, let turn) = cleanUp { thread.isInterrupted(child, turn: turn) }
         }
         return left.map { $0.order(attempt: attempt) }
@@ -138,6 +138,8 @@ extension CodexChat {
         let next =
             switch cleanUp {
             case .interrupt(let child, let turn): attempt > 1 ? isEnded(turn, of: child) : []
+            case .turns(let child) where isOfNewerTurn(child), .terminals(let child, nil) where isOfNewerTurn(child):
+                [Order]()
             case .turns(let child): childIsListed(child, result, isStopping: true)
             case .terminals(let thread, let calls): terminals(result, thread, calls)
             case .terminate: [Order]()
@@ -184,13 +186,23 @@ extension CodexChat {
 
     /// Commands that the sub-agent began while its interrupt was refused.
     private mutating func endsCommands(of child: String) -> [Order] {
-        guard thread.children[child]?.isOwn ?? true, !isOfNewerTurn(child) else { return [] }
+        guard thread.hasBegun(child) ?? true, !isOfNewerTurn(child) else { return [] }
         return ends([.terminals(thread: child, calls: nil)])
     }
 
     /// The sub-agent works for a newer turn, which no Stop reaches.
     private func isOfNewerTurn(_ child: String) -> Bool {
         guard let known = thread.turn, known.message != .stopped, !isStopping else { return false }
-        return thread.children[child] != nil
+        return thread.children[child] != nil || cleanUps.isEarlier(child)
+    }
+
+    /// What the next process may end too: what has a name, or is of the stopped turn alone.
+    private func isKept(_ cleanUp: CodexCleanUp) -> Bool {
+        switch cleanUp {
+        case .interrupt: true
+        case .turns(let child), .terminals(let child, nil): thread.hasBegun(child) ?? true
+        case .terminals: true
+        case .terminate: false
+        }
     }
 }

@@ -60,7 +60,7 @@ extension CodexChat {
 
     /// Looks for runs of a thread that is not known. `isLost`: their turns cannot be had any more, so that no stop is owed to them.
     mutating func takeLooks(isLost: Bool = true) -> [Observation] {
-        if isLost { cleanUps = CodexCleanUps() }
+        if isLost { cleanUps.giveUp() }
         var left: [Errand] = []
         let looks = errands.compactMap { errand -> Observation? in
             switch errand {

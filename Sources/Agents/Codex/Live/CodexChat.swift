@@ -286,7 +286,7 @@ struct CodexChat {
             let why = "Codex's server ends whenever this chat's thread is opened."
             return refusePrompts(why) + takeLooks().map { .observed([$0]) } + failTurns(why)
         }
-        if let delay, turn != nil || !errands.isEmpty { way = .waiting(until: now + delay) }
+        if let delay, turn != nil || !errands.isEmpty || !cleanUps.isEmpty { way = .waiting(until: now + delay) }
         return advance(at: now)
     }
 

@@ -24,8 +24,15 @@ enum CodexCleanUp: Hashable {
         return .request(.cleanUp(self, attempt: attempt), method, params)
     }
 
-    /// Nil: it follows from the answer to another one, and a process's number says nothing to the next server.
-    var record: [UInt8]? {
+    /// The sub-agent whose doings are to be ended, whatever they are.
+    var child: String? {
+        switch self {
+        case .turns(let child), .terminals(let child, nil): child
+        case .interrupt, .terminals, .terminate: nil
+        }
+    }
+
+    var record: [UInt8] {
         var record = JSONObjectWriter()
         switch self {
         case .interrupt(let child, let turn):
@@ -40,12 +47,15 @@ enum CodexCleanUp: Hashable {
                 return item.finish()
             }
             if let items { record.objects("calls", items) }
-        case .terminate: return nil
+        case .terminate(let thread, let process):
+            record.string("thread", thread)
+            record.string("process", process)
         }
         return record.finish()
     }
 
     init?(_ record: FrameNode) {
+        if record["process"] != nil { return nil }
         if let thread = record["thread"]?.string {
             let calls = record["calls"].map { calls in Set(calls.elements.compactMap { $0["call"]?.string }) }
             self = .terminals(thread: thread, calls: calls)
@@ -60,8 +70,14 @@ enum CodexCleanUp: Hashable {
 /// Requests of Stops that Codex has not carried out, as far as it said: an overloaded server takes nothing, some requests have no answer
 /// (codex.md#framing), and a lost connection takes the answers along. Each is made again, ever later, and `tries` times in all on one
 /// connection, and by the next process of the bridge, which finds them written down.
+///
+/// Invariants: what is written down names its turn or its commands, or is of a sub-agent that the stopped turn began; it is made again
+/// within `life`, and not where another turn has begun meanwhile.
 struct CodexCleanUps {
     static let tries = 5
+    /// From the Stop on; a person may have given a sub-agent other work since.
+    static let life = Duration.seconds(3_600)
+    private static let recordLimit = 64
 
     private struct Open {
         let cleanUp: CodexCleanUp
@@ -71,9 +87,13 @@ struct CodexCleanUps {
     }
 
     private var open: [Open] = []
-    /// Requests of which some, or what followed from them, are open; and those that are written down.
+    /// Requests of which some, or what followed from them, are open; and those that are written down, where that is known.
     private var begun: [CodexCleanUp] = []
-    private var written: [CodexCleanUp] = []
+    private var written: [CodexCleanUp]? = []
+    /// When the first of them was made, by the wall clock.
+    private var since: Int64?
+    /// Sub-agents of an earlier process's requests.
+    private var earlier: Set<String> = []
 
     var isEmpty: Bool { open.isEmpty }
     var nextDue: Instant? { open.compactMap(\.due).min() }
@@ -87,30 +107,15 @@ struct CodexCleanUps {
 
     private static func factor(of attempt: Int) -> Int { 1 << (min(attempt, tries) - 1) }
 
-    mutating func isAsked(_ cleanUp: CodexCleanUp, attempt: Int) { put(cleanUp, attempt, due: nil) }
+    /// `isKept`: the next process may make it too.
+    mutating func isAsked(_ cleanUp: CodexCleanUp, attempt: Int, isKept: Bool) {
+        put(cleanUp, attempt, due: nil)
+        if isKept, !begun.contains(cleanUp), begun.count < Self.recordLimit { begun.append(cleanUp) }
+    }
 
     mutating func waits(_ cleanUp: CodexCleanUp, attempt: Int, until due: Instant) { put(cleanUp, attempt, due: due) }
 
-    /// Of an earlier process.
-    mutating func restore(_ fact: [UInt8], _ parser: FrameParser) {
-        fact.withUnsafeBytes { bytes in
-            for record in parser.parse(bytes, capacity: bytes.count)?["left"]?.elements ?? [] {
-                if let cleanUp = CodexCleanUp(record) { put(cleanUp, 0, due: .zero) }
-            }
-        }
-        written = begun
-    }
-
-    /// The text to be written down; nil within: nothing is left. Nil: it is written.
-    mutating func takeRecord() -> [UInt8]?? {
-        if open.isEmpty { begun = [] }
-        guard begun != written else { return nil }
-        written = begun
-        guard !begun.isEmpty else { return .some(nil) }
-        var record = JSONObjectWriter()
-        record.objects("left", begun.compactMap(\.record))
-        return record.finish()
-    }
+    mutating func giveUp() { open = [] }
 
     mutating func isDone(_ cleanUp: CodexCleanUp) { open.removeAll { $0.cleanUp == cleanUp } }
 
@@ -121,9 +126,18 @@ struct CodexCleanUps {
         return due.map { ($0.cleanUp, $0.attempt + 1) }
     }
 
-    /// Whatever was answered, no answer comes.
+    /// Whatever was answered, no answer comes. The number of a process may be another's on the next connection: commands are listed anew.
     mutating func linkLost() {
-        for index in open.indices { open[index].due = .zero }
+        var left: [CodexCleanUp] = []
+        for cleanUp in open.map(\.cleanUp) {
+            if case .terminate(let thread, _) = cleanUp {
+                left += begun.filter { if case .terminals(thread, _) = $0 { true } else { false } }
+            } else {
+                left.append(cleanUp)
+            }
+        }
+        open = []
+        for cleanUp in left { put(cleanUp, 1, due: .zero) }
     }
 
     /// Reading was paused for so long.
@@ -134,6 +148,41 @@ struct CodexCleanUps {
     private mutating func put(_ cleanUp: CodexCleanUp, _ attempt: Int, due: Instant?) {
         isDone(cleanUp)
         open.append(Open(cleanUp: cleanUp, attempt: attempt, due: due))
-        if cleanUp.record != nil, !begun.contains(cleanUp) { begun.append(cleanUp) }
+    }
+
+    // MARK: Another process
+
+    /// An earlier process was to end what this sub-agent does.
+    func isEarlier(_ child: String) -> Bool { earlier.contains(child) }
+
+    mutating func restore(_ fact: [UInt8], _ parser: FrameParser, wall: Int64) {
+        // Unless all of it is read, it is written anew, or removed.
+        written = nil
+        fact.withUnsafeBytes { bytes in
+            guard let root = parser.parse(bytes, capacity: bytes.count),
+                let since = root["at"]?.integer(in: .counts).map(Int64.init),
+                (0...Self.life.nanoseconds / 1_000_000).contains(wall - since)
+            else { return }
+            self.since = since
+            for record in root["left"]?.elements ?? [] {
+                guard let cleanUp = CodexCleanUp(record) else { continue }
+                put(cleanUp, 1, due: .zero)
+                begun.append(cleanUp)
+                if let child = cleanUp.child { earlier.insert(child) }
+            }
+        }
+    }
+
+    /// The text to be written down; nil within: nothing is left. Nil: it is written.
+    mutating func takeRecord(wall: Int64) -> [UInt8]?? {
+        if open.isEmpty { (begun, since, earlier) = ([], nil, []) }
+        guard begun != written else { return nil }
+        written = begun
+        guard !begun.isEmpty else { return .some(nil) }
+        since = since ?? wall
+        var record = JSONObjectWriter()
+        record.integer("at", since.map { Int($0) })
+        record.objects("left", begun.map(\.record))
+        return record.finish()
     }
 }

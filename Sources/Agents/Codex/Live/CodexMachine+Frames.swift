@@ -190,9 +190,9 @@ extension CodexMachine {
         let (said, record) = chats.change(session, settings, isUp: life.isLive) { chat in
             chat.link.random = now.random
             chat.link.efforts = efforts
-            return (change(&chat), chat.cleanUps.takeRecord())
+            return (change(&chat), chat.cleanUps.takeRecord(wall: now.wallMilliseconds))
         }
-        // A Stop's requests are written down before they leave.
+        // Beside the requests: a Stop waits for no disk.
         if let record { work(.aside, .keep([Fact(Self.stoppedFact + session.text, record)])) }
         for order in said { carryOut(order, of: session, now) }
     }

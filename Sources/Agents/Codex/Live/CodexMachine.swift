@@ -135,10 +135,13 @@ package struct CodexMachine: AgentMachine {
         }
         for fact in past.facts where fact.name.hasPrefix(Self.stoppedFact) {
             let session = AgentSession(String(fact.name.dropFirst(Self.stoppedFact.count)))
-            guard let record = fact.value, chats.knows(session) else { continue }
+            guard let record = fact.value, chats.knows(session) else {
+                work(.aside, .keep([Fact(fact.name, nil)]))
+                continue
+            }
             let parser = parser
             change(session, now) { chat in
-                chat.cleanUps.restore(record, parser)
+                chat.cleanUps.restore(record, parser, wall: now.wallMilliseconds)
                 return []
             }
         }

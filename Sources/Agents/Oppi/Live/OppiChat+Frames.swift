@@ -242,6 +242,8 @@ extension OppiChat {
             default: said.append(observation)
             }
         }
+        // On the chat's own stream its end is read as any.
+        if link.others != decoder?.runningRun { link.others = nil }
         return (said.isEmpty ? [] : [.observed(said)]) + orders
     }
 
@@ -310,6 +312,13 @@ extension OppiChat {
         turn == nil && waiting.isEmpty && !hasSocket && place != nil ? [.call(.mirror(sequence: sequence))] : []
     }
 
+    /// The session of another client's run that was shown has ended.
+    mutating func othersAreOver() -> [Order] {
+        guard link.others != nil, !hasSocket else { return [] }
+        link.othersAreOver = true
+        return [.call(.mirror(sequence: decoder?.lastSequence ?? 0))]
+    }
+
     mutating func mirrored(_ answer: OppiRest.Answer, _ sequence: Int) -> [Order] {
         if let run = link.others { return endOthers(run, answer) }
         guard turn == nil, let text = OppiTrace(answer.body)?.newestAnswer.text, !text.isEmpty else { return [] }
@@ -325,7 +334,7 @@ extension OppiChat {
     private mutating func endOthers(_ run: RunID, _ answer: OppiRest.Answer) -> [Order] {
         let trace = OppiTrace(answer.body)
         // Its end will be notified.
-        if trace?.isBusy == true { return [] }
+        if trace?.isBusy == true, !link.othersAreOver { return [] }
         link.others = nil
         decoder?.abandon(run)
         let text = trace?.newestAnswer.text ?? ""

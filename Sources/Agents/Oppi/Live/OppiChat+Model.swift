@@ -75,7 +75,10 @@ extension OppiChat {
     /// The person archived or deleted it. Its session stays at the server, where its owner can go on with it.
     mutating func release(isDeleted: Bool, at now: Instant) -> [Order] {
         link.ending = isDeleted ? .forgotten : .left
-        return link.isUp ? advance(at: now) : leaveIfEnding()
+        let left = link.isUp ? advance(at: now) : leaveIfEnding()
+        guard isDeleted, link.ending != nil, turn == nil, waiting.isEmpty, place != nil else { return left }
+        // It waits for another client's run alone, which the next process does not follow.
+        return left + [.forget]
     }
 
     /// It has no run, prompt or request any more, and shows no run of another client.

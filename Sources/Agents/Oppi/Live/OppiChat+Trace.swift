@@ -178,8 +178,9 @@ extension OppiChat {
             decoder = nil
         }
         if isOfOthers { return isOver(answer, at: now) }
-        // A session that is not active may have kept its last status.
-        return trace.isBusy && link.isActive ? goesOn(answer, trace, at: now) : isOver(answer, at: now)
+        // The status beside a trace may be a second old, and a session that is not active may have kept its last one.
+        let isBusy = trace.isBusy || way == .live && link.isBusy && answer?.isComplete != true
+        return isBusy && link.isActive ? goesOn(answer, trace, at: now) : isOver(answer, at: now)
     }
 
     /// Whether a prompt of unknown outcome arrived.

@@ -182,7 +182,7 @@ extension OppiChat {
 
     /// By notifications alone. A run of another client that was shown goes on unseen, and may have ended already.
     private mutating func followAtRest() -> [Order] {
-        link.others = decoder?.runningRun
+        (link.others, link.othersAreOver) = (decoder?.runningRun, false)
         return [.follow] + (link.others == nil ? [] : [.call(.mirror(sequence: decoder?.lastSequence ?? 0))])
     }
 
@@ -238,6 +238,7 @@ extension OppiChat {
             return [.send(OppiFrames.unsubscribe(place.native, id))] + subscribe(at: now)
         }
         way = .live
+        link.others = nil
         // The server takes up one frame after another: a prompt before this one would have been answered.
         if turn?.state == .unanswered { turn?.state = .held }
         decoder?.replays(false, at: now)
@@ -252,6 +253,11 @@ extension OppiChat {
         if !isWhole {
             decoder?.continues(after: current)
             if turn?.isTaken == true { turn?.look.isTorn = true }
+            // The end of another client's run may be among what the ring has lost.
+            if turn == nil, let run = decoder?.runningRun {
+                (link.others, link.othersAreOver) = (run, false)
+                return [.call(.mirror(sequence: current))]
+            }
         }
         turn?.heard(at: now)
         guard let turn, turn.isTaken, turn.look.isTorn, turn.look.end == nil else { return [] }

@@ -167,6 +167,8 @@ struct OppiChat {
         var decoders = 0
         /// Of another client, and shown when the chat's socket was lost: its end is read from the trace.
         var others: RunID?
+        /// Whatever REST says, its session has ended.
+        var othersAreOver = false
         /// The person does not have the chat any more.
         var ending: Ending?
     }

@@ -64,6 +64,7 @@ extension OppiMachine {
         case "session_ended":
             if let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) {
                 carryOut(permissions.sessionEnded(session), now)
+                change(session, now) { $0.othersAreOver() }
             }
         default: break
         }

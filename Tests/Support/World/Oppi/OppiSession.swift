@@ -3,7 +3,10 @@ import BridgeModel
 /// A session of the scripted Oppi server: what is on its disk, and its agent while that is active.
 final class OppiSession {
     let id: String
-    var status = "ready"
+    var status = "ready" { didSet { if status != oldValue { earlierStatus = oldValue } } }
+    private var earlierStatus = "ready"
+    /// When its newest run began, which REST says a second later.
+    var busySince: Instant?
     /// What its trace has.
     var rows: [GatewayValue] = []
     /// Not in the file yet.
@@ -18,10 +21,22 @@ final class OppiSession {
 
     init(_ id: String) { self.id = id }
 
-    var value: GatewayValue {
+    var value: GatewayValue { value(status) }
+
+    /// As it was saved last.
+    func saved(at now: Instant) -> GatewayValue {
+        let isNew = busySince.map { now - $0 < .seconds(1) } ?? false
+        return value(isNew && status == "busy" ? earlierStatus : status)
+    }
+
+    private func value(_ status: String) -> GatewayValue {
         [
             "id": "\(id)", "workspaceId": "w1", "status": "\(status)", "messageCount": .integer(entries),
-            "lastActivity": .integer(Int(lastActivity)),
+            "lastActivity": .integer(Int(lastActivity)), "createdAt": 1_771_578_000_000, "workspaceName": "garden",
+            "model": "acme/quill-2", "thinkingLevel": "medium", "contextTokens": .integer(tokens),
+            "contextWindow": 128_000,
+            "piSessionId": "pi-\(id)", "piSessionFile": "/home/ada/.pi/\(id).jsonl",
+            "piSessionFiles": ["/home/ada/.pi/\(id).jsonl"],
             "tokens": ["input": .integer(tokens), "output": .integer(tokens)], "cost": 0,
         ]
     }

@@ -134,16 +134,21 @@ extension ScriptedOppi {
         }
     }
 
+    private static let busy =
+        "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
+
     /// The agent is busy and the prompt has no `streamingBehavior`: only head reports it.
     private func reject(_ text: String, _ session: OppiSession) {
         lost.insert(text)
         guard !isSeed else { return }
-        emit("error", ["error": "Agent is already processing. Specify streamingBehavior."], session)
+        emit("error", ["error": "\(Self.busy)"], session)
     }
 
-    func tellQueue(_ session: OppiSession) {
+    /// `taken`: what is taken up of it.
+    func tellQueue(_ session: OppiSession, taken: OppiActivation.Queued? = nil) {
         guard !isSeed, let activation = session.activation else { return }
         activation.queueVersion += 1
+        if let taken { tellTaken(taken, session) }
         emit("queue_state", ["queue": queue(of: activation)], session)
     }
 
@@ -184,13 +189,12 @@ extension ScriptedOppi {
                 ?? (onlySteering ? nil : activation.queue.indices.first)
         else { return nil }
         let item = activation.queue.remove(at: index)
-        tellTaken(item, session)
+        tellQueue(session, taken: item)
         return item.text
     }
 
     private func tellTaken(_ item: OppiActivation.Queued, _ session: OppiSession) {
-        tellQueue(session)
-        guard !isSeed, let activation = session.activation else { return }
+        guard let activation = session.activation else { return }
         emit(
             "queue_item_started",
             [
@@ -222,7 +226,7 @@ extension ScriptedOppi {
         let before = session.status
         emit("stop_requested", ["source": "user"], session)
         tellState(session, "stopping")
-        if !isSeed, !activation.queue.isEmpty {
+        if !isSeed {
             for item in activation.queue where item.text != run.prompt { lost.insert(item.text) }
             activation.queue = []
             tellQueue(session)

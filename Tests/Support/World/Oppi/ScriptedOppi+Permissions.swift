@@ -34,7 +34,10 @@ extension ScriptedOppi {
         if let limit = habits.approvalTimeout {
             time.after(limit) { [self] in
                 guard permissions.removeValue(forKey: id) != nil else { return }
-                sayToAll(["type": "permission_expired", "id": "\(id)", "reason": "Approval timeout"])
+                sayToAll([
+                    "type": "permission_expired", "id": "\(id)", "sessionId": "\(session.id)",
+                    "reason": "Approval timeout",
+                ])
                 goOn(run, afterYes: false, "Approval timeout", session)
             }
         }
@@ -111,7 +114,9 @@ extension ScriptedOppi {
     func withdrawPermissions(of session: OppiSession) {
         for id in permissions.keys.sorted() where permissions[id]?.session === session {
             permissions[id] = nil
-            if !isSeed { sayToAll(["type": "permission_cancelled", "id": "\(id)"]) }
+            if !isSeed {
+                sayToAll(["type": "permission_cancelled", "id": "\(id)", "sessionId": "\(session.id)"])
+            }
         }
     }
 

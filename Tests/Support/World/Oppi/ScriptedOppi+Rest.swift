@@ -36,7 +36,7 @@ extension ScriptedOppi {
         case ("POST", 3) where path == ["workspaces", "w1", "sessions"]:
             return Self.reply(201, ["session": makeSession().value])
         case ("GET", 3) where path == ["workspaces", "w1", "sessions"]:
-            let listed = GatewayValue.array(sessions.map(\.value))
+            let listed = GatewayValue.array(sessions.map { $0.saved(at: time.now) })
             return Self.reply(200, ["sessions": listed, "workspace": ["id": "w1", "name": "garden"]])
         case ("POST", 5) where path[0] == "workspaces" && path[2] == "sessions" && path[4] == "stop":
             guard let session = session(path[3]) else { return Self.reply(404, ["error": "Session not found"]) }
@@ -70,7 +70,7 @@ extension ScriptedOppi {
     /// Without `view=full` it begins behind the last compaction; none is drawn that writes one.
     private func trace(of session: OppiSession, _ query: [String]) -> WorkResult {
         if !query.contains("view=full") { breaches.append("a trace that is not full") }
-        return Self.reply(200, ["session": session.value, "trace": .array(session.rows)])
+        return Self.reply(200, ["session": session.saved(at: time.now), "trace": .array(session.rows)])
     }
 
     private static func reply(_ status: Int, _ body: GatewayValue) -> WorkResult {

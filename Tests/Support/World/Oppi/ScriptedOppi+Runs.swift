@@ -8,6 +8,7 @@ extension ScriptedOppi {
     func begin(_ run: OppiRun, _ session: OppiSession) {
         run.hasBegun = true
         session.status = "busy"
+        session.busySince = time.now
         emit("agent_start", session)
         nextTurnStarts(session)
         tellState(session)
@@ -42,6 +43,10 @@ extension ScriptedOppi {
         if onlySteering {
             steer(text, run, session)
         } else {
+            if isSeed {
+                emit("turn_end", session)
+                emit("turn_start", session)
+            }
             run.steered = []
             run.steps = (scripts[text]?.steps ?? [])[...]
             run.prompt = text
@@ -194,7 +199,8 @@ extension ScriptedOppi {
 
     private func callTool(_ id: String, _ command: String, _ run: OppiRun, _ session: OppiSession) {
         func starts(_ args: GatewayValue) {
-            emit("tool_start", ["tool": "bash", "args": args, "toolCallId": "\(id)"], session)
+            let shown: GatewayValue = [["text": "$ ", "style": "bold"], ["text": "\(command)", "style": "accent"]]
+            emit("tool_start", ["tool": "bash", "args": args, "toolCallId": "\(id)", "callSegments": shown], session)
         }
         if !isSeed { for count in 1..<max(1, habits.fragments) { starts(["command": "\(command.prefix(count))"]) } }
         endMessage(tool: id, run, session)
@@ -206,15 +212,17 @@ extension ScriptedOppi {
     func toolEnds(_ output: String, isError: Bool, _ run: OppiRun, _ session: OppiSession) {
         guard let id = run.tool else { return }
         run.tool = nil
-        let said: GatewayValue = ["output": "\(output)", "toolCallId": "\(id)"]
-        emit("tool_output", isError ? said.with("isError", true) : said, session)
+        emit("tool_output", ["output": "\(output)", "toolCallId": "\(id)"], session)
         write(
             [
                 row(session, "toolResult", "result-\(entry(session))").with("toolCallId", "\(id)")
                     .with("toolName", "bash").with("output", "\(output)").with("isError", .flag(isError))
             ], session)
         let end: GatewayValue = ["tool": "bash", "toolCallId": "\(id)"]
-        emit("tool_end", isError ? end.with("isError", true) : end, session)
+        let segments: GatewayValue = [["text": "exit ?", "style": "error"]]
+        emit("tool_end", isError ? end.with("isError", true).with("resultSegments", segments) : end, session)
+        // Its result is a message of its own, which no frame but this one shows.
+        tellState(session)
         guard isSeed else { return }
         emit("turn_end", session)
         emit("turn_start", session)
@@ -239,7 +247,7 @@ extension ScriptedOppi {
         losePrompts(of: session)
         session.activation?.dialog = nil
         if !run.isRetrying, run.hasBegun {
-            if run.tool != nil { toolEnds("Aborted", isError: true, run, session) }
+            if run.tool != nil { toolEnds("Command aborted", isError: true, run, session) }
             endMessage(isPartial: true, run, session)
             endLoop(settles: false, run, session)
         }

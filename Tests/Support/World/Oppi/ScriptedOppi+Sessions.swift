@@ -47,7 +47,11 @@ extension ScriptedOppi {
         let frame: GatewayValue = random.pick([
             ["type": "state", "session": child.value],
             ["type": "git_status", "workspaceId": "w1", "status": ["isGitRepo": true]],
-            ["type": "extension_ui_notification", "method": "notify", "message": "Saved."],
+            ["type": "extension_ui_notification", "method": "notify", "message": "Saved.", "notifyType": "info"],
+            ["type": "extension_ui_notification", "method": "setStatus", "statusKey": "k", "statusText": "sowing"],
+            // What it was to show is lost.
+            ["type": "extension_ui_notification", "method": "setWidget"],
+            ["type": "extension_ui_notification", "method": "setTitle"],
             ["type": "weather_report", "seqs": 7],
         ])
         for (number, isFull) in activation.followers.sorted(by: { $0.key < $1.key }) where isFull {
@@ -83,6 +87,8 @@ extension ScriptedOppi {
             result(frame, data: data, on: number)
             return done()
         }
+        // Also where no place is left below.
+        if isFull, isSeed { downgradeOthers(than: session, on: number) }
         guard isFull, session.activation == nil else {
             enter(frame, session, isFull, since, on: number)
             return done()
@@ -111,7 +117,6 @@ extension ScriptedOppi {
     /// In one go: no live frame of this session comes between (oppi.md#frame-order-both-dialects).
     private func enter(_ frame: GatewayValue, _ session: OppiSession, _ isFull: Bool, _ since: Int?, on number: Int) {
         guard lines[number] != nil else { return }
-        if isFull, isSeed { downgradeOthers(than: session, on: number) }
         lines[number]?.levels[session.id] = isFull
         var missed: [GatewayValue]? = []
         let current = session.activation?.sequence ?? 0
@@ -193,6 +198,7 @@ extension ScriptedOppi {
         guard session.activation != nil else { return }
         emit("stop_requested", ["source": "user"], session)
         tellState(session, "stopping")
+        withdrawPermissions(of: session)
         emit("stop_confirmed", ["source": "user"], session)
         end(session, "stopped")
     }
