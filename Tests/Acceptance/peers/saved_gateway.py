@@ -1,6 +1,6 @@
 """What a scripted gateway knows at a moment (peers/saved.py)."""
 
-from .methods import ApprovalRecord
+from .approvals import ApprovalRecord
 from .runs import Run
 from .steps import Approval, Plan, Say, Wait
 
@@ -74,7 +74,7 @@ def _load_run(gateway, entry):
     said = [text.strip() for text in entry["segments"]]
     run.earlier = "".join(said[:-1])
     run.chat_text = "".join(said if run.era.whole_run_text else said[-1:])
-    run.has_begun = entry["began"]
+    run.has_begun, run.said = entry["began"], said[-1]
     if entry["approval"]:
         step = Approval(entry["approval"]["command"], followup=[Say(["Followed", " up."]), Wait(PAUSE)])
         run.approval = ApprovalRecord(gateway, run, step, entry["approval"]["call"])

@@ -66,6 +66,12 @@ class Broadcast:
 
 
 @dataclass
+class Aside:
+    """An answer beside the conversation, by a run that is nothing else (`/btw`)."""
+    text: str
+
+
+@dataclass
 class Plan:
     """What happens when a message comes that contains `match`."""
     match: str
@@ -76,6 +82,8 @@ class Plan:
     """The `final` has no message; the rows are there."""
     call_id: str | None = None
     """Every tool call of the run has this id: some providers begin to count anew in each run."""
+    is_command: bool = False
+    """A command of the gateway: the end without words is no failure of a model."""
     deltas: bool = True
     """False: no `chat` delta at all, only the final (or nothing, with the above)."""
 
