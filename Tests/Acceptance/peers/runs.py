@@ -41,8 +41,9 @@ class Run(Speech):
         return self.seq
 
     def agent(self, stream, data, recipients=None):
-        payload = {"runId": self.id, "seq": self.next_seq(), "stream": stream, "ts": self.clock.milliseconds(), "data": data,
-                   "agentId": "main"} | ({} if self.hides_session else {"sessionKey": self.key})
+        payload = {"runId": self.id, "seq": self.next_seq(), "stream": stream, "ts": self.clock.milliseconds(), "data": data}
+        payload |= {} if self.hides_session else {"sessionKey": self.key}
+        payload |= {"agentId": "main", "isHeartbeat": False} if self.era.protocol >= 4 else {}
         if recipients is None:
             self.gateway.broadcast("agent", payload)
         else:
@@ -180,7 +181,7 @@ class Run(Speech):
         if details:
             result["details"] = details
         data = {"phase": "result", "name": name, "toolCallId": call, "isError": status == "failed"}
-        if self.era.tool_results_always or details:
+        if self.era.tool_results_always:
             data["result"] = result
         self.agent("tool", data, "tool")
         for kind in self._item_kinds(name):
@@ -249,7 +250,8 @@ class Run(Speech):
         self.speak_rest()
         mutated = {"replayInvalid": True} if self.calls else {}
         said = {"stopReason": "stop", "aborted": False} if self.era.protocol >= 4 else {}
-        ended = {"endedAt": self.clock.milliseconds(), "livenessState": "working", **said, **mutated}
+        working = {"livenessState": "working", **mutated} if self.era.name != "E1" else {}
+        ended = {"endedAt": self.clock.milliseconds(), **said, **working}
         if said:
             self.agent("lifecycle", {"phase": "finishing", **ended})
         self.agent("lifecycle", {"phase": "end", **ended})
@@ -282,7 +284,7 @@ class Run(Speech):
         self.speak_rest()
         if self.era.name != "E4":
             self.write_rows(reason="error", error=f"vendor: {words}" if self.era.protocol == 3 else None)
-        failed = {"error": words, "livenessState": "blocked", "endedAt": self.clock.milliseconds()}
+        failed = {"error": words, "endedAt": self.clock.milliseconds()} | ({} if self.era.name == "E1" else {"livenessState": "blocked"})
         self.agent("lifecycle", {"phase": "finishing" if self.era.name == "E3" else "error", **failed})
         if self.era.name == "E1":
             self.send_text()
