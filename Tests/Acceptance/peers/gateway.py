@@ -31,6 +31,7 @@ class Gateway:
         self.instant = None               # "after" or "before": the run's first frames in one write with the answer.
         self.joins_after = 0.0            # From a message to the name of the run with the same words.
         self.pairs_silently, self.paired, self.to_pair = True, set(), set()
+        self.is_behind_proxy = False      # Each device has a token of its own: on the same machine none is paired.
         self.lets_go_after = None         # Seconds from a stop to the agent's end of the run; None: the usual of the era.
         self.has_heartbeats = True        # E1: without them no run follows an approval.
         self.lane = asyncio.Semaphore(busy.AT_WORK)  # `maxConcurrent` of its configuration.
@@ -43,6 +44,7 @@ class Gateway:
         self.models, self.patch_answers = MODELS, []  # MethodErrors for the next `sessions.patch`.
         self.answered = []                # (message, model) of each run, as it begins.
         self.jobs, self.job_runs, self.usage, self.stop_reason = {}, [], None, "stop"
+        self.tells_usage = True           # In the rows of its agent.
         # (key, name, type, bytes) of each attachment; what `hello-ok` advertises of them: {"maxBytes", "maxImageBytes"}.
         self.files, self.attachment_policy = [], None
         self.starts = collections.Counter()

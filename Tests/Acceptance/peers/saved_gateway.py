@@ -1,6 +1,9 @@
 """What a scripted gateway knows at a moment (peers/saved.py)."""
 
+import asyncio
+
 from .approvals import ApprovalRecord
+from .busy import AT_WORK
 from .runs import Run
 from .steps import Approval, Plan, Say, Wait
 
@@ -55,6 +58,8 @@ def load(gateway, saved, elapsed):
     gateway.starts.update(saved["starts"])
     gateway.sends += saved["sends"]
     gateway.commands += [tuple(command) for command in saved["commands"]]
+    # The runs that were going on hold places of their own. What was kept knows no usage.
+    gateway.lane, gateway.tells_usage = asyncio.Semaphore(len(saved["runs"]) + AT_WORK), False
     runs = [_load_run(gateway, entry) for entry in saved["runs"]]
 
     def owned(what, _):

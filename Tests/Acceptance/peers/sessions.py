@@ -40,8 +40,10 @@ class Session:
         if role == "user" and self.era.name == "E3":
             row["content"] = text
         if role == "assistant" and self.era.rows_have_ids:
-            agents = {"api": "completions", "provider": "acme", "model": "quill-2", "usage": self.gateway.usage or USAGE}
-            row |= agents if is_agents else {"provider": "openclaw", "model": "gateway-injected", "usage": NO_USAGE}
+            row |= {"api": "completions", "provider": "acme", "model": "quill-2"} if is_agents else {
+                "provider": "openclaw", "model": "gateway-injected"}
+            if self.gateway.tells_usage:
+                row["usage"] = (self.gateway.usage or USAGE) if is_agents else NO_USAGE
         if key and self.era.rows_have_ids:
             place = row if self.era.name in ("E2", "E3") else row["__openclaw"]
             place["idempotencyKey"] = key
