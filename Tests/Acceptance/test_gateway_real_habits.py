@@ -67,7 +67,9 @@ class TextTests(Scenarios):
             await asyncio.wait_for(run.finished.wait(), 20)
             await stage.bridge.start()
             await stage.ended(turn)
-            await until(lambda: any("line 13999" in (bubble.final or "") for bubble in stage.phone.bubbles.values()), 30, "the last line")
+            said = lambda: "".join([stage.phone.final(turn.interaction), *stage.phone.loose_messages(turn.session)])
+            await until(lambda: "line 13999" in said(), 30, "the last line")
+            self.assertTrue(all(f"line {number}" in said() for number in range(0, 14_000, 97)))
             self.assertEqual(len(stage.gateway.sends), 1)
 
 
@@ -180,6 +182,101 @@ class RunTests(Scenarios):
             await stage.ended(turn, seconds=40)
             self.assertLess(time.monotonic() - begun, 30)
             stage.expect_said(turn, "the disk of the vendor is full")
+
+
+class RestartTests(Scenarios):
+    async def in_text(self, era, **how):
+        """The run is lost with its words told, or E3 resumes it; nothing is answered twice."""
+        async with Stage(era) as stage:
+            turn = stage.ask("long", Say(["Half of", " it."], every=0), Hold("go"), Say(["The other half."]))
+            await stage.streaming(turn, letters=11)
+            await stage.gateway.restart(**how)
+            await stage.link_up(30, since=1)
+            stage.gateway.release("go")
+            await stage.ended(turn, seconds=60)
+            final = stage.phone.final(turn.interaction)
+            self.assertTrue(final.startswith("Half of it."), final)
+            self.assertGreater(len(final), 20)
+            self.assertEqual(final.endswith("The other half."), era == "E3")
+            self.assertEqual([send["text"] for send in stage.gateway.sends], ["long"])
+            later = stage.ask("later", Say(["Here."]), session=turn.session)
+            await stage.ended(later)
+            stage.expect(later, "Here.")
+
+    @scenario(90)
+    async def test_a_gateway_killed_in_text(self):
+        for era in ("E1", "E2", "E3"):
+            await self.in_text(era, is_killed=True)
+
+    @scenario(90)
+    async def test_a_gateway_that_restarts_within_its_process(self):
+        for era in ("E1", "E2", "E3"):
+            await self.in_text(era, within_process=True)
+
+    @scenario(90)
+    async def test_a_gateway_killed_in_a_tool_of_a_later_run(self):
+        for era in ("E1", "E2", "E3"):
+            async with Stage(era) as stage:
+                first = stage.ask("hello", Say(["Hello."]))
+                await stage.ended(first)
+                turn = stage.ask("work", Say(["Before the tool."]), Tool(seconds=20), Say(["Never."]), session=first.session)
+                await until(lambda: any(run.in_tool for run in stage.gateway.runs.values()), 20, "a tool is at work")
+                await stage.streaming(turn)
+                await stage.gateway.restart(is_killed=True)
+                await stage.ended(turn, seconds=60)
+                final = stage.phone.final(turn.interaction)
+                self.assertTrue(final.startswith("Before the tool.\n\n"), final)
+                self.assertEqual([states[-1] for states in stage.phone.tasks.values()], ["task_failed"])
+
+    @scenario(60)
+    async def test_a_message_while_E3_drains_is_answered_later(self):
+        async with Stage("E3") as stage:
+            first = stage.ask("hello", Say(["Hello."]))
+            await stage.ended(first)
+            restarting = asyncio.create_task(stage.gateway.restart(drains=2.0))
+            await asyncio.sleep(0.1)
+            turn = stage.ask("now", Say(["Now."]), session=first.session)
+            await restarting
+            await stage.ended(turn, seconds=40)
+            stage.expect(turn, "Now.")
+            self.assertEqual([text for text, _ in stage.gateway.answered].count("now"), 1)
+
+
+class QueueTests(Scenarios):
+    async def several(self, era):
+        """Two of our messages wait behind another client's run; one run answers both."""
+        async with Stage(era, start=False) as stage:
+            stage.configure({"connections": [{"when_busy": "steer"}]})
+            await stage.bridge.start()
+            first = stage.ask("hello", Say(["Hello."]))
+            await stage.ended(first)
+            session = stage.gateway.sends[-1]["session"]
+            stage.gateway.plan("from the desk", Say(["At the desk."]), Hold("desk"))
+            stage.gateway.other_client_sends("from the desk", session, "desk-1")
+            await stage.run_of("from the desk")
+            one = stage.ask("one more", Say(["One."]), session=first.session)
+            await stage.run_of("one more")
+            two = stage.ask("two more", Say(["Two."]), session=first.session)
+            await asyncio.sleep(1.5)
+            stage.gateway.release("desk")
+            await stage.ended(one, two)
+            shown = stage.phone.final(one.interaction) + stage.phone.final(two.interaction)
+            self.assertIn("One.", shown)
+            self.assertIn("Two.", shown)
+            answered = [text for text, _ in stage.gateway.answered]
+            self.assertEqual((answered.count("one more"), answered.count("two more")), (1, 1))
+
+    @scenario(60)
+    async def test_messages_that_wait_together_are_answered_in_E1(self):
+        await self.several("E1")
+
+    @scenario(60)
+    async def test_messages_that_wait_together_are_answered_in_E2(self):
+        await self.several("E2")
+
+    @scenario(60)
+    async def test_messages_that_wait_together_are_answered_in_E3(self):
+        await self.several("E3")
 
 
 class ApprovalTests(Scenarios):

@@ -3,6 +3,7 @@ after a restart (openclaw.md#seen-on-running-gateways)."""
 
 import asyncio
 import uuid
+from dataclasses import replace
 
 from . import approvals
 from .runs import Run
@@ -68,16 +69,25 @@ def free(gateway, session):
 
 
 def _run_next(gateway, session):
-    if session.queue and not is_taken(session):
-        asked = session.queue.pop(0)
-        begin_own(gateway, session, asked.user_text, asked.plan)
+    """One run for all that waited."""
+    if not session.queue or is_taken(session):
+        return
+    waited, session.queue = session.queue, []
+    text = waited[0].user_text
+    if len(waited) > 1:
+        text = "\n\n---\n".join(["[Queued messages while agent was busy]", *(
+            f"Queued #{number}\n{run.user_text}" for number, run in enumerate(waited, 1))])
+    steps = [step for run in waited for step in run.plan.steps]
+    run = begin_own(gateway, session, text, replace(waited[0].plan, steps=steps, foreign_run_id=None))
+    run.answers = [asked.user_text for asked in waited]
 
 
 def begin_own(gateway, session, text, plan):
-    """Under a name that no client knows."""
+    """Under a name that no client knows, and that early gateways themselves do not stop by."""
     run = Run(gateway, str(uuid.uuid4()), session, session.key, plan, user_text=text)
-    run.names_question = False
+    run.names_question, run.is_own = False, True
     gateway._start(run)
+    return run
 
 
 def interrupt(gateway):

@@ -49,6 +49,7 @@ class Gateway:
         self.files, self.attachment_policy = [], None
         self.starts = collections.Counter()
         self.commands, self.executed, self.resolve_calls, self.violations = [], [], [], []
+        self.is_draining = False          # Before a restart that was asked for.
         self.is_deaf = False              # The link stands and ticks; what the bridge asks is neither read nor answered.
         self.unheard = []
         self.hooks = []                   # Each is called with (what, run=…) as it happens.
@@ -100,16 +101,22 @@ class Gateway:
         for connection in list(self.connections):
             connection.socket.close(code, reason)
 
-    async def restart(self, down_seconds=0.5, runs_survive=False):
-        """An orderly restart: `shutdown`, 1012, away for a while, back on the same port with an empty memory."""
-        if not runs_survive:
+    async def restart(self, down_seconds=0.5, runs_survive=False, drains=0.0, is_killed=False, within_process=False):
+        """An orderly restart: `shutdown`, 1012, away for a while, back on the same port with an empty memory. E3 ends its runs first,
+        and refuses messages while it `drains`. Killed, it says nothing. Within its process its age goes on."""
+        if not runs_survive and not is_killed:
             busy.announce(self)
-        self.broadcast("shutdown", {"reason": "service restart", "restartExpectedMs": int(down_seconds * 1000)})
-        self.close_all(1012, "service restart")
+            self.is_draining = self.era.resumes
+            await asyncio.sleep(drains)
+        self.is_draining = False
+        if not is_killed:
+            self.broadcast("shutdown", {"reason": "service restart", "restartExpectedMs": int(down_seconds * 1000)})
+            self.close_all(1012, "service restart")
         await self.go_away()
         interrupted = [] if runs_survive else busy.interrupt(self)
         self.dedupe.clear()
-        self.started = self.clock.now()
+        if not within_process:
+            self.started = self.clock.now()
         await asyncio.sleep(down_seconds)
         await self.come_back()
         busy.resume_all(self, interrupted)

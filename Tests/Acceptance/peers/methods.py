@@ -35,6 +35,8 @@ def attached(gateway, file):
 
 async def chat_send(gateway, connection, params):
     key, text = params["idempotencyKey"], params["message"]
+    if gateway.is_draining:
+        raise MethodError("UNAVAILABLE", "gateway is restarting", {"reason": "gateway-restarting"})
     gateway.sends.append({"key": key, "text": text, "session": params["sessionKey"], "connection": connection.number})
     if not text and not params.get("attachments"):
         raise MethodError("INVALID_REQUEST", "message or attachment required")
@@ -87,6 +89,8 @@ async def chat_abort(gateway, connection, params):
         if gateway.era.name != "E4" and run.raw_key != params["sessionKey"]:
             raise MethodError("INVALID_REQUEST", "runId does not match sessionKey")
         runs = [run]
+    if gateway.era.protocol == 3:
+        runs = [run for run in runs if not run.is_own]
     if gateway.era.protocol >= 4:
         for run in runs:
             mine = run.owner_connection is connection or (connection.device_id and run.owner_device == connection.device_id)

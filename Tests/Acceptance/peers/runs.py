@@ -31,7 +31,8 @@ class Run(Speech):
         self.task = None
         self.steered = []            # Messages that were put into this run.
         self.step, self.in_tool, self.has_begun = 0, False, False
-        self.names_question = True
+        self.names_question, self.is_own = True, False
+        self.answers = [user_text]   # The messages that began it.
         self.partial = ""            # What was said when it was stopped.
 
     # Frames
@@ -94,7 +95,7 @@ class Run(Speech):
             await self._play()
 
     async def _play(self):
-        self.gateway.answered.append((self.user_text, self.session.model))
+        self.gateway.answered += [(text, self.session.model) for text in self.answers]
         self.has_begun = True
         if isinstance(next(iter(self.plan.steps), None), Aside):
             return self._answer_aside(self.plan.steps[0].text)
