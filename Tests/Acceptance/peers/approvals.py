@@ -36,6 +36,7 @@ class ApprovalRecord:
         return "plugin" if self.plugin else "exec"
 
     def request(self):
+        late = {"warningText": None, "commandAnalysis": None, "unavailableDecisions": []} if self.gateway.era.protocol >= 4 else {}
         shared = {"agentId": "main", "sessionKey": self.run.key}
         if self.gateway.era.name != "E1":
             shared["allowedDecisions"] = ALL
@@ -44,8 +45,8 @@ class ApprovalRecord:
                              "toolCallId": self.call} | self.more
         return shared | {"command": self.command, "cwd": None, "nodeId": None, "host": "gateway", "security": "allowlist",
                          "ask": "on-miss", "resolvedPath": self.command.split()[0], "systemRunBinding": None, "systemRunPlan": None,
-                         "turnSourceChannel": "webchat", "turnSourceTo": None, "turnSourceAccountId": None,
-                         "turnSourceThreadId": None} | self.more
+                         "turnSourceChannel": "webchat", "turnSourceTo": None, "turnSourceAccountId": None, "turnSourceThreadId": None,
+                         **late} | self.more
 
     def execute(self):
         """What runs after a yes: the prepared arguments where there are some, else the command; in its folder, on its node."""

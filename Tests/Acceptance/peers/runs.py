@@ -33,7 +33,9 @@ class Run(Speech):
         self.step, self.in_tool, self.has_begun = 0, False, False
         self.names_question, self.is_own = True, False
         self.answers = [user_text]   # The messages that began it.
-        self.partial = ""            # What was said when it was stopped.
+        self.is_torn_down = False    # Stopped, and let go of.
+        self.call_started = 0
+        self.named = {"agentId": "main"} if self.era.protocol >= 4 else {}
 
     # Frames
 
@@ -44,14 +46,15 @@ class Run(Speech):
     def agent(self, stream, data, recipients=None):
         payload = {"runId": self.id, "seq": self.next_seq(), "stream": stream, "ts": self.clock.milliseconds(), "data": data}
         payload |= {} if self.hides_session else {"sessionKey": self.key}
-        payload |= {"agentId": "main", "isHeartbeat": False} if self.era.protocol >= 4 else {}
+        if self.era.protocol >= 4 and not (self.is_torn_down and self.era.name == "E3"):
+            payload |= {"agentId": "main", "isHeartbeat": False} | ({"sessionId": self.session.id} if stream == "lifecycle" else {})
         if recipients is None:
             self.gateway.broadcast("agent", payload)
         else:
             self.gateway.send_tool_frame(self, payload | self.session.about("running"))
 
     def chat(self, state, **fields):
-        payload = {"runId": self.id, "sessionKey": self.key, "seq": self.seq, "state": state, **fields}
+        payload = {"runId": self.id, "sessionKey": self.key, "seq": self.seq, "state": state, **self.named, **fields}
         if not self.hides_session:
             self.gateway.broadcast("chat", payload)
 
@@ -170,29 +173,31 @@ class Run(Speech):
 
     def start_tool(self, call, name, arguments, title):
         self.flush_before_boundary()
-        self.in_tool = True
+        self.in_tool, self.call_started = True, self.clock.milliseconds()
         self.agent("tool", {"phase": "start", "name": name, "toolCallId": call, "args": arguments}, "tool")
         for kind in self._item_kinds(name):
-            self.agent("item", {"itemId": f"{kind}:{call}", "phase": "start", "kind": kind, "title": f"{name} {title}",
-                                "status": "running", "name": name, "toolCallId": call, "startedAt": self.clock.milliseconds()})
+            self.agent("item", {"itemId": f"{kind}:{call}", "phase": "start", "kind": kind, "title": f"{name} {title}", "meta": title,
+                                "status": "running", "name": name, "toolCallId": call, "startedAt": self.call_started})
         self.gateway.happened("tool", run=self)
 
     def end_tool(self, call, name, output, status="completed", details=None, extra=None):
         result = {"content": [{"type": "text", "text": output}]}
         if details:
             result["details"] = details
-        data = {"phase": "result", "name": name, "toolCallId": call, "isError": status == "failed"}
+        data = {"phase": "result", "name": name, "toolCallId": call, "meta": name, "isError": status == "failed"}
         if self.era.tool_results_always:
             data["result"] = result
         self.agent("tool", data, "tool")
         for kind in self._item_kinds(name):
             ended = "completed" if kind == "tool" and status == "blocked" else status
-            self.agent("item", {"itemId": f"{kind}:{call}", "phase": "end", "kind": kind, "title": name, "status": ended,
-                                "name": name, "toolCallId": call, "summary": output, "endedAt": self.clock.milliseconds(),
-                                **(extra if kind == "command" and extra else {})})
+            self.agent("item", {"itemId": f"{kind}:{call}", "phase": "end", "kind": kind, "title": name, "meta": name,
+                                "status": ended, "name": name, "toolCallId": call, "startedAt": self.call_started,
+                                "endedAt": self.clock.milliseconds(), **({"error": output} if status == "failed" else {}),
+                                **({"summary": output, **(extra or {})} if kind == "command" else {})})
         if self.era.has_items and name == "exec" and status != "blocked":
-            self.agent("command_output", {"itemId": f"command:{call}", "phase": "end", "title": name, "toolCallId": call,
-                                          "output": output, "status": status, "exitCode": int(status == "failed")})
+            late = {"exitCode": int(status == "failed"), "durationMs": 22, "cwd": "/home/ada"} if self.era.protocol >= 4 else {}
+            self.agent("command_output", {"itemId": f"command:{call}", "phase": "end", "title": name, "name": name,
+                                          "toolCallId": call, "output": output, "status": status, **late})
         self.write_rows(reason="toolUse")
         # Rows of tools are told to nobody.
         self.session.write("toolResult", output, is_told=False)
@@ -209,10 +214,21 @@ class Run(Speech):
         self.start_tool(call, step.name, step.arguments, next(iter(map(str, step.arguments.values())), ""))
         await asyncio.sleep(step.seconds / 2)
         if self.era.tool_results_always:
-            self.agent("tool", {"phase": "update", "name": step.name, "toolCallId": call,
-                                "partialResult": {"content": [{"type": "text", "text": step.output[:2]}]}}, "tool")
+            self._tell_progress(call, step.name, step.output[:2])
         await asyncio.sleep(step.seconds / 2)
         self.end_tool(call, step.name, step.output, "failed" if step.failed else "completed")
+
+    def _tell_progress(self, call, name, output):
+        """The output of a command so far."""
+        self.agent("tool", {"phase": "update", "name": name, "toolCallId": call,
+                            "partialResult": {"content": [{"type": "text", "text": output}]}}, "tool")
+        for kind in self._item_kinds(name):
+            progress = {"progressText": output} if kind == "command" else {}
+            self.agent("item", {"itemId": f"{kind}:{call}", "phase": "update", "kind": kind, "title": name, "meta": name,
+                                "status": "running", "name": name, "toolCallId": call, **progress})
+        if name == "exec":
+            self.agent("command_output", {"itemId": f"command:{call}", "phase": "delta", "title": name, "name": name,
+                                          "toolCallId": call, "output": output, "status": "running"})
 
     # Approvals
 
@@ -286,6 +302,7 @@ class Run(Speech):
         if self.era.name != "E4":
             self.write_rows(reason="error", error=f"vendor: {words}" if self.era.protocol == 3 else None)
         failed = {"error": words, "endedAt": self.clock.milliseconds()} | ({} if self.era.name == "E1" else {"livenessState": "blocked"})
+        failed |= {"aborted": False} if self.era.protocol >= 4 else {}
         self.agent("lifecycle", {"phase": "finishing" if self.era.name == "E3" else "error", **failed})
         if self.era.name == "E1":
             self.send_text()
@@ -295,8 +312,11 @@ class Run(Speech):
         kind = {"errorKind": step.kind} if self.era.protocol >= 4 else {}
         self._attempt_fails(step.message)
         if self.era.name == "E3":
+            self.agent("lifecycle", {"phase": "fallback_step", "fallbackStepType": "fallback_step", "fallbackStepFromModel": "acme/quill-2",
+                                     "fallbackStepFromFailureReason": step.kind or "unknown", "fallbackStepChainPosition": 1,
+                                     "fallbackStepFromFailureDetail": step.message, "fallbackStepFinalOutcome": "chain_exhausted"})
             self.agent("lifecycle", {"phase": "error", "error": step.message, "aborted": False, "fallbackExhaustedFailure": True,
-                                     "endedAt": self.clock.milliseconds()})
+                                     "livenessState": "blocked", "endedAt": self.clock.milliseconds()})
         elif self.era.name != "E1":
             # Who asks hears at once that it is over.
             if self.era.name == "E2":
@@ -310,9 +330,13 @@ class Run(Speech):
         elif self.era.name == "E3":
             words = {"message": assistant_message(f"Error: {step.message}", self.clock)}
             self.chat("error", errorMessage=step.message, **kind, **words)
-            self.chat("error", errorMessage=step.message, **words)
+            self.session.changed(self, "error", "failed")
+            # Once more, by another part of the gateway.
+            self.seq, self.named = 1, {}
+            asyncio.get_running_loop().call_later(0.02, lambda: self.chat("error", errorMessage=step.message, **words))
         self.gateway.remember(self)
-        self.session.changed(self, "error", "failed")
+        if self.era.name != "E3":
+            self.session.changed(self, "error", "failed")
 
     def abort(self, reason="rpc"):
         """`chat` aborted goes out before the caller answers; the agent lets go later."""
@@ -320,10 +344,11 @@ class Run(Speech):
             return False
         self.state = "aborted"
         self.keep_quiet()
-        self.partial = partial = self.final_text
+        partial = self.final_text
         self.segments[-1] = self.segments[-1].rstrip()
         self.write_rows(f"{self.idempotency_key}:assistant", "stop" if self.era.name != "E4" else "aborted")
         message = {"message": assistant_message(partial, self.clock)} if partial else {}
+        self.named = {} if self.era.name == "E3" else self.named
         self.chat("aborted", stopReason=reason, **message)
         if self.era.name == "E3":
             self.agent("lifecycle", {"phase": "end", "status": "cancelled", "aborted": True, "stopReason": reason,
@@ -351,7 +376,7 @@ class Run(Speech):
         if self.era.name == "E1":
             pass  # Nothing more is said of it.
         elif self.era.name == "E3":
-            self.seq = 0
+            self.seq, self.is_torn_down = 0, True
             self.agent("lifecycle", {"phase": "error", "error": "This operation was aborted", "aborted": True,
                                      "stopReason": "aborted", **ended})
             self.session.changed(self, "error", "killed")

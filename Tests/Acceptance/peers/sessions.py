@@ -41,7 +41,7 @@ class Session:
             row["content"] = text
         if role == "assistant" and self.era.rows_have_ids:
             row |= {"api": "completions", "provider": "acme", "model": "quill-2"} if is_agents else {
-                "provider": "openclaw", "model": "gateway-injected"}
+                "api": "responses", "provider": "openclaw", "model": "gateway-injected"}
             if self.gateway.tells_usage:
                 row["usage"] = (self.gateway.usage or USAGE) if is_agents else NO_USAGE
         if key and self.era.rows_have_ids:
@@ -111,6 +111,8 @@ class Session:
             # In E3 the flag lags behind the names.
             names = [active.id for active in self.runs]
             about |= {"activeRunIds": names, "hasActiveRun": self.era.name == "E3" or bool(names)}
+        if run.is_torn_down:
+            about.pop("agentId", None)
         self.say_changed(about | {"sessionKey": self.key, "phase": phase, "runId": run.id})
 
     def say_changed(self, payload):

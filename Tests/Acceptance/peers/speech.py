@@ -85,7 +85,7 @@ class Speech:
         text = self.chat_text
         if not self.plan.deltas or text == self.sent_text or self.hides_session:
             return
-        base = {"runId": self.id, "sessionKey": self.key, "seq": self.seq, "state": "delta"}
+        base = {"runId": self.id, "sessionKey": self.key, "seq": self.seq, "state": "delta", **self.named}
         message = assistant_message(text, self.clock)
         if not self.era.delta_text:
             self.gateway.broadcast("chat", base | {"message": message})
