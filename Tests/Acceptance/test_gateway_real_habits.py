@@ -5,7 +5,7 @@ import time
 import unittest
 
 from harness import Stage, until
-from peers.steps import Approval, Aside, Fail, Hold, Retry, Say, Tool
+from peers.steps import Approval, Aside, Fail, Hold, Retry, Say, TimeOver, Tool
 from scheduling import Scenarios, scenario
 from stories import words
 
@@ -163,6 +163,15 @@ class RunTests(Scenarios):
                 await stage.ended(turn)
                 self.assertNotIn("Stopped", stage.phone.final(turn.interaction))
                 stage.check(turn, is_prefix=False)
+
+    @scenario(120)
+    async def test_a_run_whose_time_is_over_ends_with_its_words(self):
+        for era in ("E1", "E2", "E3"):
+            async with Stage(era, scale=10) as stage:
+                turn = stage.ask("long", Say(["Half of", " it."], every=0.2), Tool(seconds=0.1), TimeOver())
+                await stage.ended(turn, seconds=60)
+                self.assertTrue(stage.phone.final(turn.interaction).startswith("Half of it."), stage.phone.final(turn.interaction))
+                self.assertEqual(len(stage.gateway.sends), 1)
 
     @scenario(60)
     async def test_an_attempt_that_fails_leaves_no_words(self):

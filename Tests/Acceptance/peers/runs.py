@@ -4,12 +4,13 @@ import asyncio
 
 from . import approvals
 from .speech import Speech, assistant_message, visible
-from .steps import Approval, Aside, Broadcast, Fail, Hold, Retry, Say, Tool, Wait
+from .steps import Approval, Aside, Broadcast, Fail, Hold, Retry, Say, TimeOver, Tool, Wait
+from .tool_frames import ToolFrames
 
 UNBEGUN = "⚠️ Agent failed before reply: the run was aborted."
 
 
-class Run(Speech):
+class Run(Speech, ToolFrames):
     def __init__(self, gateway, run_id, session, raw_key, plan, owner=None, user_text=None, idempotency_key=None):
         super().__init__(gateway, plan)
         self.id, self.session = run_id, session
@@ -153,6 +154,8 @@ class Run(Speech):
                 self.start_attempt()
             case Fail():
                 await self._fail(step)
+            case TimeOver():
+                self._time_is_over()
             case Hold():
                 await self.gateway.gate(step.name).wait()
             case Wait():
@@ -167,68 +170,14 @@ class Run(Speech):
             if step.every:
                 await asyncio.sleep(step.every)
 
-    def new_call(self):
-        self.calls += 1
-        return self.plan.call_id or f"call_{self.id[-8:]}_{self.calls}"
-
-    def start_tool(self, call, name, arguments, title):
-        self.flush_before_boundary()
-        self.in_tool, self.call_started = True, self.clock.milliseconds()
-        self.agent("tool", {"phase": "start", "name": name, "toolCallId": call, "args": arguments}, "tool")
-        for kind in self._item_kinds(name):
-            self.agent("item", {"itemId": f"{kind}:{call}", "phase": "start", "kind": kind, "title": f"{name} {title}", "meta": title,
-                                "status": "running", "name": name, "toolCallId": call, "startedAt": self.call_started})
-        self.gateway.happened("tool", run=self)
-
-    def end_tool(self, call, name, output, status="completed", details=None, extra=None):
-        result = {"content": [{"type": "text", "text": output}]}
-        if details:
-            result["details"] = details
-        data = {"phase": "result", "name": name, "toolCallId": call, "meta": name, "isError": status == "failed"}
-        if self.era.tool_results_always:
-            data["result"] = result
-        self.agent("tool", data, "tool")
-        for kind in self._item_kinds(name):
-            ended = "completed" if kind == "tool" and status == "blocked" else status
-            self.agent("item", {"itemId": f"{kind}:{call}", "phase": "end", "kind": kind, "title": name, "meta": name,
-                                "status": ended, "name": name, "toolCallId": call, "startedAt": self.call_started,
-                                "endedAt": self.clock.milliseconds(), **({"error": output} if status == "failed" else {}),
-                                **({"summary": output, **(extra or {})} if kind == "command" else {})})
-        if self.era.has_items and name == "exec" and status != "blocked":
-            late = {"exitCode": int(status == "failed"), "durationMs": 22, "cwd": "/home/ada"} if self.era.protocol >= 4 else {}
-            self.agent("command_output", {"itemId": f"command:{call}", "phase": "end", "title": name, "name": name,
-                                          "toolCallId": call, "output": output, "status": status, **late})
-        self.write_rows(reason="toolUse")
-        # Rows of tools are told to nobody.
-        self.session.write("toolResult", output, is_told=False)
-        self.in_tool = False
-        self.begin_message()
-
-    def _item_kinds(self, name):
-        if not self.era.has_items:
-            return ()
-        return ("tool", "command") if name == "exec" else ("tool",)
-
     async def _tool(self, step):
         call = self.new_call()
         self.start_tool(call, step.name, step.arguments, next(iter(map(str, step.arguments.values())), ""))
         await asyncio.sleep(step.seconds / 2)
         if self.era.tool_results_always:
-            self._tell_progress(call, step.name, step.output[:2])
+            self.tell_progress(call, step.name, step.output[:2])
         await asyncio.sleep(step.seconds / 2)
         self.end_tool(call, step.name, step.output, "failed" if step.failed else "completed")
-
-    def _tell_progress(self, call, name, output):
-        """The output of a command so far."""
-        self.agent("tool", {"phase": "update", "name": name, "toolCallId": call,
-                            "partialResult": {"content": [{"type": "text", "text": output}]}}, "tool")
-        for kind in self._item_kinds(name):
-            progress = {"progressText": output} if kind == "command" else {}
-            self.agent("item", {"itemId": f"{kind}:{call}", "phase": "update", "kind": kind, "title": name, "meta": name,
-                                "status": "running", "name": name, "toolCallId": call, **progress})
-        if name == "exec":
-            self.agent("command_output", {"itemId": f"command:{call}", "phase": "delta", "title": name, "name": name,
-                                          "toolCallId": call, "output": output, "status": "running"})
 
     # Approvals
 
@@ -290,6 +239,22 @@ class Run(Speech):
         self.gateway.remember(self)
         self.session.changed(self, "end", "done")
         self.gateway.happened("final", run=self)
+
+    def _time_is_over(self):
+        """E1 says nothing of it."""
+        self.state = "ok"
+        self.speak_rest()
+        if self.era.name == "E2":
+            self.session.write("assistant", self.segments[-1], stopReason="aborted", errorMessage="Request was aborted.")
+            self.agent("lifecycle", {"phase": "end", "endedAt": self.clock.milliseconds(), "livenessState": "working"})
+            self.send_text()
+            said = {"message": assistant_message(self.final_text, self.clock)} if self.final_text else {}
+            self.chat("final", **said)
+            self.session.changed(self, "end", "done")
+        elif self.era.protocol >= 4:
+            said = {"message": assistant_message(self.final_text, self.clock)} if self.final_text else {}
+            self.chat("aborted", stopReason="timeout", **said)
+            self.session.changed(self, "end", "timeout")
 
     def _end_without_words(self):
         """The model answered with nothing."""

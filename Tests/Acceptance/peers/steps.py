@@ -66,6 +66,11 @@ class Broadcast:
 
 
 @dataclass
+class TimeOver:
+    """The run took longer than its gateway lets it."""
+
+
+@dataclass
 class Aside:
     """An answer beside the conversation, by a run that is nothing else (`/btw`)."""
     text: str
