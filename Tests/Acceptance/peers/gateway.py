@@ -329,6 +329,7 @@ class Gateway:
         if method not in METHODS or METHODS[method][2] > number:
             # A method that is not there is asked of administrators alone, who hear that.
             is_admin = "operator.admin" in connection.scopes
+            self.violations.append((f"{method}, which it does not offer", frame))
             words = f"unknown method: {method}" if is_admin else "missing scope: operator.admin"
             return {"error": {"code": "INVALID_REQUEST", "message": words}}
         scope = METHODS[method][0]

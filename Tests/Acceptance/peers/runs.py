@@ -35,7 +35,7 @@ class Run(Speech, ToolFrames):
         self.names_question, self.is_own = True, False
         self.answers = [user_text]   # The messages that began it.
         self.is_torn_down = False    # Stopped, and let go of.
-        self.call_started = 0
+        self.call_started, self.call_title = 0, ""
         self.named = {"agentId": "main"} if self.era.protocol >= 4 else {}
 
     # Frames

@@ -106,7 +106,8 @@ def segments(steps):
     return [part for part in parts if part]
 
 
-_WORDS = {"say": Say, "tool": Tool, "approval": Approval, "retry": Retry, "fail": Fail, "hold": Hold, "wait": Wait}
+_WORDS = {"say": Say, "tool": Tool, "approval": Approval, "retry": Retry, "fail": Fail, "hold": Hold, "wait": Wait, "aside": Aside,
+          "time_over": TimeOver}
 
 
 def plan_from_json(value):
