@@ -3,9 +3,9 @@
 import asyncio
 import base64
 import json
-import re
 import os
 import random
+import re
 import unittest
 from contextlib import asynccontextmanager
 
