@@ -25,9 +25,9 @@ OF_SESSIONS = {
     "goal", "hasActiveRun", "hasAutomation", "inputTokens", "label", "lastInteractionAt", "outputTokens", "pinned", "pinnedAt",
     "chatType", "contextTokens", "deliveryContext", "displayName", "kind", "lastChannel", "origin", "session", "systemSent",
     "totalTokensFresh", "runtimeMs", "thinkingLevel", "totalTokens", "unread", "updatedAt", "endedAt", "startedAt", "status"}
-# What the double leaves out, and what depends on the run.
+# Members that the double leaves out, or that depend on the run.
 LEFT_OUT = {"message.responseId", "data.replayInvalid", "data.startedAt", "data.summary", "data.output", "data.error"}
-# Not in every recording; E1 tells its approvals' runs under names of its own.
+# Kinds that are not in every recording.
 KINDS = {"sessions.changed cron-bindings-loaded", "sessions.changed send"}
 
 

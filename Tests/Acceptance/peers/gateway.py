@@ -59,7 +59,7 @@ class Gateway:
         self._gates = collections.defaultdict(asyncio.Event)
         self._global_seq = 0
         self._tasks = set()
-        self.started = self.clock.now() - 3600  # It has been there for a while.
+        self.started = self.clock.now() - 3600  # A gateway that has been there for a while.
         self.server = Server(self._http, self._upgrade, self._socket, port)
 
     async def __aenter__(self):

@@ -58,7 +58,7 @@ def load(gateway, saved, elapsed):
     gateway.starts.update(saved["starts"])
     gateway.sends += saved["sends"]
     gateway.commands += [tuple(command) for command in saved["commands"]]
-    # The runs that were going on hold places of their own. What was kept knows no usage.
+    # The runs that were going on hold places of their own. Kept worlds know no usage.
     gateway.lane, gateway.tells_usage = asyncio.Semaphore(len(saved["runs"]) + AT_WORK), False
     runs = [_load_run(gateway, entry) for entry in saved["runs"]]
 

@@ -82,7 +82,7 @@ class Session:
             written = []
         return [shortened(row, most) for row in written[-limit:]]
 
-    # What is said of it
+    # Descriptions
 
     @property
     def runs(self):

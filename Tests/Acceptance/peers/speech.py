@@ -1,4 +1,4 @@
-"""What a run of the scripted gateway says: each message on `agent`, and the run's text as `chat` makes it of that."""
+"""Words of the scripted gateway's runs: each message on `agent`, and the run's text as `chat` makes it of that."""
 
 import asyncio
 

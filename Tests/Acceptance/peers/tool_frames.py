@@ -1,4 +1,4 @@
-"""What a run of the scripted gateway tells of its tools: on `tool` to some, on `item` and `command_output` to all."""
+"""Frames of tools in runs of the scripted gateway: on `tool` to some, on `item` and `command_output` to all."""
 
 
 class ToolFrames:
