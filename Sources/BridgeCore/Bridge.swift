@@ -175,7 +175,7 @@ package struct Bridge: ~Copyable {
     @discardableResult
     package mutating func agentSays(_ signal: RunSignal, at now: Instant) -> Bool {
         noteFulfilment(signal)
-        if isBeingDenied(signal) { return true }
+        if isBeingDenied(signal) || deniesForStopped(signal, at: now) { return true }
         guard let id = owner(of: signal) else { return false }
         if case .asked = signal.event { chats.haveQuestions = true }
         let run = signal.run ?? entries[id]?.turn.opening.run
