@@ -243,6 +243,14 @@ package struct Bridge: ~Copyable {
         keepChanged()
     }
 
+    /// The link was lost before this turn was made of what a run had said: the run is looked up, as those that were open then.
+    package mutating func linkWasLost(behind id: TurnID, at now: Instant) {
+        change(id, at: now) { $0.agentLost(at: now) }
+        if agent.isPresent { change(id, at: now) { $0.agentBack(at: now) } }
+        deliver(at: now)
+        keepChanged()
+    }
+
     /// Why the agent stays away, in words for the bubble that cannot be answered; nil if unknown.
     package mutating func agentNeeds(_ remedy: String?) { agent.remedy = remedy }
 
