@@ -18,6 +18,7 @@ CARDS = ("createTask", "updateTask", "finishTask")
 async def measure(is_stalled):
     """The most memory the process ever held, in megabytes. Either the port is closed, or calls are accepted and never answered."""
     async with Stage("E3", recording=False) as stage:
+        stage.gateway.lane = asyncio.Semaphore(AGENTS)
         # Paced, or the gateway would drop a reader that is slower than Python writes.
         tools = [Tool(output=OUTPUT, seconds=0.35) for _ in range(TOOLS)]
         asked = [stage.ask(f"agent {number}.", Hold("outage"), *tools, Say(["Done."])) for number in range(AGENTS)]

@@ -23,6 +23,7 @@ def heap_megabytes(pid):
 class LoadTests(Scenarios):
     async def all_at_once(self, restart):
         async with Stage("E3", recording=False) as stage:
+            stage.gateway.lane = asyncio.Semaphore(SESSIONS)
             steps = lambda number: Say([f"{number}.{token} " for token in range(TOKENS)], every=0.1)
             asked = [(number, stage.ask(f"session {number}.", steps(number))) for number in range(SESSIONS)]
             memory = asyncio.create_task(self.most_memory(stage))

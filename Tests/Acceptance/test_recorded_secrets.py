@@ -71,6 +71,7 @@ class RecordedSecretsTests(Scenarios):
             def configure(token):
                 stage.configure({"record_dir": str(records), "connections": [{"agent": {"kind": "openclaw", "token": token}}]})
             stage.bridge.environment.pop("OPENCLAW_TOKEN")
+            stage.gateway.is_behind_proxy = True
             configure(stage.gateway.token)
             await stage.bridge.start()
             # It depends on the token: the bridge has none of a later one before it connects again.

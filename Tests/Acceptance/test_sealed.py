@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import random
+import re
 import unittest
 from contextlib import asynccontextmanager
 
@@ -89,12 +90,12 @@ async def sealed(*options, era="E3", stage=None):
 
 def shown(messages):
     """What a chat shows, without names and times. How much of an output was told on the way depends on both, and so does which of
-    the gateway's two frames of a tool gave it its label."""
+    the gateway's frames of a tool gave it its label: they name its kind in different words."""
     hide = ("message_id", "interaction_id", "ts", "task_id", "reply_to", "partial_result")
     def bare(value):
         if isinstance(value, dict):
             if "status_label" in value:
-                value = value | {"status_label": value["status_label"].replace("command=", "")}
+                value = value | {"status_label": re.sub(r"^\w+ (command=|path=)?", "", value["status_label"])}
             return {name: bare(member) for name, member in value.items() if name not in hide and not name.endswith("_ct")}
         return [bare(member) for member in value] if isinstance(value, list) else value
     return [bare(message) | {"tasks": bare(message.get("tasks", []))} for message in messages]

@@ -158,6 +158,32 @@ struct BridgeStopTests {
         #expect(hear(&bridge) == Heard())
     }
 
+    @Test("what a run asks that an earlier process's stop reaches is refused, and not shown for the next message")
+    mutating func asksBehindStop() {
+        var bridge = Bridge(agentPresent: false, isJournaled: true)
+        bridge.restore(Self.owed, since: .zero)
+        var next = Self.opening
+        (next.id, next.interaction, next.run) = (TurnID("int_2"), InteractionID("int_2"), RunID("r2"))
+        bridge.turnBegins(next, at: .at(1))
+        bridge.agentBack(at: .at(2))
+        #expect(hear(&bridge).commands.first == Self.abort)
+        let asks = RunSignal(run: nil, session: AgentSession("chat"), event: .approvalRequested(Self.request))
+        let isHeard = bridge.agentSays(asks, at: .at(2))
+        #expect(isHeard)
+        #expect(hear(&bridge).commands == [Self.resolve(.deny)])
+        #expect(bridge.turn(TurnID("int_2"))?.approvals.isEmpty == true)
+    }
+
+    @Test("what the next run asks itself is its own")
+    mutating func asksItself() {
+        var bridge = running()
+        bridge.restore(.abort(session: AgentSession("chat"), run: RunID("r0")), since: .zero)
+        let asks = RunSignal(run: nil, session: AgentSession("chat"), event: .approvalRequested(Self.request))
+        let isHeard = bridge.agentSays(asks, at: .at(2))
+        #expect(isHeard)
+        #expect(hear(&bridge).commands.isEmpty)
+    }
+
     @Test("what an earlier process owed is said once, however old a wall clock makes it")
     mutating func restoredLate() {
         var bridge = Bridge(agentPresent: false, isJournaled: true)

@@ -65,6 +65,18 @@ struct MirroringTests {
         #expect(made.first?.said == [Self.signal("a"), asked])
     }
 
+    @Test("a run that waits for its chat while the link is lost is looked up when it begins")
+    func linkLost() {
+        var mirroring = Self.asking()
+        mirroring.linkLost()
+        _ = mirroring.heard(Self.signal("b"), at: .zero, wall: 0)
+        guard case .begins(let made) = mirroring.chatAnswered(.made(Self.chat), for: Self.session, at: .zero) else {
+            Issue.record("the chat is there")
+            return
+        }
+        #expect(made.map(\.mayLackWords) == [true, false])
+    }
+
     @Test("a run that says too much before its chat is made is left whole, and its session still gets its one chat")
     func talkative() {
         var mirroring = Self.asking()

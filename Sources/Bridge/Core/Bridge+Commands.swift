@@ -155,6 +155,16 @@ extension Bridge {
         return obligations.owes(Obligation.name(ofDenial: approval))
     }
 
+    /// A run that an owed Stop reaches asks, and no turn of its session has begun at the agent since: the question is its own, and refused.
+    mutating func deniesForStopped(_ signal: RunSignal, at now: Instant) -> Bool {
+        guard case .approvalRequested(let request) = signal.event, signal.run == nil, let session = signal.session,
+            obligations.owesAbort(in: session), !entries.values.contains(where: { $0.turn.knows(request.id) })
+        else { return false }
+        if let active = agent.queues[session]?.active, entries[active]?.turn.phase != .handedOver { return false }
+        owe(.deny(request.id, request.subject), at: now)
+        return true
+    }
+
     /// Drops them, whatever their outcome: they have no caller any more.
     mutating func forgetObligations(at now: Instant) {
         for obligation in obligations.takeExpired(at: now) {

@@ -175,7 +175,7 @@ package struct Bridge: ~Copyable {
     @discardableResult
     package mutating func agentSays(_ signal: RunSignal, at now: Instant) -> Bool {
         noteFulfilment(signal)
-        if isBeingDenied(signal) { return true }
+        if isBeingDenied(signal) || deniesForStopped(signal, at: now) { return true }
         guard let id = owner(of: signal) else { return false }
         if case .asked = signal.event { chats.haveQuestions = true }
         let run = signal.run ?? entries[id]?.turn.opening.run
@@ -239,6 +239,14 @@ package struct Bridge: ~Copyable {
         settleAnswers(at: now)
         followMissedSigns(at: now)
         for session in sessionsByAge { handOverNext(of: session, at: now) }
+        deliver(at: now)
+        keepChanged()
+    }
+
+    /// The link was lost before this turn was made of what a run had said: the run is looked up, as those that were open then.
+    package mutating func linkWasLost(behind id: TurnID, at now: Instant) {
+        change(id, at: now) { $0.agentLost(at: now) }
+        if agent.isPresent { change(id, at: now) { $0.agentBack(at: now) } }
         deliver(at: now)
         keepChanged()
     }

@@ -71,6 +71,10 @@ struct Obligations: Sendable {
 
     func owes(_ name: String) -> Bool { kept[name] != nil }
 
+    func owesAbort(in session: AgentSession) -> Bool {
+        kept.values.contains { if case .abort(session, _, _) = $0.obligation { true } else { false } }
+    }
+
     mutating func wasNotWritten(_ obligation: Obligation) {
         if kept[obligation.name] != nil { unwritten.insert(obligation.name) }
     }

@@ -3,9 +3,14 @@ after a restart (openclaw.md#seen-on-running-gateways)."""
 
 import asyncio
 import uuid
+from dataclasses import replace
 
-from .runs import Run, assistant_message
+from . import approvals
+from .runs import Run
+from .speech import assistant_message
 from .steps import Plan, Say
+
+AT_WORK = 4
 
 DRAINING = "Gateway is draining; new tasks are not accepted"
 REFUSED = "⚠️ Gateway is restarting. Please wait a few seconds and try again."
@@ -15,8 +20,8 @@ UNSAFE = ("I was interrupted by a gateway restart and couldn't safely resume the
 
 
 def holder(session):
-    """The run that a message would have to wait for: the bridge holds its own."""
-    return next((run for run in session.active.values() if run.owner_connection is None), None)
+    """The run that a message would have to wait for."""
+    return next((run for run in session.runs if run.has_begun), None) or next(iter(session.runs), None)
 
 
 def is_taken(session):
@@ -51,7 +56,10 @@ def _refuses(gateway, session, run):
     run.agent("lifecycle", {"phase": "error", "error": DRAINING, "endedAt": gateway.clock.milliseconds()})
     run.add_question()
     run.chat("final", message=assistant_message(REFUSED, gateway.clock))
-    session.add_row("assistant", [{"type": "text", "text": REFUSED}], run.idempotency_key, stopReason="stop")
+    session.write("assistant", REFUSED, run.idempotency_key, is_agents=False, stopReason="stop")
+    # A deaf agent is let go of with the next message.
+    for stopped in [gateway.runs[name] for name in session.tearing_down if name in gateway.runs]:
+        asyncio.get_running_loop().call_later(0.06, stopped.let_go)
 
 
 def free(gateway, session):
@@ -61,16 +69,25 @@ def free(gateway, session):
 
 
 def _run_next(gateway, session):
-    if session.queue and not is_taken(session):
-        asked = session.queue.pop(0)
-        begin_own(gateway, session, asked.user_text, asked.plan)
+    """One run for all that waited."""
+    if not session.queue or is_taken(session):
+        return
+    waited, session.queue = session.queue, []
+    text = waited[0].user_text
+    if len(waited) > 1:
+        text = "\n\n---\n".join(["[Queued messages while agent was busy]", *(
+            f"Queued #{number}\n{run.user_text}" for number, run in enumerate(waited, 1))])
+    steps = [step for run in waited for step in run.plan.steps]
+    run = begin_own(gateway, session, text, replace(waited[0].plan, steps=steps, foreign_run_id=None))
+    run.answers = [asked.user_text for asked in waited]
 
 
 def begin_own(gateway, session, text, plan):
-    """Under a name that no client knows."""
+    """Under a name that no client knows, and that early gateways themselves do not stop by."""
     run = Run(gateway, str(uuid.uuid4()), session, session.key, plan, user_text=text)
-    run.names_question = False
+    run.names_question, run.is_own = False, True
     gateway._start(run)
+    return run
 
 
 def interrupt(gateway):
@@ -80,21 +97,32 @@ def interrupt(gateway):
         run.task.cancel()
     for session in gateway.sessions.values():
         session.queue, session.tearing_down = [], set()
-    gateway.approvals.clear()
+    approvals.forget(gateway)
     gateway.runs.clear()
-    return [run for run in running if run.has_begun and run.user_text]
+    interrupted = [run for run in running if run.has_begun and run.user_text] if gateway.era.resumes else []
+    for run in interrupted:
+        run.session.resuming += 1
+    return interrupted
+
+
+def announce(gateway):
+    """Before a restart that was asked for E3 ends each run with a frame."""
+    for run in list(gateway.runs.values()) if gateway.era.resumes else []:
+        if run.state == "running" and run.has_begun:
+            run.chat("aborted", stopReason="restart")
 
 
 def resume_all(gateway, runs):
-    for run in runs if gateway.era.resumes else []:
+    for run in runs:
         asyncio.get_running_loop().call_later(1.0, _resume, gateway, run)
 
 
 def _resume(gateway, run):
     """E3 resumes a run under a new name; a run that was in a tool ends with a row of the gateway's own."""
+    run.session.resuming -= 1
     if run.in_tool:
-        row = run.session.add_row("assistant", [{"type": "text", "text": UNSAFE}],
-                                  f"main-session-restart-recovery:{run.id}:failed-notice", stopReason="stop")
-        return gateway.session_message(run.session, row)
+        return run.session.write("assistant", UNSAFE, f"main-session-restart-recovery:{run.id}:failed-notice", is_agents=False,
+                                 stopReason="stop")
+    run.session.say_changed(run.session.about("running") | {"sessionKey": run.session.key, "reason": "send"})
     rest = run.plan.steps[run.step:]
     return begin_own(gateway, run.session, INTERRUPTED, Plan("", rest or [Say(["I am back."])]))

@@ -2,7 +2,8 @@
 
 import uuid
 
-NEEDS = {"chat": "operator.read", "agent": "operator.read", "cron": "operator.read",
+NEEDS = {"device.pair.requested": "operator.pairing",
+         "chat": "operator.read", "agent": "operator.read", "cron": "operator.read",
          "exec.approval.requested": "operator.approvals", "exec.approval.resolved": "operator.approvals",
          "plugin.approval.requested": "operator.approvals", "plugin.approval.resolved": "operator.approvals"}
 IMPLIED = {"operator.read": {"operator.read", "operator.write", "operator.admin"},

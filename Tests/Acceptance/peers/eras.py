@@ -39,6 +39,8 @@ class Era:
     questions_late: bool      # the first question of a chat is on disk with its first answer
     takes_length: bool        # `chat.history` with maxChars
     pictures_alone: bool      # other files are dropped, and nothing says so
+    rows_have_ids: bool       # and keys, where there are any
+    mirrors_tools: bool       # `session.tool` reaches the run's own client too, beside `agent`
 
 
 def _early(name, version, **differences):
@@ -50,6 +52,7 @@ def _early(name, version, **differences):
         signature_versions=("v3", "v2"), max_payload=26214400, max_buffered=52428800, tick_milliseconds=30000,
         approval_seconds=1800.0, chat_merge="unrepeated", question_key=None, busy="queue", joins_texts=False, teardown_seconds=0.035,
         wait_tells_failures=False, resumes=False, questions_late=True, takes_length=True, pictures_alone=True,
+        rows_have_ids=True, mirrors_tools=True,
     )
     return Era(name=name, version=version, **(base | differences))
 
@@ -60,12 +63,14 @@ def _late(name, version, **differences):
         followup_nonce=True, keeps_deviceless_scopes=True, forbidden_code="FORBIDDEN", seq_per_client=True,
         has_approval_resolve=True, has_in_flight_run=True, chat_merge="glued", question_key="{}:user", busy="steer",
         joins_texts=True, teardown_seconds=0.4, resumes=True, questions_late=False, pictures_alone=False,
+        mirrors_tools=False,
     ) | differences))
 
 
 ERAS = {
     "E1": _early("E1", "2026.3.13", whole_run_text=False, has_items=False, has_approval_list=False,
-                 chat_merge="newest", takes_length=False, error_details=False, signature_versions=("v2",), approval_seconds=120.0),
+                 chat_merge="newest", takes_length=False, error_details=False, signature_versions=("v2",), approval_seconds=120.0,
+                 rows_have_ids=False),
     "E2": _early("E2", "2026.4.22"),
     "E3": _late("E3", "2026.6.11"),
     "E4": _late("E4", "2026.9.28", may_omit_message=True, says_status=True, tick_milliseconds=15000, question_key="{}",

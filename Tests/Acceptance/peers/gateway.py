@@ -6,17 +6,17 @@ import collections
 import hashlib
 import json
 import time
-import uuid
 
-from . import busy
+from . import approvals, busy
 from .clock import Clock
 from .connection import NEEDS, Connection
 from .eras import ERAS
 from .handshake import Refusal, check_connect, hello_ok
-from .methods import HANDLERS, ApprovalRecord, MethodError
+from .methods import HANDLERS, MethodError
 from .routines import MODELS
-from .runs import Run, Session
+from .runs import Run
 from .schema import METHODS, fields_of, violation
+from .sessions import Session
 from .steps import Plan, Say, plan_from_json
 from .wire import Response, Server
 
@@ -30,7 +30,11 @@ class Gateway:
         self.hold_back_seconds = 1.0      # 15 s in the real one.
         self.instant = None               # "after" or "before": the run's first frames in one write with the answer.
         self.joins_after = 0.0            # From a message to the name of the run with the same words.
-        self.pairs_silently, self.paired = True, set()
+        self.pairs_silently, self.paired, self.to_pair = True, set(), set()
+        self.is_behind_proxy = False      # Each device has a token of its own: on the same machine none is paired.
+        self.lets_go_after = None         # Seconds from a stop to the agent's end of the run; None: the usual of the era.
+        self.has_heartbeats = True        # E1: without them no run follows an approval.
+        self.lane = asyncio.Semaphore(busy.AT_WORK)  # `maxConcurrent` of its configuration.
         self.refusals = []                # Refusal values for the next connects.
         self.connects = []                # Parameters of every connect.
         self.plans = []
@@ -40,10 +44,12 @@ class Gateway:
         self.models, self.patch_answers = MODELS, []  # MethodErrors for the next `sessions.patch`.
         self.answered = []                # (message, model) of each run, as it begins.
         self.jobs, self.job_runs, self.usage, self.stop_reason = {}, [], None, "stop"
+        self.tells_usage = True           # In the rows of its agent.
         # (key, name, type, bytes) of each attachment; what `hello-ok` advertises of them: {"maxBytes", "maxImageBytes"}.
         self.files, self.attachment_policy = [], None
         self.starts = collections.Counter()
         self.commands, self.executed, self.resolve_calls, self.violations = [], [], [], []
+        self.is_draining = False          # Before a restart that was asked for.
         self.is_deaf = False              # The link stands and ticks; what the bridge asks is neither read nor answered.
         self.unheard = []
         self.hooks = []                   # Each is called with (what, run=…) as it happens.
@@ -53,7 +59,7 @@ class Gateway:
         self._gates = collections.defaultdict(asyncio.Event)
         self._global_seq = 0
         self._tasks = set()
-        self.started = self.clock.now()
+        self.started = self.clock.now() - 3600  # A gateway that has been there for a while.
         self.server = Server(self._http, self._upgrade, self._socket, port)
 
     async def __aenter__(self):
@@ -95,14 +101,22 @@ class Gateway:
         for connection in list(self.connections):
             connection.socket.close(code, reason)
 
-    async def restart(self, down_seconds=0.5, runs_survive=False):
-        """An orderly restart: `shutdown`, 1012, away for a while, back on the same port with an empty memory."""
-        self.broadcast("shutdown", {"reason": "service restart", "restartExpectedMs": int(down_seconds * 1000)})
-        self.close_all(1012, "service restart")
+    async def restart(self, down_seconds=0.5, runs_survive=False, drains=0.0, is_killed=False, within_process=False):
+        """An orderly restart: `shutdown`, 1012, away for a while, back on the same port with an empty memory. E3 ends its runs first,
+        and refuses messages while it `drains`. Killed, it says nothing. Within its process its age goes on."""
+        if not runs_survive and not is_killed:
+            busy.announce(self)
+            self.is_draining = self.era.resumes
+            await asyncio.sleep(drains)
+        self.is_draining = False
+        if not is_killed:
+            self.broadcast("shutdown", {"reason": "service restart", "restartExpectedMs": int(down_seconds * 1000)})
+            self.close_all(1012, "service restart")
         await self.go_away()
         interrupted = [] if runs_survive else busy.interrupt(self)
         self.dedupe.clear()
-        self.started = self.clock.now()
+        if not within_process:
+            self.started = self.clock.now()
         await asyncio.sleep(down_seconds)
         await self.come_back()
         busy.resume_all(self, interrupted)
@@ -154,23 +168,9 @@ class Gateway:
         for connection in list(self.connections):
             if connection in run.tool_recipients and "tool-events" in connection.caps:
                 connection.event("agent", payload, numbered=False)
-            elif connection.follows_sessions and self.era.has_items and connection.has("operator.read"):
-                connection.event("session.tool", payload | {"kind": "direct"}, numbered=False)
-
-    def session_message(self, session, row):
-        payload = {"sessionKey": session.key, "agentId": "main", "message": row, "messageId": row["__openclaw"]["id"],
-                   "messageSeq": row["__openclaw"]["seq"]}
-        for connection in list(self.connections):
-            if connection.follows_sessions or session.key in connection.followed:
-                connection.event("session.message", payload, numbered=False)
-
-    def sessions_changed(self, run, phase):
-        active = [name for name in run.session.active if phase == "start" or name != run.id]
-        payload = {"sessionKey": run.session.key, "agentId": "main", "phase": phase, "runId": run.id, "ts": self.clock.milliseconds(),
-                   "status": "running" if active else "done", "hasActiveRun": bool(active), "activeRunIds": active}
-        for connection in list(self.connections):
-            if connection.follows_sessions:
-                connection.event("sessions.changed", payload, numbered=False)
+            if connection.follows_sessions and connection.has("operator.read") and (
+                    self.era.mirrors_tools or connection not in run.tool_recipients):
+                connection.event("session.tool", payload, numbered=False)
 
     async def _ticks(self):
         while True:
@@ -218,41 +218,17 @@ class Gateway:
     def remember(self, run):
         self.runs[run.id] = run
 
-    def run_aborted(self, run):
-        """E4 settles a stopped run's approvals; before that they stay open, and an Allow still runs the command."""
-        for approval in self.approvals.values():
-            if approval.run is run and approval.is_pending:
-                if self.era.name == "E4":
-                    approval.expire("cancelled")
-                else:
-                    approval.on_decision = lambda decision, approval=approval: self._late_decision(approval, decision)
-
-    def _late_decision(self, approval, decision):
-        if decision in ("allow-once", "allow-always"):
-            approval.execute()
-
-    # Approvals
+    def begins_later(self, seconds, run_id, run, plan):
+        """A run that follows another one in its session."""
+        follow = Run(self, run_id, run.session, run.raw_key, plan)
+        follow.owner_device = run.owner_device
+        asyncio.get_running_loop().call_later(seconds, lambda: self._start(follow))
 
     def request_approval(self, run, step, call):
-        approval = ApprovalRecord(self, run, step, call)
-        self.approvals[approval.id] = approval
-        kind = "plugin" if step.plugin else "exec"
-        self.broadcast(f"{kind}.approval.requested", approval.entry())
-        listeners = any(connection.ready and connection.has("operator.approvals") for connection in self.connections)
-        if self.era.protocol == 3 and not listeners:
-            approval.expire()
-        self.happened("approval", run)
-        return approval
+        return approvals.request(self, run, step, call)
 
     def follow_up(self, run, step, approval, decision):
-        """The run that OpenClaw starts after a detached approval; its id can be predicted."""
-        if decision in ("allow-once", "allow-always"):
-            approval.execute()
-        nonce = f":nonce:{uuid.uuid4().hex[:8]}" if self.era.followup_nonce else ""
-        steps = step.followup if decision in ("allow-once", "allow-always") else [Say(["I was not allowed to do that."])]
-        follow = Run(self, f"exec-approval-followup:{approval.id}{nonce}", run.session, run.raw_key, Plan("", steps))
-        follow.owner_device = run.owner_device
-        asyncio.get_running_loop().call_later(0.1, lambda: self._start(follow))
+        approvals.follow_up(self, run, step, approval, decision)
 
     # Serving
 
@@ -318,6 +294,8 @@ class Gateway:
                 error["details"] = refusal.details
             refusal.fields.pop("keep_details", None)
             self._answer(connection, frame["id"], error=error | refusal.fields)
+            if refusal.code == "NOT_PAIRED":
+                self.broadcast("device.pair.requested", {"ts": self.clock.milliseconds()})
             connection.socket.close(refusal.close, refusal.message[:100])
             return
         connection.scopes, connection.caps = list(scopes), params.get("caps", [])
@@ -349,7 +327,11 @@ class Gateway:
         method, params = frame["method"], frame.get("params", {})
         number = int(self.era.name[1])
         if method not in METHODS or METHODS[method][2] > number:
-            return {"error": {"code": "INVALID_REQUEST", "message": f"unknown method: {method}"}}
+            # A method that is not there is asked of administrators alone, who hear that.
+            is_admin = "operator.admin" in connection.scopes
+            self.violations.append((f"{method}, which it does not offer", frame))
+            words = f"unknown method: {method}" if is_admin else "missing scope: operator.admin"
+            return {"error": {"code": "INVALID_REQUEST", "message": words}}
         scope = METHODS[method][0]
         if not connection.has(scope):
             error = {"code": self.era.forbidden_code, "message": f"missing scope: {scope}"}

@@ -78,6 +78,7 @@ def check_connect(gateway, params, nonce):
         check_device(gateway, params, nonce)
         if device["id"] not in gateway.paired and not gateway.pairs_silently:
             request = str(uuid.uuid4())
+            gateway.to_pair.add(device["id"])
             details = {"requestId": request} | ({} if not era.error_details else {
                 "code": "PAIRING_REQUIRED", "reason": "not-paired", "deviceId": device["id"],
                 "requestedRole": "operator", "requestedScopes": scopes, "approvedRoles": [], "approvedScopes": [],
@@ -92,7 +93,9 @@ def check_connect(gateway, params, nonce):
 def hello_ok(gateway, connection, params):
     era = gateway.era
     device = params.get("device")
-    issued = {"deviceToken": gateway.device_token(device["id"]), "issuedAtMs": gateway.clock.milliseconds()} if device else {}
+    # A device on the same machine is let in without being paired.
+    is_paired = bool(device) and (gateway.is_behind_proxy or device["id"] in gateway.to_pair)
+    issued = {"deviceToken": gateway.device_token(device["id"]), "issuedAtMs": gateway.clock.milliseconds()} if is_paired else {}
     number = int(era.name[1])
     payload = {
         "type": "hello-ok", "protocol": gateway.protocol,

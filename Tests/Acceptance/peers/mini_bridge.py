@@ -114,10 +114,13 @@ class MiniBridge:
             turn = next((turn for turn in self.turns.values() if self.key(turn) == payload["request"]["sessionKey"]), None)
             self.approvals[payload["id"]] = turn
             return turn
+        if event == "exec.approval.resolved":
+            return self.approvals.get(payload["id"])
         run = payload.get("runId", "")
         if run.startswith("exec-approval-followup:"):
             return self.approvals.get(run.split(":")[1])
-        return self.turns.get(run)
+        # In E1 a run of an unknown name has the rest.
+        return self.turns.get(run) or next((turn for turn in self.approvals.values() if self.key(turn) == payload.get("sessionKey")), None)
 
     async def work(self, turn, place):
         text, segment_of = "", None
@@ -129,6 +132,8 @@ class MiniBridge:
                                 message=f"Run {request['command']}?", command=request["command"],
                                 idempotency_key=f"a-{payload['id']}")
                 turn["pause"] = payload["id"]
+            elif event == "exec.approval.resolved":
+                turn["pause"] = None
             elif event == "agent" and payload["stream"] == "tool":
                 await self.tool(turn, place, payload["data"])
             elif event == "chat":
@@ -162,7 +167,7 @@ class MiniBridge:
             turn["open"][data["toolCallId"]] = False
             await self.call("createTask", **place, task_id=data["toolCallId"], kind=data["name"], args=data["args"])
         elif data["phase"] == "result" and data["toolCallId"] in turn["open"]:
-            if data.get("result", {}).get("details", {}).get("status") != "approval-pending":
+            if not turn.get("pause"):
                 del turn["open"][data["toolCallId"]]
                 await self.call("finishTask", **place, task_id=data["toolCallId"],
                                 status="failed" if data["isError"] else "completed")
@@ -172,7 +177,7 @@ class MiniBridge:
     async def is_over(self, turn, place, payload, text):
         if payload["state"] not in ("final", "aborted", "error"):
             return False
-        if payload["state"] == "final" and any(turn["open"].values()) and not payload["runId"].startswith("exec-"):
+        if payload["state"] == "final" and any(turn["open"].values()) and self.turns.get(payload["runId"]) is turn:
             return False  # Detached: the follow-up run goes on.
         for call in turn["open"]:
             await self.call("finishTask", **place, task_id=call,

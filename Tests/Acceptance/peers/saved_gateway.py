@@ -1,6 +1,9 @@
 """What a scripted gateway knows at a moment (peers/saved.py)."""
 
-from .methods import ApprovalRecord
+import asyncio
+
+from .approvals import ApprovalRecord
+from .busy import AT_WORK
 from .runs import Run
 from .steps import Approval, Plan, Say, Wait
 
@@ -55,6 +58,8 @@ def load(gateway, saved, elapsed):
     gateway.starts.update(saved["starts"])
     gateway.sends += saved["sends"]
     gateway.commands += [tuple(command) for command in saved["commands"]]
+    # The runs that were going on hold places of their own. Kept worlds know no usage.
+    gateway.lane, gateway.tells_usage = asyncio.Semaphore(len(saved["runs"]) + AT_WORK), False
     runs = [_load_run(gateway, entry) for entry in saved["runs"]]
 
     def owned(what, _):
@@ -74,7 +79,7 @@ def _load_run(gateway, entry):
     said = [text.strip() for text in entry["segments"]]
     run.earlier = "".join(said[:-1])
     run.chat_text = "".join(said if run.era.whole_run_text else said[-1:])
-    run.has_begun = entry["began"]
+    run.has_begun, run.said = entry["began"], said[-1]
     if entry["approval"]:
         step = Approval(entry["approval"]["command"], followup=[Say(["Followed", " up."]), Wait(PAUSE)])
         run.approval = ApprovalRecord(gateway, run, step, entry["approval"]["call"])

@@ -36,27 +36,28 @@ METHODS = {
     "chat.send": ("operator.write", _SEND, 1),
     "chat.abort": ("operator.write", {"sessionKey": (True, TEXT), "runId": (False, TEXT)}, 1),
     "chat.history": ("operator.read", {"sessionKey": (True, TEXT), "limit": (False, INT), "maxChars": (False, INT)}, 1),
+    "chat.message.get": ("operator.read", {"sessionKey": (True, TEXT), "messageId": (True, TEXT), "maxChars": (False, INT)}, 3),
     "agent.wait": ("operator.read", {"runId": (True, TEXT), "timeoutMs": (False, INT)}, 1),
     "sessions.list": ("operator.read", {
         name: (False, ANY) for name in (
             "limit", "offset", "activeMinutes", "includeGlobal", "includeUnknown", "includeDerivedTitles",
             "includeLastMessage", "label", "spawnedBy", "agentId", "search", "archived")}, 1),
-    "sessions.subscribe": ("operator.read", {}, 1),
-    "sessions.unsubscribe": ("operator.read", {}, 1),
-    "sessions.messages.subscribe": ("operator.read", {"key": (True, TEXT)}, 1),
-    "sessions.messages.unsubscribe": ("operator.read", {"key": (True, TEXT)}, 1),
+    "sessions.subscribe": ("operator.read", {}, 2),
+    "sessions.unsubscribe": ("operator.read", {}, 2),
+    "sessions.messages.subscribe": ("operator.read", {"key": (True, TEXT)}, 2),
+    "sessions.messages.unsubscribe": ("operator.read", {"key": (True, TEXT)}, 2),
     # How much scope depends on the era and on what is patched: `routines.sessions_patch`.
     "sessions.patch": ("operator.write", {
         "key": (True, TEXT), **{name: (False, ANY) for name in (
             "model", "thinkingLevel", "fastMode", "verboseLevel", "label")}}, 1),
     "models.list": ("operator.read", {}, 1),
     "exec.approval.list": ("operator.approvals", {}, 2),
-    "exec.approval.get": ("operator.approvals", {"id": (True, TEXT)}, 1),
+    "exec.approval.get": ("operator.approvals", {"id": (True, TEXT)}, 2),
     "exec.approval.resolve": ("operator.approvals", _DECIDE, 1),
     "plugin.approval.list": ("operator.approvals", {}, 2),
-    "plugin.approval.resolve": ("operator.approvals", _DECIDE, 1),
+    "plugin.approval.resolve": ("operator.approvals", _DECIDE, 2),
     "exec.approval.waitDecision": ("operator.approvals", {"id": (True, TEXT)}, 1),
-    "plugin.approval.waitDecision": ("operator.approvals", {"id": (True, TEXT)}, 1),
+    "plugin.approval.waitDecision": ("operator.approvals", {"id": (True, TEXT)}, 2),
     "approval.get": ("operator.approvals", {"id": (True, TEXT)}, 3),
     "approval.resolve": ("operator.approvals", {"id": (True, TEXT), "kind": (True, TEXT), "decision": (True, TEXT)}, 3),
     "cron.list": ("operator.read", {name: (False, ANY) for name in (

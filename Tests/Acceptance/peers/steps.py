@@ -66,6 +66,17 @@ class Broadcast:
 
 
 @dataclass
+class TimeOver:
+    """The run took longer than its gateway lets it."""
+
+
+@dataclass
+class Aside:
+    """An answer beside the conversation, by a run that is nothing else (`/btw`)."""
+    text: str
+
+
+@dataclass
 class Plan:
     """What happens when a message comes that contains `match`."""
     match: str
@@ -76,6 +87,8 @@ class Plan:
     """The `final` has no message; the rows are there."""
     call_id: str | None = None
     """Every tool call of the run has this id: some providers begin to count anew in each run."""
+    is_command: bool = False
+    """A command of the gateway: the end without words is no failure of a model."""
     deltas: bool = True
     """False: no `chat` delta at all, only the final (or nothing, with the above)."""
 
@@ -93,7 +106,8 @@ def segments(steps):
     return [part for part in parts if part]
 
 
-_WORDS = {"say": Say, "tool": Tool, "approval": Approval, "retry": Retry, "fail": Fail, "hold": Hold, "wait": Wait}
+_WORDS = {"say": Say, "tool": Tool, "approval": Approval, "retry": Retry, "fail": Fail, "hold": Hold, "wait": Wait, "aside": Aside,
+          "time_over": TimeOver}
 
 
 def plan_from_json(value):

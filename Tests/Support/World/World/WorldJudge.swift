@@ -310,9 +310,8 @@ struct WorldJudge {
     ) {
         let wasStopped = message.stopsAfter != nil
         let streamed = WorldScript.words(of: message.script.name, in: answer.streamed)
-        // Of what an early gateway said before the last tool, a new link learns nothing until the end.
         let isRight =
-            plan.isEarly(message.side) || side.scripted?.hasHoles == true
+            mayLackPieces(message.side) || side.scripted?.hasHoles == true
             ? Self.isSubsequence(streamed, of: expected) : expected.starts(with: streamed)
         if message.script.kind != .retry, !isRight, !wasStopped, !plan.themes.contains(.numbers) {
             violation("\(name) streamed \(streamed) of \(expected)", run)
@@ -361,18 +360,36 @@ struct WorldJudge {
 
     private static let blocked = "The relay refused to show this answer."
 
+    /// In the stream; the end has them. Of what an early gateway said before the last tool, and a newer one in a message that was whole before
+    /// the link was back, a new link learns nothing until then. A relay that restarts keeps the key of a sealed piece and shows it to nobody.
+    private func mayLackPieces(_ side: Int) -> Bool {
+        let isNew = plan.agents[side] == .openClaw && plan.eras[side] == .e3
+        return plan.isEarly(side) || isNew && losesAgent(side) || plan.sealing != nil && restartsRelay(side)
+    }
+
+    private func restartsRelay(_ side: Int) -> Bool {
+        plan.troubles.contains { trouble in
+            guard trouble.side == side, case .call(let fault) = trouble.misfortune else { return false }
+            return if case .restart = fault.kind { true } else { false }
+        }
+    }
+
     /// Of what the relay refused several times over, by one fault or by several, the person may see nothing.
     private func mayLoseText(_ side: Int) -> Bool {
         if plan.themes.contains(.numbers) { return true }
         guard plan.themes.contains(.refusals) else { return false }
         var refusals: [String: Int] = [:]
+        // A call that a proxy's page hid is stored, and refused when it comes again.
+        var hidesAnswers = false
         for trouble in plan.troubles where trouble.side == side {
-            guard case .call(let fault) = trouble.misfortune, case .refused(let status, _, _) = fault.kind,
+            guard case .call(let fault) = trouble.misfortune else { continue }
+            if case .pageAfter = fault.kind { hidesAnswers = true }
+            guard case .refused(let status, _, _) = fault.kind,
                 (400..<500).contains(status), ![408, 425, 429].contains(status)
             else { continue }
             refusals[fault.method ?? "", default: 0] += fault.count
         }
-        return refusals.values.contains { $0 > 1 }
+        return hidesAnswers && plan.mayBeRefused || refusals.values.contains { $0 > 1 }
     }
 
     /// Lost frames cannot be recovered: numbers are meaningless, or an early gateway has forgotten its questions.

@@ -245,6 +245,7 @@ extension LiveConnection {
                 sealing: keys?.ownSealing(of: beginning.chat, for: turn) ?? .open), at: now)
         if beginning.isUnseen { bridge.beganUnseen(turn, at: now) }
         for signal in beginning.said { bridge.agentSays(signal, at: now) }
+        if beginning.mayLackWords { bridge.linkWasLost(behind: turn, at: now) }
     }
 }
 

@@ -43,6 +43,8 @@ package struct Mirroring: Sendable {
         package var said: [RunSignal]
         /// An earlier process heard how it began.
         package var isUnseen = false
+        /// The agent's link was lost behind what it said.
+        package var mayLackWords = false
     }
 
     /// The outcome of a request for a chat.
@@ -61,6 +63,7 @@ package struct Mirroring: Sendable {
         var wall: Int64
         var words = HeldWords()
         var isUnseen = false
+        var mayLackWords = false
     }
 
     private static let wordsLimit = 1_000_000
@@ -148,7 +151,13 @@ package struct Mirroring: Sendable {
 
     package mutating func jobStarted(_ job: AgentJob, at now: Instant) { scheduler.started(job, at: now) }
     package mutating func jobFinished(_ job: AgentJob) { scheduler.finished(job) }
-    package mutating func linkLost() { scheduler.linkLost() }
+
+    package mutating func linkLost() {
+        scheduler.linkLost()
+        for session in waiting.keys {
+            for index in waiting[session]?.indices ?? 0..<0 { waiting[session]?[index].mayLackWords = true }
+        }
+    }
 
     /// `hasRoom`: another turn may be open.
     package mutating func heard(
@@ -256,7 +265,9 @@ package struct Mirroring: Sendable {
 
     private mutating func takeWaiting(_ session: AgentSession, _ chat: SessionID) -> [Beginning] {
         (waiting.removeValue(forKey: session) ?? []).map {
-            Beginning(session: session, chat: chat, run: $0.run, said: $0.words.signals, isUnseen: $0.isUnseen)
+            Beginning(
+                session: session, chat: chat, run: $0.run, said: $0.words.signals, isUnseen: $0.isUnseen,
+                mayLackWords: $0.mayLackWords)
         }
     }
 
