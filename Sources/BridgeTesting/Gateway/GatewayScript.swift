@@ -46,6 +46,8 @@ package struct GatewayScript: Sendable, Hashable {
     package var detaches = false
     /// What the agent says when its call returned "waiting for approval"; the run ends with it.
     package var saysWhenDetached = "I wait."
+    /// How long a command that was allowed takes where its call is detached, with the gateway's own pause.
+    package var commandTakes = Duration.milliseconds(1_900)
 
     package init() {}
 

@@ -16,6 +16,7 @@ extension ScriptedGateway {
             createdAtMilliseconds: created, expiresAtMilliseconds: created + life)
         let detaches = asking.detaches && !approval.isPlugin
         if detaches {
+            approval.commandTakes = asking.commandTakes
             approval.followUp =
                 asking.steps.filter { step in
                     if case .toolReturns = step.step { false } else { true }
@@ -181,7 +182,8 @@ extension ScriptedGateway {
     private mutating func goOn(after approval: GatewayApproval, denied: Bool, at now: Instant) {
         if approval.followUp != nil {
             approvals[approval.id] = approvals[approval.id] ?? approval
-            return schedule(.followUp(approval: approval.id), after: .milliseconds(1_900), at: now)
+            let pause = denied ? .milliseconds(1_900) : approval.commandTakes
+            return schedule(.followUp(approval: approval.id), after: pause, at: now)
         }
         guard case .held = runs[approval.run]?.state else { return }
         runs[approval.run]?.state = .active
