@@ -160,6 +160,13 @@ struct ApprovalLedger: Sendable, Hashable {
         detachedEarly = detachedEarly.filter { !run.follows($0) }
     }
 
+    /// It did not say what it was awaited for. False: it follows none.
+    mutating func awaitsNext(behind run: RunID) -> Bool {
+        let ids = order.filter { run.follows($0) }
+        for id in ids { approvals[id]?.followUpBegan = false }
+        return !ids.isEmpty
+    }
+
     func expects(_ run: RunID) -> Bool {
         guard !approvals.isEmpty || !detachedEarly.isEmpty else { return false }
         return order.contains { run.follows($0) } || detachedEarly.contains { run.follows($0) }

@@ -8,6 +8,9 @@ extension Turn {
         runs.isRetrying = false
         text.settle(end, coversBase: coversFollowUp)
         if agent.isStopping || end.reason == .aborted { return conclude(.aborted, at: now) }
+        if let next = end.nextWithin, approvals.awaitsNext(behind: run) {
+            return hold(after: run, within: next, at: now)
+        }
         if approvals.hasDetachedOpen || (approvals.awaitsFollowUp && !coversFollowUp) {
             if end.truncated { bubble.add(Sentences.cutShort) }
             return hold(after: run, at: now)
@@ -33,13 +36,13 @@ extension Turn {
     }
 
     /// The run is over, and an approval is still open: its outcome follows in another run (openclaw.md#approvals).
-    private mutating func hold(after run: RunID, at now: Instant) -> [TurnOrder] {
+    private mutating func hold(after run: RunID, within patience: Duration? = nil, at now: Instant) -> [TurnOrder] {
         let questions = endQuestions()
         runs.end(with: run)
         text.keepForFollowUp()
         phase = .holding
         deadlines.look = nil
-        if !approvals.hasDetachedOpen { deadlines.followUp = now + settings.followUpPatience }
+        if !approvals.hasDetachedOpen { deadlines.followUp = now + (patience ?? settings.followUpPatience) }
         var said: [TurnOrder] = []
         if let line = questions.line {
             let (orders, sight) = show(line)

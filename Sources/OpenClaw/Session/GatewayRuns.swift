@@ -291,8 +291,8 @@ struct GatewayRuns {
         levels.forget(run)
     }
 
-    mutating func ended(_ run: RunID) {
-        questions.ended(run)
+    mutating func ended(_ run: RunID, isFollowed: Bool = false) {
+        if !isFollowed { questions.ended(run) }
         forget(run)
     }
 

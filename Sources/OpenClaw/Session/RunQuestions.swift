@@ -18,6 +18,10 @@ struct RunQuestions {
         /// Some are lost (openclaw.md#approvals): it is not awaited for ever.
         var until: Instant
         var isDecided = false
+        /// The command runs: its answer may take as long as that.
+        var isAllowed = false
+        /// Follow-ups that have begun, where the gateway names none.
+        var begun = 0
     }
 
     private static let limit = 512
@@ -80,10 +84,28 @@ struct RunQuestions {
         awaited[approval]?.until = max(known.until, end + Self.followUpPatience)
     }
 
-    mutating func decided(_ approval: ApprovalID, at now: Instant) {
+    mutating func decided(_ approval: ApprovalID, allows: Bool, at now: Instant) {
         guard let known = awaited[approval], !known.isDecided else { return }
         awaited[approval]?.isDecided = true
+        awaited[approval]?.isAllowed = allows
         awaited[approval]?.until = min(known.until, now + Self.followUpPatience)
+    }
+
+    /// The name of the next follow-up in the session.
+    mutating func nextFollowUp(in session: AgentSession, at now: Instant) -> RunID? {
+        guard let approval = decided(in: session, at: now), let begun = awaited[approval]?.begun else { return nil }
+        awaited[approval]?.begun += 1
+        let first = RunID(followUpOf: approval)
+        return begun == 0 ? first : RunID("\(first.text):\(begun + 1)")
+    }
+
+    /// How long another follow-up is awaited behind this one; nil: none is.
+    func pause(behind run: RunID) -> Duration? {
+        awaited.first { run.follows($0.key) }.map { $0.value.isAllowed ? Self.followUpPatience : .seconds(15) }
+    }
+
+    mutating func awaitsNext(behind run: RunID, until moment: Instant) {
+        for approval in awaited.keys where run.follows(approval) { awaited[approval]?.until = moment }
     }
 
     /// Of an approval of this session that was decided, and whose follow-up may still begin.
