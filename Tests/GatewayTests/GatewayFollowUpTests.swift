@@ -41,4 +41,44 @@ struct GatewayFollowUpTests {
         defer { world.end() }
         #expect(world.ends().count == 1, "\(world.streamed())")
     }
+
+    @Test("a heartbeat that tells of the running command is not its answer")
+    func notice() {
+        var script = Scenario.approval.script(.e1)
+        script.commandTakes = .seconds(30)
+        script.notice = "It is still running."
+        let world = Self.world(.e1, script)
+        world.play(seconds: 100, atLeast: .seconds(60))
+        defer { world.end() }
+        let said = Self.said(world)
+        #expect(said.contains("It is still running.") && said.contains("Done, it is up."), "\(said)")
+        #expect(world.ends().count == 1)
+    }
+
+    @Test("with its gateway the command is gone, and the bubble says so at once", arguments: [GatewayEra.e1, .e2])
+    func killed(_ era: GatewayEra) {
+        var script = Scenario.approval.script(era)
+        script.commandTakes = .seconds(75)
+        let world = Self.world(era, script)
+        world.time.after(.seconds(9)) { world.gateway.restart(down: .seconds(2), at: world.time.now) }
+        world.play(seconds: 20, atLeast: .seconds(19))
+        defer { world.end() }
+        let said = Self.said(world)
+        #expect(world.ends().count == 1 && said.contains("its gateway was restarted"), "\(said)")
+    }
+
+    @Test(
+        "a run of which nothing more is heard has failed where its gateway says that it is over",
+        arguments: [GatewayEra.e1, .e2], [false, true])
+    func vanished(_ era: GatewayEra, _ isLater: Bool) {
+        let script = GatewayScript((100, .says("Half an answer")), (100, .vanishes))
+        let world = LiveWorld(era, scripts: ["Question?": script])
+        if isLater { world.writes("Hello?", after: .seconds(1)) }
+        world.writes("Question?", after: .seconds(isLater ? 4 : 1))
+        world.play(seconds: isLater ? 66 : 63, atLeast: .seconds(62))
+        defer { world.end() }
+        let said = Self.said(world)
+        #expect(world.ends().count == (isLater ? 2 : 1), "\(said)")
+        #expect(said.contains("Half an answer\n\nThe agent could not finish."), "\(said)")
+    }
 }

@@ -387,7 +387,11 @@ package struct Turn: Sendable {
     }
 
     private mutating func look(at now: Instant) -> [TurnOrder] {
-        guard case .searching(let since) = phase else { return phase == .holding ? [lookUp] : [] }
+        guard case .searching(let since) = phase else {
+            guard phase == .holding else { return [] }
+            lookWhileHolding(at: now)
+            return [lookUp]
+        }
         guard now - since < settings.lookPatience else { return conclude(.lost, line: Sentences.agentLost, at: now) }
         deadlines.look = now + settings.lookInterval
         return [lookUp]

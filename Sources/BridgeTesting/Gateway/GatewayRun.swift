@@ -19,6 +19,7 @@ struct GatewayRun {
     var detaches: Bool
     var saysWhenDetached = ""
     var commandTakes = Duration.milliseconds(1_900)
+    var notice: String?
     /// The connection that asked for it: tool frames go there (openclaw.md#which-events-reach-whom).
     var owner: Int?
     var state = State.active
@@ -115,6 +116,7 @@ struct GatewayApproval {
     /// The steps of the follow-up, where it is detached.
     var followUp: ArraySlice<GatewayScript.Timed>?
     var commandTakes = Duration.milliseconds(1_900)
+    var notice: String?
     var decision: String?
 
     var isPlugin: Bool { place.trick == .plugin }

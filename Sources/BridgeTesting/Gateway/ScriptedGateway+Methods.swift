@@ -255,6 +255,7 @@ extension ScriptedGateway {
         run.owner = owner
         run.saysWhenDetached = script.saysWhenDetached
         run.commandTakes = script.commandTakes
+        run.notice = script.notice
         run.letsGoAfter = script.letsGoAfter
         if case .saysAside? = script.steps.first?.step { run.isAside = true }
         runs[key] = run

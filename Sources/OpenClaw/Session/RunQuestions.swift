@@ -20,6 +20,7 @@ struct RunQuestions {
         var isDecided = false
         /// The command runs: its answer may take as long as that.
         var isAllowed = false
+        var decidedAt: Instant?
         /// Follow-ups that have begun, where the gateway names none.
         var begun = 0
     }
@@ -28,6 +29,8 @@ struct RunQuestions {
     private static let awaitedLimit = 256
     /// From the decision to the follow-up's end.
     private static let followUpPatience = Duration.seconds(600)
+    /// The same, of one that was allowed: the gateway gives its command half an hour.
+    private static let commandPatience = Duration.seconds(1_860)
 
     private var questions: [RunID: Asked] = [:]
     private var awaited: [ApprovalID: Awaited] = [:]
@@ -88,7 +91,9 @@ struct RunQuestions {
         guard let known = awaited[approval], !known.isDecided else { return }
         awaited[approval]?.isDecided = true
         awaited[approval]?.isAllowed = allows
-        awaited[approval]?.until = min(known.until, now + Self.followUpPatience)
+        awaited[approval]?.decidedAt = now
+        awaited[approval]?.until =
+            allows ? now + Self.commandPatience : min(known.until, now + Self.followUpPatience)
     }
 
     /// The name of the next follow-up in the session.
@@ -97,6 +102,12 @@ struct RunQuestions {
         awaited[approval]?.begun += 1
         let first = RunID(followUpOf: approval)
         return begun == 0 ? first : RunID("\(first.text):\(begun + 1)")
+    }
+
+    /// When the decision came that a follow-up of the run is awaited behind.
+    func decidedAt(for run: RunID) -> Instant? {
+        guard let approvals = questions[run]?.question.approvals, !approvals.isEmpty else { return nil }
+        return awaited.filter { approvals.contains($0.key) }.compactMap(\.value.decidedAt).max()
     }
 
     /// How long another follow-up is awaited behind this one; nil: none is.
