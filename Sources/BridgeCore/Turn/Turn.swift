@@ -382,6 +382,7 @@ package struct Turn: Sendable {
             deadlines.followUp = now + settings.followUpPatience
             return []
         }
+        deadlines.look = nil
         deadlines.ask = now + settings.lookUpPatience
         return [lookUp]
     }

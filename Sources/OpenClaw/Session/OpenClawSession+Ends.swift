@@ -227,15 +227,7 @@ extension OpenClawSession {
         return .running(text: nil)
     }
 
-    /// Where its age leaves that open, the gateway before it decides: what left for that one is not this one's.
-    func isOfYoungerGateway(_ run: RunID) -> Bool {
-        guard let asked = runs.questions[run]?.at, let gateway, let after = gateway.startedAfter,
-            let before = gateway.startedBefore
-        else { return false }
-        if after > asked { return true }
-        guard before > asked, let former = introduction.formerGateway else { return false }
-        return gateway.hasRestarted(since: former)
-    }
+    func isOfYoungerGateway(_ run: RunID) -> Bool { runs.questions[run].map { isYounger(than: $0.at) } ?? false }
 
     /// With a process of the gateway its runs die, unless the next one goes on with them. What it wrote down is all there will be.
     private mutating func lookAfterRestart(

@@ -115,6 +115,13 @@ struct RunQuestions {
         awaited.first { run.follows($0.key) }.map { $0.value.isAllowed ? Self.followUpPatience : .seconds(15) }
     }
 
+    func isAllowed(behind run: RunID) -> Bool { awaited.contains { run.follows($0.key) && $0.value.isAllowed } }
+
+    /// The row of a message of ours.
+    func isAsked(_ row: String) -> Bool {
+        questions.values.contains { $0.question.text.map { AskedPrompt.holds(row, $0) } == true }
+    }
+
     mutating func awaitsNext(behind run: RunID, until moment: Instant) {
         for approval in awaited.keys where run.follows(approval) { awaited[approval]?.until = moment }
     }
