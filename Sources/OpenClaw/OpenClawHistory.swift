@@ -278,6 +278,11 @@ enum OpenClawHistory {
                 (finding.isQuestionThere, finding.isNewest, finding.isCut) = (true, true, true)
                 return rows
             }
+            // The run that goes on after a restart may take the question's row out of the history (E3).
+            if !rows.contains(where: isUser), rows.contains(where: isInterruption) {
+                (finding.isQuestionThere, finding.isNewest) = (true, true)
+                return rows
+            }
             let named = rows.filter { !isUser($0) && isOurs($0, question) }
             finding.isQuestionThere = !named.isEmpty
             return named
