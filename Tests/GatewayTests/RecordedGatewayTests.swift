@@ -51,6 +51,8 @@ struct RecordedGatewayTests {
         var denied = asked
         if era == "e2" { denied.said[2] = "It was not run." }
         denied.tasks = [era == "e3" ? "failed" : "cancelled"]
+        // No heartbeat was recorded. The recording falls silent, and greets as young as before: a younger gateway.
+        let allowed = isE1 ? End(outcome: .lost, said: asked.said, cause: lost, tasks: asked.tasks) : asked
         let second = End(outcome: .answered, said: ["This is the second answer."])
         return [
             ("plain", [End(outcome: .answered, said: ["Hello. The disk is 61 % full, and that is fine."])]),
@@ -92,7 +94,7 @@ struct RecordedGatewayTests {
                 "gateway-killed-in-tool",
                 [End(outcome: .lost, said: ["Working."], cause: era == "e3" ? unsafe : lost, tasks: ["failed"])]
             ),
-            ("approval-allow", [asked]), ("approval-deny", [denied]),
+            ("approval-allow", [allowed]), ("approval-deny", [denied]),
         ]
     }
 

@@ -123,7 +123,7 @@ enum OpenClawHistory {
         finding.isUnsettled = payload?["sessionInfo"]?["status"]?.holds("running") == true
         var mayBeFollowed = false
         var isAfterRestart = false
-        let hasMore = payload?["hasMore"]?.flag == true
+        let hasMore = hasMore(payload)
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], hasMore: hasMore, &finding) {
             let isFollowUp = name(row).map { RunID($0).isFollowUp } == true && name(row) != question.run.text
             // Its owner is unknown: not this run's while that is in flight, nor where this run's approvals are known.
@@ -174,6 +174,24 @@ enum OpenClawHistory {
         }
         finding.waitsBehindAnother = waitsBehindAnother(question, finding, payload?["messages"]?.elements ?? [])
         return finding
+    }
+
+    /// Behind a restart a gateway may say that there is more, and count no more rows than it hands out (E3).
+    private static func hasMore(_ payload: FrameNode?) -> Bool {
+        guard payload?["hasMore"]?.flag == true else { return false }
+        let rows = payload?["messages"]?.elements.count ?? 0
+        return payload?["totalMessages"]?.integer(in: .counts).map { $0 > rows } ?? true
+    }
+
+    /// The row of a user in front of these words; of the newest row where there are none.
+    static func prompt(before words: String?, in payload: FrameNode?) -> String? {
+        let rows = payload?["messages"]?.elements ?? []
+        let place = words.flatMap { words in
+            rows.lastIndex {
+                $0["role"]?.holds("assistant") == true && $0["content"]?.contentText?.trimmed == words.trimmed
+            }
+        }
+        return rows[..<(place ?? rows.endIndex)].last { $0["role"]?.holds("user") == true }?["content"]?.contentText
     }
 
     /// Runs that go on in the session; nil: the gateway does not say it. A run that took queued messages is in no list (E3).
@@ -258,6 +276,11 @@ enum OpenClawHistory {
             if hasMore || rows.count >= fullPage, !rows.contains(where: isUser) {
                 // The question is older than the page: all of this is its answer, without its beginning.
                 (finding.isQuestionThere, finding.isNewest, finding.isCut) = (true, true, true)
+                return rows
+            }
+            // The run that goes on after a restart may take the question's row out of the history (E3).
+            if !rows.contains(where: isUser), rows.contains(where: isInterruption) {
+                (finding.isQuestionThere, finding.isNewest) = (true, true)
                 return rows
             }
             let named = rows.filter { !isUser($0) && isOurs($0, question) }

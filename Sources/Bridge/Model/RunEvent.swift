@@ -224,6 +224,9 @@ package struct ApprovalSettlement: Hashable, Sendable {
         case inDoubt
         /// As in doubt, and with the process that had asked: nothing more comes of it.
         case gone
+
+        /// Somebody said yes.
+        package var allows: Bool { if case .decided(let decision) = self { decision != .deny } else { false } }
     }
 
     package var id: ApprovalID
@@ -263,6 +266,8 @@ package struct RunEnd: Hashable, Sendable {
     package var truncated: Bool
     /// From the history only: the text goes beyond the run and holds its follow-up's answer as well.
     package var includesFollowUp: Bool
+    /// Of a follow-up: another run may say within this time what this one did not (openclaw.md#approvals).
+    package var nextWithin: Duration?
     /// From the history only: the parts of `text`, to be joined by what was streamed (`joined`).
     package internal(set) var rows: [Row] = []
 

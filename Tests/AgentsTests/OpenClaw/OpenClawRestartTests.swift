@@ -194,6 +194,25 @@ struct OpenClawRestartTests {
         #expect(Self.isGivenUp(talk))
     }
 
+    @Test("a page behind a restart that has all the rows there are is not cut", arguments: [2, 3])
+    func wholePage(_ rows: Int) {
+        let talk = Talk(era: .e3)
+        talk.goLiveWithRun()
+        let told = "[System] Your previous turn was interrupted by a gateway restart. Go on."
+        talk.lookUp("r1")
+        talk.answer(
+            "chat.history",
+            Talk.history(
+                [Talk.row("user", told), Talk.row("assistant", "All done.", more: #","stopReason":"stop""#)],
+                more: #","hasMore":true,"totalMessages":\#(rows),"sessionInfo":{"hasActiveRun":false}"#))
+        guard case .lookedUp(_, .ended(let end))? = talk.observations.last else {
+            Issue.record("\(talk.observations)")
+            return
+        }
+        #expect(end.truncated == (rows > 2))
+        #expect(end.text == "All done.")
+    }
+
     @Test("words that were on their way in a restart stay in front of the rows that follow it")
     func wordsOnTheirWay() {
         let talk = Self.restarted(status: "running")

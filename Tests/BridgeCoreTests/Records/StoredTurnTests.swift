@@ -224,6 +224,7 @@ enum Full {
         approval.followUpBegan = true
         approval.owed = true
         approval.decidedByPerson = true
+        approval.isAllowed = true
         approval.scope = DecisionScope(name: "tool", value: "exec")
         approval.decidedAt = .at(7)
         approval.cards.askedWithLeast = true

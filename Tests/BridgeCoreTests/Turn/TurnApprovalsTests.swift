@@ -230,10 +230,10 @@ struct TurnApprovalsTests {
         #expect(turn.nextDeadline == .at(150))
     }
 
-    @Test("a follow-up that does not begin within 60 s: the history is asked, then a line")
+    @Test("a follow-up that does not begin within 60 s of a denial: the history is asked, then a line")
     func followUpMissing() {
         var turn = Make.holding()
-        _ = turn.decided(id, .approve, reason: nil, at: .at(10))
+        _ = turn.decided(id, .deny, reason: nil, at: .at(10))
         #expect(turn.deadlineHit(at: .at(70)) == [Make.lookUp])
         #expect(
             turn.lookedUp(.ended(RunEnd(text: "Let me look.")), at: .at(71)) == [
@@ -244,7 +244,7 @@ struct TurnApprovalsTests {
     @Test("a history that does not answer ends it as well")
     func followUpUnanswered() {
         var turn = Make.holding()
-        _ = turn.decided(id, .approve, reason: nil, at: .at(10))
+        _ = turn.decided(id, .deny, reason: nil, at: .at(10))
         _ = turn.deadlineHit(at: .at(70))
         #expect(turn.deadlineHit(at: .at(75)) == [Make.end("Let me look.\n\n" + Sentences.followUpMissing)])
     }

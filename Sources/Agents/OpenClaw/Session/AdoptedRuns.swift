@@ -146,6 +146,13 @@ struct AdoptedRuns {
         return answered.sorted()
     }
 
+    /// An adopted run ended: what waits for it does so no longer, whatever becomes of the run of ours.
+    mutating func adoptedEnded(_ other: RunID, at now: Instant) {
+        for session in active.keys.sorted() where active[session]?.remove(other) != nil {
+            if active[session]?.isEmpty == true { isFree(session, at: now) }
+        }
+    }
+
     // MARK: Ours
 
     /// False: there is no room for it.

@@ -9,6 +9,8 @@ enum GatewayRequest: Hashable {
     case abort(RunID)
     case resolve(ApprovalID, ApprovalDecision)
     case history([RunID])
+    /// What began this heartbeat.
+    case prompt(RunID)
     case wait(RunID)
     /// Whether its end was one.
     case lastWord(RunID)
@@ -36,7 +38,7 @@ enum GatewayRequest: Hashable {
         case .send: "chat.send"
         case .abort: "chat.abort"
         case .resolve: "approval.resolve"
-        case .history: "chat.history"
+        case .history, .prompt: "chat.history"
         case .wait, .lastWord: "agent.wait"
         case .row: "chat.message.get"
         case .model, .level: "sessions.patch"

@@ -260,6 +260,7 @@ struct GatewayRuns {
     mutating func told(of run: RunID, in session: AgentSession?, at now: Instant) {
         if runs[run] == nil, run.isFollowUp, let session, hasRoom {
             runs[run] = Run(session: session, stage: .accepted, lastHeard: now)
+            questions.asked(.init(run: run), at: now)
         }
         runs[run]?.isHeard = true
         runs[run]?.misses = 0
@@ -291,8 +292,8 @@ struct GatewayRuns {
         levels.forget(run)
     }
 
-    mutating func ended(_ run: RunID) {
-        questions.ended(run)
+    mutating func ended(_ run: RunID, isFollowed: Bool = false) {
+        if !isFollowed { questions.ended(run) }
         forget(run)
     }
 

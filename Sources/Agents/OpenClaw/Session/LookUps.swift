@@ -26,7 +26,7 @@ struct LookUps {
         /// It also shows whether an unanswered message had arrived.
         fileprivate(set) var settlesSend = false
         fileprivate(set) var step = Step.due
-        fileprivate var begunAt: Instant
+        fileprivate(set) var begunAt: Instant
         /// Asked for again when the first answer was under way: that one may be too old.
         fileprivate(set) var isAgain = false
         /// The history was asked for the beginnings of its rows.

@@ -41,17 +41,12 @@ extension OpenClawSession {
         let session = session(of: payload)
         switch data["phase"]?.string {
         case "start":
-            runs.begun(run)
+            runs.begun(runs.adopted.name(of: run) ?? run)
             guard let session else { return }
             let isOurs = runs[run] != nil || run.isFollowUp
-            if !isOurs, gateway?.offers("sessions.messages.subscribe") == false,
-                let approval = runs.questions.decided(in: session, at: now)
-            {
-                // The first era names no follow-up: what begins next after the decision is it.
-                return isAnswered(runs.adopted.adopt(run, for: RunID(followUpOf: approval), in: session), at: now)
-            }
+            if !isOurs, beginsFollowUp(run, in: session, at: now) { return }
             runs.adopted.began(run, in: session, isOurs: isOurs)
-            guard gateway?.offers("sessions.messages.subscribe") == false else { return }
+            guard isFirstEra else { return }
             // No row names its owner: the history does.
             for waiting in runs.adopted.mayBeAnswered(by: run) {
                 runs.verdicts.endedWithoutAWord(waiting, at: now)
@@ -74,7 +69,11 @@ extension OpenClawSession {
             runs.adopted.wasStopped(in: session, at: now)
             handOverHeld(in: session, at: now)
         }
-        if runs.adopted.name(of: run) == nil { isOver(run, session, at: now) }
+        if runs.adopted.name(of: run) == nil {
+            isOver(run, session, at: now)
+        } else {
+            runs.adopted.adoptedEnded(run, at: now)
+        }
     }
 
     private mutating func handOverHeld(in session: AgentSession, at now: Instant) {
@@ -110,6 +109,7 @@ extension OpenClawSession {
         guard let known = runs[run] else { return }
         switch adoption.stage {
         case .adopted(let other):
+            runs.begun(run)
             if adoption.hasMissed {
                 runs.missedFrames(of: run)
                 decoder.missed(other)
@@ -160,6 +160,7 @@ extension OpenClawSession {
         let isCandidate = runs.adopted.isCandidate(run, isNews: signal.event != .started)
         if let ours = runs.adopted.name(of: run) {
             signal.run = ours
+            if isEnd { runs.adopted.adoptedEnded(run, at: now) }
         } else if isEnd {
             isOver(run, signal.session, at: now)
         }
@@ -226,15 +227,7 @@ extension OpenClawSession {
         return .running(text: nil)
     }
 
-    /// Where its age leaves that open, the gateway before it decides: what left for that one is not this one's.
-    func isOfYoungerGateway(_ run: RunID) -> Bool {
-        guard let asked = runs.questions[run]?.at, let gateway, let after = gateway.startedAfter,
-            let before = gateway.startedBefore
-        else { return false }
-        if after > asked { return true }
-        guard before > asked, let former = introduction.formerGateway else { return false }
-        return gateway.hasRestarted(since: former)
-    }
+    func isOfYoungerGateway(_ run: RunID) -> Bool { runs.questions[run].map { isYounger(than: $0.at) } ?? false }
 
     /// With a process of the gateway its runs die, unless the next one goes on with them. What it wrote down is all there will be.
     private mutating func lookAfterRestart(
@@ -299,6 +292,7 @@ extension OpenClawSession {
                 return true
             }
             if end.reason == .aborted { return mayHaveFailed(run, known, end, at: now) }
+            if isNotTheLast(end, of: run, known, at: now) { return true }
             guard !known.hasBegun else { return doubts(end, of: run, known, at: now) }
             if known.isUntouched, isDrained(run) {
                 if !sendAgain(run, at: now) { isRefused(run, known, at: now) }

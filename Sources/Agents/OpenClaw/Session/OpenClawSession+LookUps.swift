@@ -208,10 +208,23 @@ extension OpenClawSession {
             let text = finding.end.text
             return finish(run, .failed(RunFailure(kind: .timeout, message: Self.brokenOff, text: text)), at: now)
         }
+        if wasLast, !finding.hasText, hasVanished(run) {
+            return finish(run, .failed(RunFailure(message: Self.vanished)), at: now)
+        }
         let isAnswer = finding.hasText || (wasLast && finding.isQuestionThere)
         if !isAnswer { runs.adopted.isNoAnswer(to: run, at: now) }
         finish(run, isAnswer ? .ended(finding.end) : .unknown, at: now)
     }
+
+    /// Its agent threw: no frame of it was missed, none was an end, and its gateway says that it is over.
+    private func hasVanished(_ run: RunID) -> Bool {
+        guard gateway?.isNew == false, let known = runs[run], known.hasBegun, !known.hasMissed, !known.isStopped,
+            known.heldEnd == nil, let asked = lookUps[run]?.begunAt, known.lastHeard <= asked
+        else { return false }
+        return isOfThisProcess(run) && !runs.adopted.isAwaited(run)
+    }
+
+    private static var vanished: String { "its run is over, and did not say why" }
 
     /// An inline approval holds its run. Where the run is over and its session's question is open, it is a detached one, and the
     /// frames that said so were lost (openclaw.md#approvals); unless it is known to be another run's.
@@ -278,6 +291,7 @@ extension OpenClawSession {
             if known.isAgain { return lookUp(run, in: known.session, isAsked: known.isAsked, at: now) }
             return tellHeld(end, of: run, known, at: now)
         }
+        let result = isFollowUpGone(of: run, result) ? Self.isGone : result
         if known.settlesSend {
             sendLookedUp(run, isThere: result.isFound ? true : known.finding?.isQuestionThere, at: now)
         }

@@ -116,7 +116,8 @@ extension OpenClawSession {
     mutating func refuseLost(_ request: GatewayRequest) {
         switch request {
         case .models(let query), .schedule(let query, _): refuse(query, "the connection to the gateway was lost")
-        case .subscribe, .approvals, .send, .abort, .resolve, .history, .wait, .lastWord, .row, .model, .level: break
+        case .subscribe, .approvals, .send, .abort, .resolve, .history, .prompt, .wait, .lastWord, .row, .model, .level:
+            break
         }
     }
 

@@ -76,6 +76,14 @@ extension OpenClawSession {
         for (session, runs) in lookUps.due { askHistory(of: session, for: runs, at: now) }
     }
 
+    /// Where the gateway's age leaves that open, the one before it decides: what left for that one is not this one's.
+    func isYounger(than moment: Instant) -> Bool {
+        guard let gateway, let after = gateway.startedAfter, let before = gateway.startedBefore else { return false }
+        if after > moment { return true }
+        guard before > moment, let former = introduction.formerGateway else { return false }
+        return gateway.hasRestarted(since: former)
+    }
+
     /// The process that was asked is the one that greeted us, and remembers the key (openclaw.md#chatsend, openclaw.md#disconnects). One that does not say how
     /// old it is counts as the same only where we saw it before.
     private func knowsKey(sentAt since: Instant, at now: Instant) -> Bool {

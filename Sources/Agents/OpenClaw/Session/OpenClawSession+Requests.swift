@@ -50,6 +50,7 @@ extension OpenClawSession {
         case .history(let runs):
             if error?.isAboutLength == true, asksAgain(for: runs, at: now) { return }
             historyAnswered(runs, error == nil ? payload : nil, at: now)
+        case .prompt(let run): promptCame(run, error == nil ? payload : nil, at: now)
         case .wait(let run): waitAnswered(run, payload, at: now)
         case .lastWord(let run): lastWordCame(run, payload, at: now)
         case .row(let run, let piece): rowAnswered(run, piece, error == nil ? payload : nil, at: now)
@@ -125,6 +126,7 @@ extension OpenClawSession {
             case .abort(let run): stopUnanswered(run, at: now)
             case .resolve(let approval, let decision): resolveUnanswered(approval, decision, at: now)
             case .history(let runs): for run in runs { finish(run, .unknown, at: now) }
+            case .prompt(let run): promptCame(run, nil, at: now)
             case .wait(let run): waitAnswered(run, nil, at: now)
             case .lastWord(let run): lastWordCame(run, nil, at: now)
             case .row(let run, let piece): rowAnswered(run, piece, nil, at: now)

@@ -248,7 +248,7 @@ extension OpenClawSession {
             runs.questions.mayBeAnswered(request.id, until: request.expiresAt)
             if isListing, request.subject == .exec { approvals.listed(request.id, in: signal.session) }
         case .approvalSettled(let settlement):
-            runs.questions.decided(settlement.id, at: now)
+            runs.questions.decided(settlement.id, allows: settlement.outcome.allows, at: now)
             forget(settlement.id)
         case .finished(let end):
             guard let run = signal.run else { return }
@@ -257,7 +257,7 @@ extension OpenClawSession {
                 let torn = runs.adopted.answer(to: run) ?? run
                 runs.teardowns.begins(torn, in: known.session, isNew: gateway?.isNew == true, at: now)
             }
-            return ended(run, at: now)
+            return ended(run, nextWithin: end.nextWithin, at: now)
         case .failed:
             if let run = signal.run { ended(run, at: now) }
             return
@@ -269,9 +269,11 @@ extension OpenClawSession {
         if let run = signal.run { runs.told(of: run, in: signal.session, at: now) }
     }
 
-    mutating func ended(_ run: RunID, at now: Instant) {
+    /// `nextWithin`: another follow-up may come for it.
+    mutating func ended(_ run: RunID, nextWithin pause: Duration? = nil, at now: Instant) {
         let session = runs[run]?.session
-        runs.ended(run)
+        if let pause { runs.questions.awaitsNext(behind: run, until: now + pause) }
+        runs.ended(run, isFollowed: pause != nil)
         lookUps.ended(run)
         if let session, runs.isLeft(session) { release(session, at: now) }
     }

@@ -59,6 +59,7 @@ extension OpenClawSession {
         decoder.socketLost()
         for request in requests.socketLost() { refuseLost(request) }
         approvals.socketLost()
+        heartbeats.removeAll()
         runs.socketLost(at: now)
         if let run = uploads.current?.run { orders.append(.dropLoad(run)) }
         uploads.socketLost()

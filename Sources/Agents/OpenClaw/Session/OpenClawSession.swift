@@ -66,6 +66,8 @@ package struct OpenClawSession: ~Copyable {
     var approvals = GatewayApprovals()
     var uploads = Uploads()
     var sessionNames = SessionNames()
+    /// Ends of heartbeats whose prompts the history is asked for.
+    var heartbeats: [RunID: RunEnd] = [:]
 
     package init(_ settings: OpenClawSettings) { introduction = Introduction(settings) }
 

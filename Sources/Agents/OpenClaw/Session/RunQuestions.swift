@@ -18,12 +18,19 @@ struct RunQuestions {
         /// Some are lost (openclaw.md#approvals): it is not awaited for ever.
         var until: Instant
         var isDecided = false
+        /// The command runs: its answer may take as long as that.
+        var isAllowed = false
+        var decidedAt: Instant?
+        /// Follow-ups that have begun, where the gateway names none.
+        var begun = 0
     }
 
     private static let limit = 512
     private static let awaitedLimit = 256
     /// From the decision to the follow-up's end.
     private static let followUpPatience = Duration.seconds(600)
+    /// The same, of one that was allowed: the gateway gives its command half an hour.
+    private static let commandPatience = Duration.seconds(1_860)
 
     private var questions: [RunID: Asked] = [:]
     private var awaited: [ApprovalID: Awaited] = [:]
@@ -80,10 +87,43 @@ struct RunQuestions {
         awaited[approval]?.until = max(known.until, end + Self.followUpPatience)
     }
 
-    mutating func decided(_ approval: ApprovalID, at now: Instant) {
+    mutating func decided(_ approval: ApprovalID, allows: Bool, at now: Instant) {
         guard let known = awaited[approval], !known.isDecided else { return }
         awaited[approval]?.isDecided = true
-        awaited[approval]?.until = min(known.until, now + Self.followUpPatience)
+        awaited[approval]?.isAllowed = allows
+        awaited[approval]?.decidedAt = now
+        awaited[approval]?.until =
+            allows ? now + Self.commandPatience : min(known.until, now + Self.followUpPatience)
+    }
+
+    /// The name of the next follow-up in the session.
+    mutating func nextFollowUp(in session: AgentSession, at now: Instant) -> RunID? {
+        guard let approval = decided(in: session, at: now), let begun = awaited[approval]?.begun else { return nil }
+        awaited[approval]?.begun += 1
+        let first = RunID(followUpOf: approval)
+        return begun == 0 ? first : RunID("\(first.text):\(begun + 1)")
+    }
+
+    /// When the decision came that a follow-up of the run is awaited behind.
+    func decidedAt(for run: RunID) -> Instant? {
+        guard let approvals = questions[run]?.question.approvals, !approvals.isEmpty else { return nil }
+        return awaited.filter { approvals.contains($0.key) }.compactMap(\.value.decidedAt).max()
+    }
+
+    /// How long another follow-up is awaited behind this one; nil: none is.
+    func pause(behind run: RunID) -> Duration? {
+        awaited.first { run.follows($0.key) }.map { $0.value.isAllowed ? Self.followUpPatience : .seconds(15) }
+    }
+
+    func isAllowed(behind run: RunID) -> Bool { awaited.contains { run.follows($0.key) && $0.value.isAllowed } }
+
+    /// The row of a message of ours.
+    func isAsked(_ row: String) -> Bool {
+        questions.values.contains { $0.question.text.map { AskedPrompt.holds(row, $0) } == true }
+    }
+
+    mutating func awaitsNext(behind run: RunID, until moment: Instant) {
+        for approval in awaited.keys where run.follows(approval) { awaited[approval]?.until = moment }
     }
 
     /// Of an approval of this session that was decided, and whose follow-up may still begin.

@@ -21,6 +21,7 @@ struct StoredApprovals: StoredForm {
         var followUpBegan: Bool?
         var owed: Bool?
         var decidedByPerson: Bool?
+        var allowedByPerson: Bool?
         var decidedAt: Instant?
         var scope: String?
         var scopeValue: String?
@@ -48,6 +49,7 @@ struct StoredApprovals: StoredForm {
             case followUpBegan = "follow_up_began"
             case owed = "owed"
             case decidedByPerson = "decided_by_person"
+            case allowedByPerson = "allowed_by_person"
             case decidedAt = "decided_at"
             case scope = "scope"
             case scopeValue = "scope_value"
@@ -86,6 +88,7 @@ extension StoredApprovals.Approval {
         carry(&approval.followUpBegan, &followUpBegan, absent: false)
         carry(&approval.owed, &owed, absent: false)
         carry(&approval.decidedByPerson, &decidedByPerson, absent: false)
+        carry(&approval.isAllowed, &allowedByPerson, absent: false)
         carry(&approval.decidedAt, &decidedAt)
         carry(&approval.scope.name, &scope)
         carry(&approval.scope.value, &scopeValue)

@@ -32,6 +32,8 @@ struct ApprovalLedger: Sendable, Hashable {
         var owed = false
         /// A person said so, here or elsewhere: something is to come of it.
         var decidedByPerson = false
+        /// That was a yes, and nothing is known against it: its command may take long.
+        var isAllowed = false
         /// No person denied it: the patience is over.
         var isUnanswered = false
         /// The turn of the message that refused it.
@@ -115,6 +117,11 @@ struct ApprovalLedger: Sendable, Hashable {
             || approvals.values.contains { $0.detached && !$0.followUpBegan && $0.decidedByPerson }
     }
 
+    /// Its follow-up comes when the command has ended.
+    var awaitsCommand: Bool {
+        approvals.values.contains { $0.detached && !$0.followUpBegan && $0.decidedByPerson && $0.isAllowed }
+    }
+
     /// A person decided while the agent was away.
     var hasOwed: Bool { approvals.values.contains { $0.owed && $0.decidedByPerson } }
 
@@ -160,6 +167,13 @@ struct ApprovalLedger: Sendable, Hashable {
         detachedEarly = detachedEarly.filter { !run.follows($0) }
     }
 
+    /// It did not say what it was awaited for. False: it follows none.
+    mutating func awaitsNext(behind run: RunID) -> Bool {
+        let ids = order.filter { run.follows($0) }
+        for id in ids { approvals[id]?.followUpBegan = false }
+        return !ids.isEmpty
+    }
+
     func expects(_ run: RunID) -> Bool {
         guard !approvals.isEmpty || !detachedEarly.isEmpty else { return false }
         return order.contains { run.follows($0) } || detachedEarly.contains { run.follows($0) }
@@ -175,6 +189,7 @@ struct ApprovalLedger: Sendable, Hashable {
         let decision = approval.cards.canOnlyBeDenied && !Self.allowsCut ? .deny : decision
         let grant = ApprovalGrant.widest(decision, scope, abilities: abilities, allowed: approval.allowed)
         approvals[id]?.decidedByPerson = true
+        approvals[id]?.isAllowed = grant.decision != .deny
         approvals[id]?.owed = agentAway
         approvals[id]?.scope = grant.scope
         approvals[id]?.decidedAt = now
@@ -258,11 +273,13 @@ struct ApprovalLedger: Sendable, Hashable {
             return .confirmed
         case (_, .decided):
             approvals[settlement.id]?.decidedByPerson = true
+            approvals[settlement.id]?.isAllowed = settlement.outcome.allows
             return .otherwise(settlement.outcome, detached: approval.detached)
         // Something may come of it.
         case (.decided, .inDoubt): return .otherwise(.inDoubt, detached: approval.detached)
         case (_, .expired), (_, .unknown), (_, .cancelled), (_, .inDoubt), (_, .gone):
             approvals[settlement.id]?.decidedByPerson = false
+            approvals[settlement.id]?.isAllowed = false
             return .otherwise(settlement.outcome, detached: approval.detached)
         }
     }
@@ -330,6 +347,7 @@ struct ApprovalLedger: Sendable, Hashable {
                 if PlantedFault.allowRepeated.isPlanted, isTold { return nil }
             #endif
             approvals[id]?.owed = false
+            approvals[id]?.isAllowed = false
             approvals[id]?.decidedAt = now
             set(id, .decided(.deny))
             return approvals[id].map { Self.decision(.deny, of: id, $0) }

@@ -382,12 +382,17 @@ package struct Turn: Sendable {
             deadlines.followUp = now + settings.followUpPatience
             return []
         }
+        deadlines.look = nil
         deadlines.ask = now + settings.lookUpPatience
         return [lookUp]
     }
 
     private mutating func look(at now: Instant) -> [TurnOrder] {
-        guard case .searching(let since) = phase else { return phase == .holding ? [lookUp] : [] }
+        guard case .searching(let since) = phase else {
+            guard phase == .holding else { return [] }
+            lookWhileHolding(at: now)
+            return [lookUp]
+        }
         guard now - since < settings.lookPatience else { return conclude(.lost, line: Sentences.agentLost, at: now) }
         deadlines.look = now + settings.lookInterval
         return [lookUp]

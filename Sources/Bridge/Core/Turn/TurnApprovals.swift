@@ -145,7 +145,7 @@ extension Turn {
         _ approval: ApprovalID, _ decision: ApprovalDecision, followUp: Bool, at now: Instant
     ) -> [TurnOrder] {
         if phase == .holding, followUp || !approvals.hasDetachedOpen {
-            deadlines.followUp = now + settings.followUpPatience
+            awaitFollowUp(at: now)
         }
         let isDenied = decision == .deny
         return tools.approvalSettled(

@@ -8,6 +8,9 @@ extension Turn {
         runs.isRetrying = false
         text.settle(end, coversBase: coversFollowUp)
         if agent.isStopping || end.reason == .aborted { return conclude(.aborted, at: now) }
+        if let next = end.nextWithin, approvals.awaitsNext(behind: run) {
+            return hold(after: run, within: next, at: now)
+        }
         if approvals.hasDetachedOpen || (approvals.awaitsFollowUp && !coversFollowUp) {
             if end.truncated { bubble.add(Sentences.cutShort) }
             return hold(after: run, at: now)
@@ -33,13 +36,13 @@ extension Turn {
     }
 
     /// The run is over, and an approval is still open: its outcome follows in another run (openclaw.md#approvals).
-    private mutating func hold(after run: RunID, at now: Instant) -> [TurnOrder] {
+    private mutating func hold(after run: RunID, within patience: Duration? = nil, at now: Instant) -> [TurnOrder] {
         let questions = endQuestions()
         runs.end(with: run)
         text.keepForFollowUp()
         phase = .holding
         deadlines.look = nil
-        if !approvals.hasDetachedOpen { deadlines.followUp = now + settings.followUpPatience }
+        if !approvals.hasDetachedOpen { awaitFollowUp(within: patience, at: now) }
         var said: [TurnOrder] = []
         if let line = questions.line {
             let (orders, sight) = show(line)
@@ -47,6 +50,19 @@ extension Turn {
             said = orders
         }
         return questions.orders + said + freeAgent()
+    }
+
+    /// A command that was allowed may run for long. A follow-up of which no frame came is in the history.
+    mutating func awaitFollowUp(within patience: Duration? = nil, at now: Instant) {
+        let usual = approvals.awaitsCommand ? settings.commandPatience : settings.followUpPatience
+        deadlines.followUp = now + (patience ?? usual)
+        deadlines.look = nil
+        lookWhileHolding(at: now)
+    }
+
+    mutating func lookWhileHolding(at now: Instant) {
+        let next = now + settings.followUpPatience
+        if let end = deadlines.followUp, next < end { deadlines.look = next }
     }
 
     mutating func fail(_ failure: RunFailure, at now: Instant) -> [TurnOrder] {
@@ -197,7 +213,9 @@ extension Turn {
         case .answering: return closeWindow(line: Sentences.windowClosedWhileAway, at: now)
         case .fetching: return closeWindow(line: Sentences.windowClosed, at: now)
         case .waiting where !agent.isAway: return closeWindow(line: Sentences.windowClosedWhileWaiting, at: now)
-        case .holding: return closeWindow(line: Sentences.windowClosedWhileHolding, at: now)
+        case .holding where approvals.hasDetachedOpen:
+            return closeWindow(line: Sentences.windowClosedWhileHolding, at: now)
+        case .holding: return closeWindow(line: Sentences.windowClosed, at: now)
         case .waiting, .handedOver, .running, .searching:
             return closeWindow(line: agent.isAway ? Sentences.windowClosedWhileAway : Sentences.windowClosed, at: now)
         case .over, .closed: return []

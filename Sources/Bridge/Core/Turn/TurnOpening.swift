@@ -90,8 +90,10 @@ package struct TurnSettings: Sendable, Hashable {
     package var agentPatience = Duration.seconds(120)
     /// How long partial text is awaited after a stop.
     package var stopPatience = Duration.seconds(3)
-    /// How long the follow-up of a decided approval is awaited.
+    /// How long the follow-up of a denied approval is awaited, and the pace at which the history is asked for that of an allowed one.
     package var followUpPatience = Duration.seconds(60)
+    /// How long that of an allowed one is: longer than an agent gives a command (openclaw.md#approvals).
+    package var commandPatience = Duration.seconds(1_860)
     /// How long the agent may take to answer a look-up that an empty end asks for.
     package var lookUpPatience = Duration.seconds(5)
     /// The first look after a lost link, the pace of the next ones, and how long in all.

@@ -152,6 +152,12 @@ extension Turn {
             let end = found.joined(along: streamed)
             if coversFollowUp(end) { return settle(end, of: opening.run, at: now, mayAsk: false) }
         }
+        // With the process that was to run the command its follow-up is gone.
+        if case .failed(let failure) = lookup, failure.kind == .agentGone, approvals.awaitsFollowUp,
+            !approvals.hasDetachedOpen
+        {
+            return fail(failure, at: now)
+        }
         return deadlines.ask == nil ? [] : concludeWithoutFollowUp(at: now)
     }
 

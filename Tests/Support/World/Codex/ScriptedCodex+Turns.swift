@@ -171,7 +171,7 @@ extension ScriptedCodex {
         case .triesAgain: break
         case .fails(let why): fail(why, "serverOverloaded", turn, thread)
         case .finishes, .finishesEmpty: finish(losesEnd: step == .finishesEmpty, turn, thread)
-        case .drops, .restarts, .takes, .saysAside, .toolFails: breaches.append("a script for another agent")
+        case .drops, .restarts, .takes, .saysAside, .vanishes, .toolFails: breaches.append("a script for another agent")
         }
     }
 

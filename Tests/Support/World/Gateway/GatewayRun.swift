@@ -18,6 +18,8 @@ struct GatewayRun {
     var steps: ArraySlice<GatewayScript.Timed>
     var detaches: Bool
     var saysWhenDetached = ""
+    var commandTakes = Duration.milliseconds(1_900)
+    var notice: String?
     /// The connection that asked for it: tool frames go there (openclaw.md#which-events-reach-whom).
     var owner: Int?
     var state = State.active
@@ -113,6 +115,8 @@ struct GatewayApproval {
     var expiresAtMilliseconds: Int
     /// The steps of the follow-up, where it is detached.
     var followUp: ArraySlice<GatewayScript.Timed>?
+    var commandTakes = Duration.milliseconds(1_900)
+    var notice: String?
     var decision: String?
 
     var isPlugin: Bool { place.trick == .plugin }

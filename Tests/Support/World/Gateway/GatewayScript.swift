@@ -17,6 +17,8 @@ package struct GatewayScript: Sendable, Hashable {
         case finishesEmpty
         /// The next broadcasts that may be dropped for a slow reader are (openclaw.md#four-different-counters).
         case drops(Int)
+        /// Its agent throws: the run is over, and nothing says so before it is asked.
+        case vanishes
         /// An answer beside the conversation, by a run that is nothing else.
         case saysAside(String)
         /// It takes a message that was steered into it.
@@ -46,6 +48,10 @@ package struct GatewayScript: Sendable, Hashable {
     package var detaches = false
     /// What the agent says when its call returned "waiting for approval"; the run ends with it.
     package var saysWhenDetached = "I wait."
+    /// How long a command that was allowed takes where its call is detached, with the gateway's own pause.
+    package var commandTakes = Duration.milliseconds(1_900)
+    /// What a heartbeat of the first era says ten seconds after the decision, while the command runs.
+    package var notice: String?
 
     package init() {}
 

@@ -16,6 +16,8 @@ extension ScriptedGateway {
             createdAtMilliseconds: created, expiresAtMilliseconds: created + life)
         let detaches = asking.detaches && !approval.isPlugin
         if detaches {
+            approval.commandTakes = asking.commandTakes
+            approval.notice = era == .e1 ? asking.notice : nil
             approval.followUp =
                 asking.steps.filter { step in
                     if case .toolReturns = step.step { false } else { true }
@@ -181,7 +183,11 @@ extension ScriptedGateway {
     private mutating func goOn(after approval: GatewayApproval, denied: Bool, at now: Instant) {
         if approval.followUp != nil {
             approvals[approval.id] = approvals[approval.id] ?? approval
-            return schedule(.followUp(approval: approval.id), after: .milliseconds(1_900), at: now)
+            let pause = denied ? .milliseconds(1_900) : approval.commandTakes
+            if !denied, approval.notice != nil {
+                schedule(.notice(approval: approval.id), after: .seconds(10), at: now)
+            }
+            return schedule(.followUp(approval: approval.id), after: pause, at: now)
         }
         guard case .held = runs[approval.run]?.state else { return }
         runs[approval.run]?.state = .active
@@ -211,7 +217,21 @@ extension ScriptedGateway {
         case .e3, .e4: name = "exec-approval-followup:\(id):nonce:x4"
         }
         guard runs[name] == nil else { return }
-        runs[name] = GatewayRun(id: name, session: approval.session, question: nil, steps: steps, detaches: false)
+        let question = approval.notice.map { _ in Self.completion }
+        runs[name] = GatewayRun(id: name, session: approval.session, question: question, steps: steps, detaches: false)
+        keys[name] = now
+        begin(name, at: now)
+    }
+
+    private static let completion = "An async command you ran earlier has completed. The result is shown above."
+    private static let heartbeat = "Read HEARTBEAT.md if it exists. If nothing needs attention, reply HEARTBEAT_OK."
+
+    mutating func beginNotice(of id: String, at now: Instant) {
+        guard let approval = approvals[id], let notice = approval.notice else { return }
+        let name = "4c2e8a91-heartbeat-\(id)"
+        let steps = GatewayScript((60, .says(notice)), (60, .finishes)).steps
+        runs[name] = GatewayRun(
+            id: name, session: approval.session, question: Self.heartbeat, steps: steps[...], detaches: false)
         keys[name] = now
         begin(name, at: now)
     }

@@ -254,6 +254,8 @@ extension ScriptedGateway {
             detaches: era.detachesApprovals || script.detaches)
         run.owner = owner
         run.saysWhenDetached = script.saysWhenDetached
+        run.commandTakes = script.commandTakes
+        run.notice = script.notice
         run.letsGoAfter = script.letsGoAfter
         if case .saysAside? = script.steps.first?.step { run.isAside = true }
         runs[key] = run

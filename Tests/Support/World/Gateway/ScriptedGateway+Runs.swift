@@ -38,6 +38,7 @@ extension ScriptedGateway {
         case .fails(let why): fail(id, why, at: now)
         case .finishes: finish(id, withMessage: true, at: now)
         case .finishesEmpty: finish(id, withMessage: false, at: now)
+        case .vanishes: vanish(id, at: now)
         case .drops(let count): drops += count
         case .saysAside(let text): sayAside(id, text)
         case .takes(let text, let key): takes(text, key, in: id, at: now)
@@ -204,6 +205,12 @@ extension ScriptedGateway {
         }
         changed(run.session, "end", id, "done", at: now)
         free(run.session, at: now)
+    }
+
+    private mutating func vanish(_ id: String, at now: Instant) {
+        runs[id]?.state = .ended
+        runs[id]?.endedAt = now
+        if let session = runs[id]?.session { free(session, at: now) }
     }
 
     private mutating func finishAside(_ id: String, at now: Instant) {

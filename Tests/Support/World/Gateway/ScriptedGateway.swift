@@ -59,6 +59,7 @@ package struct ScriptedGateway {
         case runQueue(session: String)
         case resumes(run: String)
         case followUp(approval: String)
+        case notice(approval: String)
         case expires(approval: String)
         case tick(connection: Int)
         case handshakeLimit(connection: Int)
@@ -251,6 +252,7 @@ package struct ScriptedGateway {
         case .runQueue(let session): runQueue(session, at: now)
         case .resumes(let id): resume(id, at: now)
         case .followUp(let approval): beginFollowUp(of: approval, at: now)
+        case .notice(let approval): beginNotice(of: approval, at: now)
         case .expires(let approval): expire(approval, at: now)
         case .tick(let number):
             guard connection?.number == number else { return }

@@ -97,7 +97,7 @@ extension ScriptedOppi {
                     "retry_end", ["success": false, "attempt": .integer(attempt), "finalError": "\(why)"], session)
             }
         case .finishes, .finishesEmpty: finish(isEmpty: step == .finishesEmpty, run, session)
-        case .drops, .restarts, .takes, .saysAside, .toolFails: breaches.append("a script for another agent")
+        case .drops, .restarts, .takes, .saysAside, .vanishes, .toolFails: breaches.append("a script for another agent")
         }
     }
 

@@ -67,7 +67,7 @@ extension ScriptedPi {
             endMessage("error", error: why, on: number)
             endLoop(on: number)
         case .finishes, .finishesEmpty: finish(losesEnd: step == .finishesEmpty, on: number)
-        case .drops, .restarts, .takes, .saysAside, .toolFails: breaches.append("a script for another agent")
+        case .drops, .restarts, .takes, .saysAside, .vanishes, .toolFails: breaches.append("a script for another agent")
         }
     }
 
