@@ -1,6 +1,7 @@
 """Two bridges with one token: a second program beside that of a stage, with folders of its own, at the same relay and agent."""
 
 import asyncio
+import dataclasses
 import random
 
 from codex_stage import CodexStage
@@ -42,6 +43,10 @@ class Pair:
     async def __aenter__(self):
         stage = await self.stage.__aenter__()
         self.relay, self.phone = stage.relay, stage.phone
+        if self.agent == "openclaw":
+            # Until the first conflict each bridge takes the chat for free, and a gateway that puts its message into the other's run may run
+            # it twice (docs/OPERATING.md): what is judged here is the relay's part.
+            stage.gateway.era = dataclasses.replace(stage.gateway.era, busy="beside")
         self.hand = SealedHand(stage.relay) if self.is_sealed else stage.relay
         if self.is_sealed:
             self.hand.several = True

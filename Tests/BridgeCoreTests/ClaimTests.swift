@@ -128,6 +128,23 @@ final class ClaimTests {
         #expect(begin().prompts == ["text 1"])
     }
 
+    @Test("a prompt with a key waits too once another bridge was seen, also one that was queued before")
+    func otherWasSeen() {
+        bridge = Self.bridge(promptHasKey: true, known: OtherBridge(last: .at(0.5), messages: 1))
+        #expect(begin().prompts == [])
+        leave(at: .at(1))
+        #expect(answer(Self.taken, at: .at(1.1)).prompts == ["text 1"])
+    }
+
+    @Test("a message that was queued behind another's waits for the relay's answer to its own bubble")
+    func queuedBehindAnothers() {
+        bridge = Self.bridge(promptHasKey: true)
+        #expect(begin().prompts == ["text 1"])
+        #expect(begin(Self.opening(2)).prompts == [])
+        leave(at: .at(1))
+        #expect(answer(Self.conflict, at: .at(1.1)).prompts == [])
+    }
+
     @Test("a prompt waits two seconds from when the bytes of its open have left, and no longer for another try")
     func patience() {
         _ = begin()

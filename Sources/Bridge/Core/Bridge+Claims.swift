@@ -22,7 +22,7 @@ extension Bridge {
 
     func claim(of turn: Turn) -> Claim {
         let mayWait = mark(of: turn.opening) != nil && turn.opening.message != nil && !turn.bubble.isOver
-        return mayWait && !settings.turn.promptHasKey ? .unasked : .needless
+        return mayWait ? .unasked : .needless
     }
 
     /// Of a turn from the journal: its open is not answered, and its message is not with the agent.
@@ -45,11 +45,6 @@ extension Bridge {
         case .postponed:
             entries[id]?.claim.postponed()
             setWake(of: id)
-        case .anothers:
-            let before = otherBridge(at: now)?.messages ?? 0
-            let other = OtherBridge(last: now, messages: before + 1)
-            chats.other = other
-            orders.append(.anotherBridge(id, other))
         case .delivered(.open, _), .refused(.open, _), .deadLetter(.open), .windowClosed:
             guard entries[id]?.claim.holdsPrompt == true, let session = entries[id]?.turn.opening.agentSession else {
                 return
@@ -61,13 +56,23 @@ extension Bridge {
             if let chat = entries[id]?.turn.opening.session { openBehindCard(in: chat, at: now) }
             // Words that refuse it count from here on, in the next process too.
             if keeping.isJournaled { keep(id, .written) }
-        case .delivered, .refused, .dropped, .deadLetter, .heldBack, .destinationGone: return
+        case .delivered, .refused, .dropped, .deadLetter, .heldBack, .destinationGone, .anothers: return
         }
     }
 
-    func isIncomplete(_ id: TurnID) -> Bool {
-        entries[id].map { $0.turn.isIncomplete || $0.claim.holdsPrompt } ?? false
+    mutating func notesAnother(of id: TurnID, at now: Instant) {
+        let before = otherBridge(at: now)?.messages ?? 0
+        let other = OtherBridge(last: now, messages: before + 1)
+        chats.other = other
+        orders.append(.anotherBridge(id, other))
     }
+
+    func isIncomplete(_ id: TurnID) -> Bool {
+        entries[id].map { $0.turn.isIncomplete || promptsWait && $0.claim.holdsPrompt } ?? false
+    }
+
+    /// Where another bridge answers too, the next message of its chat would meet the run of the one before.
+    private var promptsWait: Bool { !settings.turn.promptHasKey || chats.other != nil }
 
     mutating func setWake(of id: TurnID) {
         guard let entry = entries[id] else { return }

@@ -372,6 +372,8 @@ package struct Bridge: ~Copyable {
         case .post(let turn, let report):
             let report = withOwnNames(report, of: turn)
             let hadUnseenEnd = chats.haveQuestions && entries[turn]?.turn.hasUnseenQuestionEnd == true
+            // Before the next message of the chat leaves.
+            if report == .anothers { notesAnother(of: turn, at: now) }
             change(turn, at: now) { $0.reported(report, at: now) }
             heed(report, of: turn, at: now)
             if hadUnseenEnd, let entry = entries[turn], !entry.turn.hasUnseenQuestionEnd {

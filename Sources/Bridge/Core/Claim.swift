@@ -21,7 +21,8 @@ package import BridgeModel
 /// - A relay that compares no bodies says `idempotent: true` to both. Then both answer: twice, never not at all.
 ///
 /// The prompt. An agent whose prompts have a key of their own (`LiveAgent.promptHasKey`) gets it at once: whichever bridge sends it, it runs
-/// once. To any other agent the prompt waits for the answer.
+/// once. To any other agent, and to every one once another bridge was seen, the prompt waits for the answer: in a chat whose messages the
+/// other answers, each would leave when the one before is known to be the other's, and be taken into that one's run.
 ///
 /// States:
 /// - *needless*: nothing waits. Final.

@@ -91,6 +91,8 @@ def load(server, saved, elapsed):
     for entry in saved["activations"]:
         session = server.disk.sessions[entry["session"]["id"]]
         session["status"] = entry["session"]["status"]
+        # The server saved it long ago.
+        server.disk.save(session)
         activation = server.activations[session["id"]] = Activation(server, session)
         activation.seq, activation.rules = entry["seq"], entry["rules"]
         activation.ring.extend(entry["ring"])
