@@ -45,7 +45,7 @@ enum OpenClawHistory {
         /// Of the rows that say it (E3 and later).
         var usage: Usage?
         var reason = RunEnd.Reason.stop
-        /// The last row ends amid its work although the run is over.
+        /// The run has ended, and its last row is incomplete.
         var isBroken: Bool { saysReason && !isComplete && failure == nil && notice == nil }
         /// The last row says why it ends; some gateways say it of none.
         var saysReason = false

@@ -266,7 +266,7 @@ package struct RunEnd: Hashable, Sendable {
     package var truncated: Bool
     /// From the history only: the text goes beyond the run and holds its follow-up's answer as well.
     package var includesFollowUp: Bool
-    /// Of a follow-up: another run may say within this time what this one did not (openclaw.md#approvals).
+    /// A follow-up may be continued by another run within this time (openclaw.md#approvals).
     package var nextWithin: Duration?
     /// From the history only: the parts of `text`, to be joined by what was streamed (`joined`).
     package internal(set) var rows: [Row] = []

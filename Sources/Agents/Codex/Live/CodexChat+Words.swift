@@ -3,10 +3,10 @@ import BridgeModel
 import JSONReading
 
 // What a person says instead of a yes goes into the turn that asked (codex.md#stop-steer-busy). The answer to `turn/steer` says that it is
-// queued; that it was taken is said by its item in the turn. Codex drops what it has queued when the turn is interrupted or ends: then it
+// queued; its item in the turn confirms that it was taken. Codex drops what it has queued when the turn is interrupted or ends: then it
 // is the next prompt.
 extension CodexChat {
-    /// No turn goes on in the thread: it would be steered.
+    /// The thread has no active turn, which a prompt would steer.
     var isFree: Bool {
         #if PLANTED_FAULTS
             if PlantedFault.busyThreadSteered.isPlanted { return true }

@@ -45,7 +45,7 @@ struct CodexChat {
         /// Of a turn that a list has in short.
         case items(turn: String)
         case turn(RunID)
-        /// A message into the turn that goes on.
+        /// A message that steers the active turn.
         case steer(RunID)
         case interrupt(RunID)
         /// Of an earlier stop, beside a newer message that is looked for. Its answer is that of the stop.

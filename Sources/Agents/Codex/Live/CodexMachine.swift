@@ -115,7 +115,7 @@ package struct CodexMachine: AgentMachine {
     package var nextDeadline: Instant? {
         if let check { return check.nextDeadline }
         var moments = [life.nextDeadline, mind.lookUntil, mind.nextLook]
-        // What is not read is not missed.
+        // Deadlines are suspended while reading is paused.
         if !life.isPaused {
             moments += [requests.nextDeadline, chats.nextDeadline, life.isLive ? mind.decisions.nextDeadline : nil]
             if life.isLive, chats.areIdle { moments.append(server.rest.nextLook) }

@@ -10,7 +10,7 @@ struct CodexPrompt: Hashable {
     var isWhole = true
     var model: String?
     var level = LevelChoice.unchanged
-    /// It goes into the turn that goes on, where that is ours.
+    /// The message is to steer the active turn, if that is ours.
     var steers = false
     /// Where the chat's thread begins, if it has none.
     var folder: String?

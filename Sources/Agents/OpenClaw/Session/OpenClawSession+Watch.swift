@@ -14,7 +14,7 @@ extension OpenClawSession {
         add(life.nextDeadline)
         if isLive {
             add(runs.nextResend)
-            // What is not read is not missed.
+            // Deadlines are suspended while reading is paused.
             if !life.isPaused {
                 if let leaving { add(requests.deadline(of: leaving)) } else { add(requests.nextDeadline) }
                 add(runs.nextQuiet)

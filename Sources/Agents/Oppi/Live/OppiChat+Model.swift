@@ -81,7 +81,7 @@ extension OppiChat {
         return left + [.forget]
     }
 
-    /// It has no run, prompt or request any more, and shows no run of another client.
+    /// An ending chat closes once it has no run, no prompt, and shows no run of another client.
     mutating func leaveIfEnding() -> [Order] {
         guard let ending = link.ending, turn == nil, waiting.isEmpty, !showsOthers else { return [] }
         link.ending = nil

@@ -318,7 +318,7 @@ extension OppiChat {
         }
         if case .asked(let until) = turn.stop, until <= now {
             guard turn.stopTries <= OppiTurn.stopTries else {
-                // Its session did not end either, or that was not heard.
+                // The end of the session failed too, or its frame was lost.
                 self.turn?.stopTries = OppiTurn.stopTries
                 self.turn?.stop = .asked(until: now + OppiTurn.stopPatience)
                 return look(at: now)

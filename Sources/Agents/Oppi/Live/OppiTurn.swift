@@ -85,7 +85,7 @@ struct OppiTurn {
         var heldEnd: RunEvent?
         /// The numbers say that all that was missed can be had. The trace says whether they are still those of our run's activation.
         var isInDoubt = false
-        /// What the server's ring has of the session's last run.
+        /// The session's last run, as the server's ring has it.
         var told: OppiTold?
         /// By that the run was taken for one that may be tried again.
         var isHeld = false

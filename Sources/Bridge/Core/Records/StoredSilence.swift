@@ -41,7 +41,7 @@ extension StoredSilence {
 }
 
 extension TurnSilence {
-    /// What a record holds of it.
+    /// The part of the state that is stored.
     var kept: TurnSilence {
         var kept = TurnSilence()
         (kept.tasks, kept.told, kept.isStuckTold, kept.tools) = (tasks, told, isStuckTold, tools)

@@ -79,7 +79,7 @@ enum StatusTask {
     static func isOne(_ task: TaskID) -> Bool { task.text.hasPrefix(prefix) }
 }
 
-/// What a run waits for, as far as structured state says.
+/// The cause of a run's silence, as far as structured state has it.
 enum RunWait: Hashable {
     case person, run, files, link, retry, compaction
     case tool(String, since: Instant?)
