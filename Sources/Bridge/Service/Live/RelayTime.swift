@@ -27,7 +27,11 @@ struct RelayTime: Sendable {
         }
     }
 
+    /// Behind the first update of a process come those that waited with it.
+    private static let backlog = Duration.seconds(2)
+
     private var fastest: Fastest?
+    private var firstAt: Instant?
 
     /// When the update that came now was made; nil: it does not say.
     mutating func made(_ stamp: Int64?, receivedAt now: Instant, wall: Int64) -> RelayMoment? {
@@ -35,6 +39,7 @@ struct RelayTime: Sendable {
         let ahead = stamp - Self.milliseconds(now)
         guard let known = fastest else {
             fastest = Fastest(ahead: ahead, at: now, age: age)
+            firstAt = now
             // There is nothing else to go by.
             return RelayMoment(wallMilliseconds: stamp, instant: now - .milliseconds(max(0, age)))
         }
@@ -42,7 +47,9 @@ struct RelayTime: Sendable {
         guard ahead < faded else {
             let next = Fastest(ahead: ahead, at: now, age: age)
             fastest = next
-            return RelayMoment(wallMilliseconds: stamp, instant: now - next.lag)
+            let waited = firstAt.map { now - $0 <= Self.backlog } == true
+            let lag = waited ? Duration.milliseconds(max(0, age)) : next.lag
+            return RelayMoment(wallMilliseconds: stamp, instant: now - lag)
         }
         return RelayMoment(wallMilliseconds: stamp, instant: now - known.lag - .milliseconds(faded - ahead))
     }
