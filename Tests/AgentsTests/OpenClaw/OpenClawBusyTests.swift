@@ -195,6 +195,24 @@ struct OpenClawBusyTests {
         #expect(talk.observations == [.said("r1", .text(.segment("Mi")))])
     }
 
+    @Test("a message that is sent again behind a restart, and is put behind another run, waits for its answer")
+    func sentAgainBehindAnother() {
+        let talk = Talk(era: .e2)
+        talk.adopt(secondsAgo: 20, .handedOver)
+        talk.goLive()
+        talk.chat("final", nil)
+        talk.answer("chat.history", Talk.history([Talk.row("user", "Desk?")]))
+        talk.answer("agent.wait", #"{"runId":"r1","status":"ok"}"#)
+        talk.answer("chat.send", #"{"runId":"r1","status":"started"}"#)
+        talk.answer("chat.history", Talk.history([Talk.row("user", "Desk?")]))
+        #expect(!Self.isEnded(talk))
+        talk.lifecycle("own-1", #""phase":"start""#)
+        talk.wrote(Talk.row("user", "Hello?"))
+        talk.clear()
+        talk.assistant("own-1", "Mi")
+        #expect(talk.observations == [.said("r1", .text(.segment("Mi")))])
+    }
+
     // MARK: What is at work
 
     @Test("any frame of another run shows that the session is busy")

@@ -254,7 +254,9 @@ extension OpenClawSession {
         guard case .finished(let end) = signal.event, end.reason != .aborted,
             let run = signal.run, let known = runs[run], known.hasMissed, known.heldEnd == nil
         else { return false }
-        runs.holds(end, of: run)
+        // The empty end of a message may be that of its queueing: the history and the gateway's word decide whether it has run.
+        let maySayNothing = end.text == nil && !known.hasBegun && known.text?.hasPrefix("/") == false
+        if !maySayNothing { runs.holds(end, of: run) }
         if lookUps[run] != nil {
             lookUps.again(run)
         } else {
