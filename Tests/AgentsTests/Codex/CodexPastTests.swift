@@ -84,6 +84,22 @@ struct CodexPastTests {
         #expect(said.contains { $0.hasPrefix("r2 ") && $0.contains("cannot be known") } && !Self.starts("r2", said))
     }
 
+    @Test("another client's turn outlives the loss of ours, and the next message waits for it")
+    func lostBesideAnother() {
+        let ended = Self.turn("U", of: "r1", "completed")
+        var codex = Self.listing(Self.earlier("r2"), isLoaded: false)
+        _ = codex.says(#"{"id":5,"result":{"data":[\#(ended)]}}"#)
+        _ = codex.says(
+            #"{"method":"thread/status/changed","params":{"threadId":"T","status":{"type":"active","activeFlags":[]}}}"#)
+        _ = codex.begins("V")
+        let said = Self.looks(&codex, from: 6, at: ended)
+        #expect(said.contains { $0.hasPrefix("r2 ") && $0.contains("cannot be known") })
+        #expect(!said.contains { $0.hasPrefix("codex-V ") && $0.contains("finished") })
+        #expect(!Self.starts("r3", codex.sends("r3", "three")))
+        let end = #"{"threadId":"T","turn":{"id":"V","status":"completed","items":[]}}"#
+        #expect(Self.starts("r3", codex.says(#"{"method":"turn/completed","params":\#(end)}"#)))
+    }
+
     @Test("behind a turn that ended with its server none has left")
     func neverLeft() {
         var codex = Self.listing(Self.earlier("r2"), isLoaded: false)

@@ -197,7 +197,7 @@ extension CodexChat {
             return []
         }
         guard turn.mayBeRepeated, turn.watch.isOfSameServer == true else {
-            return failTurn(turn.lossSentence)
+            return failTurn(turn.lossSentence, leavesOthers: link.status == .active)
         }
         let behind = sendBehind()
         errands.insert(.prompt(turn.prompt), at: 0)

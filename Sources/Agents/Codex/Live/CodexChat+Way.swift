@@ -208,11 +208,15 @@ extension CodexChat {
         return ended
     }
 
-    mutating func failTurn(_ why: String) -> [Order] {
+    /// `leavesOthers`: the thread is followed, so that another client's turn in it continues.
+    mutating func failTurn(_ why: String, leavesOthers: Bool = false) -> [Order] {
         guard let turn else { return [] }
         let end: RunEvent =
             turn.isStopping
             ? .finished(RunEnd(reason: .aborted)) : .failed(RunFailure(kind: .agentGone, message: why))
+        if leavesOthers, let other = thread.turn, other.id != turn.id {
+            return say(asks.closeUnasked()) + [observed(end, of: turn.run)] + closeTurn()
+        }
         let ended = endForeignTurn()
         thread.abandonTurn()
         return say(asks.closeAll()) + ended + [observed(end, of: turn.run)] + closeTurn()
