@@ -44,6 +44,19 @@ package enum VisibleText {
             .split(separator: "\t", omittingEmptySubsequences: false).joined(separator: "⟨U+0009⟩")
     }
 
+    /// Where a cut of visible text may be made: in front of the escape that it would part.
+    package static func wholeEscapes(before cut: String.Index, in text: String) -> String.Index {
+        let longest = 9
+        for back in text.unicodeScalars[..<cut].indices.reversed().prefix(longest) {
+            switch text.unicodeScalars[back] {
+            case "⟨": return back
+            case "⟩": return cut
+            default: continue
+            }
+        }
+        return cut
+    }
+
     /// One line: spaces, tabs and line ends in a row are one space. Other white space is told apart from a space by a shell, and a mark
     /// behind a space is no white space: each is a scalar of its own here.
     package static func line(_ text: String) -> String {

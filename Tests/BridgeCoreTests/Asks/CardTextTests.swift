@@ -131,6 +131,14 @@ struct CardTextTests {
             let told = parts.map { $0.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)[1] }
             #expect(told.joined() == text.overflow)
             #expect(parts.allSatisfy { $0.utf8.count <= (isSealed ? 48_000 : 60_000) })
+            // No part begins or ends within an escape.
+            #expect(
+                ([text.command ?? ""] + told.map { String($0) }).allSatisfy { part in
+                    part.split(separator: "⟨", omittingEmptySubsequences: false).dropFirst().allSatisfy {
+                        $0.contains("⟩")
+                    }
+                        && part.prefix { $0 != "⟨" }.allSatisfy { $0 != "⟩" }
+                })
         }
     }
 

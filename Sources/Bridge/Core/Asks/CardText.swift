@@ -144,6 +144,7 @@ struct CardText: Hashable, Sendable {
             if left < 0 { break }
             end = text.unicodeScalars.index(after: end)
         }
+        if end < text.endIndex { end = VisibleText.wholeEscapes(before: end, in: text) }
         return (String(text.unicodeScalars[..<end]), String(text.unicodeScalars[end...]))
     }
 

@@ -1,3 +1,5 @@
+import BridgeModel
+
 /// Cutting text by UTF-8 bytes without breaking a character, as people count characters: a flag or a family stays whole.
 package enum TextCut {
     /// The longest beginning of `text` of at most `limit` bytes that ends between two characters, and what is left.
@@ -13,6 +15,8 @@ package enum TextCut {
         while cut > text.startIndex, cut.samePosition(in: text.unicodeScalars) == nil {
             cut = text.utf8.index(before: cut)
         }
+        let whole = VisibleText.wholeEscapes(before: cut, in: text)
+        if whole > text.startIndex { cut = whole }
         return (text[..<cut], text[cut...])
     }
 
