@@ -123,6 +123,10 @@ package final class ScriptedPi: ScriptedAgent {
     }
 
     package var isBusy: Bool { processes.values.contains { $0.run != nil } }
+    /// A compaction behind a whole answer is no work, and what has not begun is not at work yet.
+    package var isAtWork: Bool {
+        processes.values.contains { process in process.run.map { $0.hasBegun && !$0.isCompacting } == true }
+    }
     package func endedAt(_ prompt: String) -> Instant? { ends[prompt] }
 
     // MARK: Programs

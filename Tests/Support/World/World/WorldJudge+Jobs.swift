@@ -27,7 +27,8 @@ extension WorldJudge {
         if Set(said).count != said.count { violation("\(job.name) was shown twice: \(said)", run) }
         let began = Instant.zero + job.at
         for chat in chats {
-            guard let left = run.leftJobChats["\(index) \(chat.id)"], left < began else { continue }
+            let key = "\(index) \(chat.id)"
+            guard let left = run.leftJobChats[key], let heard = leftHeard[key], heard < began else { continue }
             violation("\(job.name) was shown in the chat that the person left at \(left - Instant.zero)", run)
         }
         guard isExact else { return }

@@ -43,23 +43,21 @@ extension WorldJudge {
         }
     }
 
-    /// The person had chosen a level, and it could not be set, or not as high.
+    /// The person had chosen a level, and it could not be set, or not as high: a paragraph of the answer, or a line of its last one.
     static func withoutLevels(_ text: String) -> String {
-        let lines = [
+        let beginnings = [
             "The thinking level “", "The agent's model cannot think at the level “", "The agent's own thinking level",
         ]
-        var left = text
-        for line in lines {
-            while let start = left.firstRange(of: "\n\n" + line)?.lowerBound ?? Self.first(line, left) {
-                let behind = left.index(after: start)
-                let end = left[behind...].dropFirst().firstRange(of: "\n\n")?.lowerBound ?? left.endIndex
-                left.removeSubrange(start..<end)
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        while let place = lines.firstIndex(where: { line in beginnings.contains { line.hasPrefix($0) } }) {
+            lines.remove(at: place)
+            guard place == lines.endIndex || lines[place].isEmpty else { continue }
+            if place > 0, lines[place - 1].isEmpty {
+                lines.remove(at: place - 1)
+            } else if place == 0, !lines.isEmpty {
+                lines.removeFirst()
             }
         }
-        return left
-    }
-
-    private static func first(_ line: String, _ text: String) -> String.Index? {
-        text.hasPrefix(line) ? text.startIndex : nil
+        return lines.joined(separator: "\n")
     }
 }

@@ -12,6 +12,8 @@ struct WorldJudge {
     var wholeAt: [String: Instant] = [:]
     /// When the current process received a Stop, by side and interaction; forgotten with a process that did not take it.
     private var stopped: [String: Instant] = [:]
+    /// When the bridge received the end of a chat, by side and relay session.
+    private(set) var leftHeard: [String: Instant] = [:]
     private var lastLife = 0
     private var checked: Set<String> = []
     /// Sides whose removal was looked at.
@@ -56,8 +58,15 @@ struct WorldJudge {
         }
     }
 
-    /// The bridge received the person's Stop.
-    mutating func stopHeard(_ frame: [UInt8], _ index: Int, _ run: WorldRun) {
+    /// The bridge received the person's Stop, or that a chat was deleted or archived.
+    mutating func endHeard(_ frame: [UInt8], _ index: Int, _ run: WorldRun) {
+        guard WorldSide.isStop(frame) else {
+            for chat in run.world.sides[index].relay.sessions where Self.names(frame, chat.id) {
+                let key = "\(index) \(chat.id)"
+                leftHeard[key] = leftHeard[key] ?? run.world.time.now
+            }
+            return
+        }
         for message in run.world.sides[index].sent where Self.names(frame, message.interaction) {
             let key = "\(index) \(message.interaction)"
             stopped[key] = stopped[key] ?? run.world.time.now

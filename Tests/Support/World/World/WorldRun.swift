@@ -113,9 +113,9 @@ package final class WorldRun {
                 guard let self else { return }
                 judge.leaves(frame, index, self)
             }
-            side.onStopTold = { [weak self] frame in
+            side.onEndTold = { [weak self] frame in
                 guard let self else { return }
-                judge.stopHeard(frame, index, self)
+                judge.endHeard(frame, index, self)
             }
             side.onFrameToRelay = { [weak self] in
                 guard let self else { return }

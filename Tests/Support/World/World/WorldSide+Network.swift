@@ -69,7 +69,7 @@ extension WorldSide {
                 guard lives(peer.life) else { return }
                 note("bridge <- relay ", frame)
                 peer.handler(.text(padded(frame)))
-                if let onStopTold, Self.isStop(frame) { onStopTold(frame) }
+                if let onEndTold, Self.isEnd(frame) { onEndTold(frame) }
             }
         case .close(let code, let reason):
             // Behind the frames that were sent before it.
@@ -98,8 +98,10 @@ extension WorldSide {
     }
 
     private static let stop = Array("\"session.cancelled\"".utf8)
+    private static let endOfChat = Array("\"session.ended\"".utf8)
 
-    private static func isStop(_ frame: [UInt8]) -> Bool { frame.contains(stop) }
+    static func isStop(_ frame: [UInt8]) -> Bool { frame.contains(stop) }
+    private static func isEnd(_ frame: [UInt8]) -> Bool { isStop(frame) || frame.contains(endOfChat) }
 
     private func padded(_ frame: [UInt8]) -> [UInt8] {
         var padded = network.distort?(frame, &random) ?? frame

@@ -117,8 +117,8 @@ package final class WorldSide: @unchecked Sendable {
     package var onFrameToAgent: (([UInt8]) -> Void)?
     /// Called when the relay has taken a frame of the bridge.
     package var onFrameToRelay: (() -> Void)?
-    /// Hears every Stop that the living process was given.
-    package var onStopTold: (([UInt8]) -> Void)?
+    /// Hears every Stop and every end of a chat that the living process was given.
+    package var onEndTold: (([UInt8]) -> Void)?
 
     init(
         _ name: ConnectionName, _ era: GatewayEra, scripts: [String: GatewayScript], seed: UInt64, time: VirtualTime,
