@@ -89,8 +89,7 @@ struct CodexPastTests {
         let ended = Self.turn("U", of: "r1", "completed")
         var codex = Self.listing(Self.earlier("r2"), isLoaded: false)
         _ = codex.says(#"{"id":5,"result":{"data":[\#(ended)]}}"#)
-        _ = codex.says(
-            #"{"method":"thread/status/changed","params":{"threadId":"T","status":{"type":"active","activeFlags":[]}}}"#)
+        _ = codex.says(#"{"method":"thread/status/changed","params":{"threadId":"T","status":{"type":"active"}}}"#)
         _ = codex.begins("V")
         let said = Self.looks(&codex, from: 6, at: ended)
         #expect(said.contains { $0.hasPrefix("r2 ") && $0.contains("cannot be known") })
