@@ -59,7 +59,7 @@ extension OppiDecoder {
             sessions[id]?.run = prompted.run
             sessions[id]?.prompted = nil
             sessions[id]?.isOurs = true
-            sessions[id]?.ours = prompted.isCommand ? nil : [prompted]
+            sessions[id]?.ours = prompted.isCommand || prompted.text.isEmpty ? nil : [prompted]
         case .retry: said = sessions[id]?.said ?? ""
         case .other:
             let next = nextRun(of: id)

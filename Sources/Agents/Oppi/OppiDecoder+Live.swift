@@ -38,10 +38,14 @@ extension OppiDecoder {
         change { $0.prompted = Prompted(run: run, text: text, waits: waits) }
     }
 
-    /// The server has this prompt, and its run may yet begin.
+    /// The server has this prompt, and its run may yet begin. `text` is empty where an earlier process sealed it.
     mutating func mayBegin(_ run: RunID, _ text: String) {
-        guard !text.isEmpty, runningRun != run else { return }
+        guard runningRun != run else { return }
         change { $0.prompted = Prompted(run: run, text: text, waits: true) }
+    }
+
+    mutating func starts(_ run: RunID) {
+        change { if $0.prompted?.run == run { $0.prompted?.isStarted = true } }
     }
 
     /// It will not begin, or its end is known otherwise.
@@ -131,6 +135,9 @@ extension OppiDecoder {
     mutating func setWorkspace(_ name: String?) { live?.workspace = name }
 
     /// The numbers go on from here, whatever was missed.
+    /// A replayed frame may have had a number that none has.
+    mutating func isAt(atMost sequence: Int) { change { $0.lastSequence = min($0.lastSequence, sequence) } }
+
     mutating func continues(after sequence: Int) {
         change { session in
             session.lastSequence = sequence

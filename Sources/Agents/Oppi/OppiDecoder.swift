@@ -65,11 +65,14 @@ package struct OppiDecoder: AgentDecoder {
         var waits = false
         /// Of an earlier process, whose words are not known.
         var mark: OppiMark?
+        /// The server names it as the one that the loop begins with.
+        var isStarted = false
 
         /// The agent may say a command of its own in other words, so that only the beginning of a loop can be gone by.
         var isCommand: Bool { text.hasPrefix("/") && !waits }
         func isSaid(by text: String) -> Bool {
-            mark?.fits(text) ?? PromptText.isPrompt(text, self.text)
+            if isStarted { return true }
+            return mark?.fits(text) ?? (!self.text.isEmpty && PromptText.isPrompt(text, self.text))
         }
     }
 

@@ -14,6 +14,8 @@ struct OppiTold: Hashable {
     private(set) var failure: String?
     /// Nil: its loop goes on, was stopped, or the ring does not have its end.
     private(set) var end: End?
+    /// A loop was at work when the ring was read. The status beside a trace may be a second older.
+    var isRunning = false
 
     init(_ events: [FrameNode]) {
         var error: String?
@@ -23,7 +25,7 @@ struct OppiTold: Hashable {
             let type = event["type"]?.string
             if let type, OppiDecoder.isOfLoop(type, event) { end = nil }
             switch type {
-            case "agent_start": (failure, isStopped, isEmpty) = (nil, false, false)
+            case "agent_start": (failure, isStopped, isEmpty, isRunning) = (nil, false, false, true)
             case "message_end" where event["role"]?.holds("user") == true:
                 (prompt, failure) = (event["content"]?.string, nil)
             // A stop cuts the message that is being written, which ends then as any other.
@@ -31,7 +33,10 @@ struct OppiTold: Hashable {
                 if !isStopped { failure = error }
                 isEmpty = event["content"]?.string?.isEmpty != false
             case "tool_start", "tool_end": isEmpty = false
-            case "agent_end": end = isStopped ? nil : failure != nil || isEmpty ? .failed : .well
+            case "agent_end":
+                isRunning = false
+                end = isStopped ? nil : failure != nil || isEmpty ? .failed : .well
+            case "session_ended": isRunning = false
             case "stop_requested": (failure, isStopped) = (failure ?? OppiDecoder.elsewhere, true)
             case "stop_failed": (failure, isStopped) = (nil, false)
             default: break

@@ -57,11 +57,12 @@ struct OppiAttemptsTests {
 
     /// A process that begins between two attempts of `r1`.
     private static func restarted(
-        _ result: String, isStopping: Bool = false, ring: [(String, String)], rows: [(String, String)]
+        _ result: String, text: String? = "Hi", isStopping: Bool = false, ring: [(String, String)],
+        rows: [(String, String)]
     ) -> (OppiConversation, [String]) {
         let own = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
         let turn = EarlierTurn(
-            session: OppiConversation.chat, runs: [.init(RunID("r1"), text: "Hi")], isAccepted: true,
+            session: OppiConversation.chat, runs: [.init(RunID("r1"), text: text)], isAccepted: true,
             isStopping: isStopping, receivedAt: .zero, decisions: [], detached: [])
         var oppi = OppiConversation(result: result, facts: [own], turns: [turn])
         _ = oppi.greets()
@@ -103,6 +104,40 @@ struct OppiAttemptsTests {
         #expect(!lines.contains { $0.contains("finished") || $0.contains("stop of") }, "\(lines)")
         _ = oppi.says("agent_start")
         #expect(oppi.says("tool_start", #""tool":"bash","toolCallId":"c1","args":{}"#).contains("2 > stop s1"))
+    }
+
+    @Test("an attempt that began again while the bridge was away is no end, though the trace still says ready")
+    func restartWithinAttempt() {
+        let ring = Self.failed("rpc_result") + [("agent_start", "")]
+        var (oppi, lines) = Self.restarted("rpc_result", ring: ring, rows: Self.words)
+        #expect(lines.last == "open 2 ws://127.0.0.1:7749/stream", "\(lines)")
+        lines += oppi.follows(2, status: "busy")
+        lines += oppi.answers(Self.history, 200, OppiRecoveryTests.trace(Self.words)) + oppi.waits(5_000)
+        #expect(!lines.contains { $0.contains("finished") || $0.contains("failed") }, "\(lines)")
+        #expect(oppi.answers(text: "The answer").last == #"r1 oppi:ses_1 segment ended "The answer""#)
+    }
+
+    @Test("a loop that no trace has yet is ours by the ring's word")
+    func restartAtFirstWord() {
+        let ring = [("agent_start", ""), ("message_end", #""role":"user","content":"Hi""#)]
+        var (oppi, lines) = Self.restarted("command_result", ring: ring, rows: [])
+        lines += oppi.follows(2, status: "busy")
+        lines += oppi.answers(Self.history, 200, OppiRecoveryTests.trace([], status: "busy"))
+        lines += oppi.says("tool_start", #""tool":"bash","toolCallId":"c1","args":{}"#)
+        #expect(lines.contains { $0.hasPrefix("r1 oppi:ses_1 ") && $0.contains("c1") }, "\(lines)")
+        #expect(!lines.contains { $0.hasPrefix("oppi:ses_1-") }, "\(lines)")
+    }
+
+    @Test("a late beginning of a sealed message is known by its name, and gets the stop that it is owed")
+    func restartSealed() {
+        var (oppi, lines) = Self.restarted("rpc_result", text: nil, isStopping: true, ring: [], rows: [])
+        lines += oppi.follows(2) + oppi.answers(Self.history, 200, OppiRecoveryTests.trace([]))
+        #expect(!lines.contains { $0.contains("finished") || $0.contains("stop of") }, "\(lines)")
+        _ = oppi.says("agent_start")
+        _ = oppi.hears(
+            #"{"type":"turn_ack","command":"prompt","clientTurnId":"r1","stage":"started","sessionId":"s1"}"#, on: 2)
+        let begun = oppi.says("message_end", #""role":"user","content":"Hi""#)
+        #expect(begun.contains("2 > stop s1"), "\(begun)")
     }
 
     @Test("where no other attempt follows a restart, the failure is said")

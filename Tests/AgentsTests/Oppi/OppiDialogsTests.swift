@@ -280,6 +280,13 @@ struct OppiDialogsTests {
         #expect(oppi.says("extension_ui_request", #""id":"d3","method":"input","title":"?""#) == [])
     }
 
+    @Test("a dialog of a run that is to stop is cancelled, and nobody is asked")
+    func behindStop() {
+        var oppi = OppiConversation.running()
+        #expect(oppi.aborts("r1").contains("2 > stop s1"))
+        #expect(oppi.says("extension_ui_request", Self.choice) == ["2 > extension_ui_response s1 d1 cancelled"])
+    }
+
     // MARK: Their time
 
     private static let choice = #""id":"d1","method":"select","title":"Which?","options":["A","B"]"#

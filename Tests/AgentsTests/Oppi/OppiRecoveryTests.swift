@@ -49,6 +49,20 @@ struct OppiRecoveryTests {
         #expect(oppi.ends(on: 3) == ["r1 oppi:ses_1 finished stop run -"])
     }
 
+    @Test("a replayed frame whose number none has hides nothing that follows")
+    func absurdNumber() {
+        var oppi = OppiConversation.running()
+        broken(&oppi)
+        _ = oppi.answers(Self.events, 200, Self.missed(3))
+        _ = oppi.answers(Self.history, 200, Self.trace([("user", "Hi")], status: "busy"))
+        let absurd =
+            #"{"type":"message_end","sessionId":"s1","seq":253402300800000,"role":"assistant","content":"Hello"}"#
+        _ = oppi.frame("message_end")
+        _ = oppi.follows(3, status: "busy", replay: [absurd])
+        _ = oppi.answers(Self.history, 200, Self.trace([("user", "Hi"), ("assistant", "Hello")], status: "busy"))
+        #expect(oppi.answers(text: "And more", on: 3).last == #"r1 oppi:ses_1 segment ended "And more""#)
+    }
+
     @Test("a history that cannot be read leaves the replay, which the numbers call whole")
     func insideRingWithoutHistory() {
         var oppi = OppiConversation.running()

@@ -31,7 +31,7 @@ extension OppiChat {
         return true
     }
 
-    private func isSaid(_ words: String, in run: RunID) -> Bool {
+    func isSaid(_ words: String, in run: RunID) -> Bool {
         guard let asked = asked[run]?.text else { return false }
         return PromptText.isPrompt(words, asked)
             || self.asked.steers.marks(in: run).contains { $0 != .command && $0.fits(words) }

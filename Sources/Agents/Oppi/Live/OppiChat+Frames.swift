@@ -37,6 +37,10 @@ extension OppiChat {
         case "extension_ui_request":
             // One of another client's run is that client's to answer.
             guard isAtOurRun else { return [] }
+            // The server ends no run whose call waits for a person, and nobody is asked for one that is to stop.
+            if isBehindStop, let id = root["id"]?.string {
+                return [.send(OppiFrames.dialog(id, .cancelled, of: place.native))]
+            }
             let age = link.resumedAt.map { now - $0 < .seconds(2) } == true ? link.pause : .zero
             switch dialogs.requested(root, age: age, isLive: way == .live, at: now) {
             case .asked(let events): return aside(events) + answerEarly(at: now)
@@ -151,6 +155,7 @@ extension OppiChat {
         guard let turn, root["clientTurnId"]?.equals(turn.run.text) == true,
             root["stage"]?.holds("accepted") != true || root["duplicate"]?.flag == true
         else { return [] }
+        if root["stage"]?.holds("started") == true { decoder?.starts(turn.run) }
         // Each client of the session hears the acknowledgements of all.
         let isOfOurs = root["requestId"]?.string.map { requests.isOpen($0, for: .prompt(turn.run)) } ?? false
         let isKnown = turn.tries == 0 || isOfOurs && root["duplicate"]?.flag == true
@@ -260,6 +265,10 @@ extension OppiChat {
     ) {
         let observation = Observation.signal(signal)
         self.turn?.look.heldEnd = nil
+        switch signal.event {
+        case .started, .finished, .failed: self.turn?.look.isLooping = false
+        default: break
+        }
         switch signal.event {
         case .started:
             if !turn.isTaken { said.append(.sendAnswered(asked: turn.run, .accepted(run: turn.run))) }

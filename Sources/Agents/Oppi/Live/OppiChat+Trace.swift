@@ -179,8 +179,15 @@ extension OppiChat {
         }
         if isOfOthers { return isOver(answer, at: now) }
         // The status beside a trace may be a second old, and a session that is not active may have kept its last one.
-        let isBusy = trace.isBusy || way == .live && link.isBusy && answer?.isComplete != true
-        return isBusy && link.isActive ? goesOn(answer, trace, at: now) : isOver(answer, at: now)
+        let isTold = way != .live && turn.look.told?.isRunning == true
+        let mayBeWhole = answer?.isComplete == true && !turn.look.isLooping
+        let isBusy = trace.isBusy || isTold || way == .live && link.isBusy && !mayBeWhole
+        guard isBusy, link.isActive else { return isOver(answer, at: now) }
+        // Until its first words are in the trace the ring alone says whose the loop is.
+        let isNamed = isTold && turn.look.told?.prompt.map { isSaid($0, in: turn.run) } == true
+        self.turn?.look.told?.isRunning = false
+        if isTold { self.turn?.look.isLooping = true }
+        return goesOn(answer, trace, isNamed: isNamed, at: now)
     }
 
     /// Whether a prompt of unknown outcome arrived.
@@ -210,20 +217,23 @@ extension OppiChat {
         "The connection to the agent broke while this message was on its way, and it cannot be found out whether it arrived. "
         + "Please look into the session, and send it again if it is not there."
 
-    /// The run is in flight: missed messages are taken from the trace, later ones from the stream.
-    private mutating func goesOn(_ answer: OppiTrace.Answer?, _ trace: OppiTrace, at now: Instant) -> [Order] {
+    /// The run is in flight: missed messages are taken from the trace, later ones from the stream. `isNamed`: without an answer in the
+    /// trace it is known to be ours.
+    private mutating func goesOn(
+        _ answer: OppiTrace.Answer?, _ trace: OppiTrace, isNamed: Bool, at now: Instant
+    ) -> [Order] {
         guard let turn, let place else { return [] }
         if decoder == nil { makeDecoder(place) }
         var orders: [Order] = []
         self.turn?.stuckSince = nil
         self.turn?.look.heldEnd = nil
-        if let answer {
+        if answer != nil || isNamed {
             self.turn?.state = .going
             asked.hasBegun(turn.run)
             orders += listLeft()
             decoder?.takeUp(turn.run, turn.prompt.frameText, steered: asked.steers.marks(in: turn.run))
-            decoder?.knows(answer.texts)
-            if !answer.texts.isEmpty {
+            if let answer { decoder?.knows(answer.texts) }
+            if let answer, !answer.texts.isEmpty {
                 orders.append(
                     .observed([
                         signal(.text(.snapshot(answer.text)), of: turn.run),
@@ -233,8 +243,9 @@ extension OppiChat {
         } else {
             decoder?.mayBegin(turn.run, turn.prompt.frameText)
         }
-        self.turn?.look.isEmpty = trace.isEmpty
-        if trace.isEmpty { self.turn?.look.due = now + OppiTurn.lookAgain }
+        let isEmpty = trace.isEmpty || isNamed && answer == nil
+        self.turn?.look.isEmpty = isEmpty
+        if isEmpty { self.turn?.look.due = now + OppiTurn.lookAgain }
         self.turn?.look.isTorn = true
         self.turn?.look.tries = 0
         if way == .absent { orders += dial(at: now) }

@@ -243,6 +243,7 @@ extension OppiChat {
         if turn?.state == .unanswered { turn?.state = .held }
         decoder?.replays(false, at: now)
         let current = data?["currentSeq"]?.integer(in: .counts) ?? 0
+        decoder?.isAt(atMost: current)
         var isWhole = data?["catchUpComplete"]?.flag != false && current <= decoder?.lastSequence ?? 0
         #if PLANTED_FAULTS
             if PlantedFault.overflowTakenWhole.isPlanted, !isWhole {
@@ -253,6 +254,7 @@ extension OppiChat {
         if !isWhole {
             decoder?.continues(after: current)
             if turn?.isTaken == true { turn?.look.isTorn = true }
+            turn?.look.isLooping = false
             // The end of another client's run may be among what the ring has lost.
             if turn == nil, let run = decoder?.runningRun {
                 (link.others, link.othersAreOver) = (run, false)

@@ -87,6 +87,8 @@ struct OppiTurn {
         var isInDoubt = false
         /// The session's last run, as the server's ring has it.
         var told: OppiTold?
+        /// The ring had a loop of it at work, and all frames since then were heard: what a trace calls whole is an earlier attempt.
+        var isLooping = false
         /// By that the run was taken for one that may be tried again.
         var isHeld = false
         /// The bridge asks for the run after a loss of the whole link, and is answered then.
