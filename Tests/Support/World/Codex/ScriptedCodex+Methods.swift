@@ -129,6 +129,7 @@ extension ScriptedCodex {
     /// The sentence why there is no such thread.
     private func missing(_ name: String) -> (rollout: CodexRollout?, why: String, code: Int) {
         guard let rollout = rollouts.first(where: { $0.id == name }), rollout.file != .absent else {
+            troubles.hasLostThread = true
             return (nil, "no rollout found for thread id \(name)", -32_600)
         }
         guard rollout.file == .written else {

@@ -53,7 +53,7 @@ extension ScriptedCodex {
             // With the record goes the only place in which an end that was not reported can be found.
             for turn in rollout.turns where !turn.endIsKnown { lost.formUnion(turn.prompts) }
             rollouts.removeAll { $0 === rollout }
-            troubles.hasDeleted = true
+            troubles.hasLostThread = true
         case .holds(let place, let time): picked(place)?.foreignUntil = self.time.now + time
         }
     }

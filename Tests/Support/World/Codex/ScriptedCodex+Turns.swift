@@ -39,7 +39,7 @@ extension ScriptedCodex {
         let turn = CodexServedTurn("turn-\(counts.turns)", text, label: label, isForeign: isForeign, steps)
         thread.turn = turn
         unwritten.insert(text)
-        if troubles.hasDeleted, thread.rollout.turns.isEmpty { withoutPast.insert(text) }
+        if troubles.hasLostThread, thread.rollout.turns.isEmpty { withoutPast.insert(text) }
         if thread.rollout.file == .absent { thread.rollout.file = .empty }
         time.after(.milliseconds(Int64.random(in: habits.beginning, using: &random))) { [self] in
             guard !turn.isOver else { return }

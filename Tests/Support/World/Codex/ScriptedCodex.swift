@@ -92,7 +92,7 @@ package final class ScriptedCodex: ScriptedAgent {
         var overloads = 0
         /// So many ends more are not reported.
         var lostEnds = 0
-        var hasDeleted = false
+        var hasLostThread = false
     }
 
     package init(_ time: VirtualTime, _ habits: Habits = Habits(), seed: UInt64 = 1) {

@@ -30,7 +30,11 @@ extension ScriptedOppi {
         switch trouble {
         case .prompt(let name, let place): anotherPrompts(name, place)
         case .asksElsewhere(let name): anotherPrompts(name, nil)
-        case .stops(let place): if let session = picked(place), session.activation?.run != nil { stop(session) }
+        case .stops(let place):
+            guard let session = picked(place), let run = session.activation?.run else { return }
+            // Its end says that it was stopped, also where its words are all said.
+            if run.isStreaming { lost.formUnion(run.steered + [run.prompt]) }
+            stop(session)
         case .ends(let place): if let session = picked(place) { end(session, random.pick(["stopped", "terminated"])) }
         case .deletes(let place):
             guard let session = picked(place) else { return }
