@@ -172,7 +172,7 @@ struct OppiRecoveryTests {
         let half = Self.trace([("user", "Hi"), ("assistant", "I look."), ("toolCall", "")], status: "busy")
         var lines = oppi.answers(Self.history, 200, half)
         for _ in 0..<5 { lines += oppi.waits(2_100) + oppi.answers(Self.history, 200, half) }
-        #expect(lines.contains { $0.hasPrefix("r1 oppi:ses_1 failed agentGone") }, "\(lines)")
+        #expect(lines.contains { $0.hasPrefix(#"r1 oppi:ses_1 failed agentGone "its work was cut off""#) }, "\(lines)")
         #expect(!lines.contains { $0.hasPrefix("open") || $0.contains("prompt") }, "no agent is started by looking")
     }
 
