@@ -3,7 +3,7 @@
 ///
 /// - No I/O, no clock, no randomness: events come in with the time, and what follows from them is returned.
 /// - `Greeting` is what is awaited of the far side during the handshake, `Live` what is true while the link is up and no longer.
-/// - The back-off starts over only after a link that held for a minute (`BackOff`), and each step has its time limit.
+/// - The back-off starts over only after a link that held for a minute, and each step has its time limit.
 /// - A link that is live and silent is dead, except while reading is paused: silence says nothing then.
 package struct LinkLife<Greeting, Live> {
     package enum State {
@@ -50,10 +50,12 @@ package struct LinkLife<Greeting, Live> {
     package static var handshakeLimit: Duration { .seconds(15) }
     /// Whatever the far side says of its return.
     private static var leastDelay: Duration { .milliseconds(250) }
+    /// A link that held this long was a good one, and the next loss starts the back-off over.
+    private static var goodLink: Duration { .seconds(60) }
     package static var sleepReason: String { "the machine slept" }
 
     package private(set) var state = State.idle
-    private var backOff = BackOff()
+    private var backOff = BackOff.link
     private var sleepWatch = SleepWatch()
     /// When the open socket last received a frame. Beside the state, because each frame sets it.
     private var lastFrame = Instant.zero
@@ -136,7 +138,7 @@ package struct LinkLife<Greeting, Live> {
     package mutating func leave(at now: Instant) -> Live? {
         defer { state = .idle }
         guard case .live(let live, let uptime) = state else { return nil }
-        backOff.linkHeld(for: now - uptime.since)
+        if now - uptime.since >= Self.goodLink { backOff.succeeded() }
         return live
     }
 
@@ -154,7 +156,7 @@ package struct LinkLife<Greeting, Live> {
         case .atOnce: return .dial(reason: reason)
         case .after(let said): delay = max(said, Self.leastDelay)
         case .byBackOff: delay = backOff.next(using: &random)
-        case .byLongBackOff: delay = backOff.next(needsPerson: true, using: &random)
+        case .byLongBackOff: delay = backOff.nextForPerson(using: &random)
         case .notBefore(let said): delay = max(said, backOff.next(using: &random))
         }
         state = .waiting(until: now + delay)

@@ -132,7 +132,7 @@ extension CodexChat {
         link.asksDue = link.asksDue == nil ? nil : now + CodexTurn.lookAgain
         link.losses = 0
         link.refusals = 0
-        link.backOff = BackOff()
+        link.backOff.succeeded()
     }
 
     mutating func list() -> [Order] {

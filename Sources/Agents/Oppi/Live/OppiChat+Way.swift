@@ -176,7 +176,7 @@ extension OppiChat {
             way = .absent
             return followAtRest()
         }
-        way = .waiting(until: now + nextDelay())
+        way = .waiting(until: now + link.losses.next())
         return [.note("a chat's stream is lost: \(reason)")]
     }
 
@@ -192,12 +192,6 @@ extension OppiChat {
         return [.close(reason: reason)] + lost(reason, at: now)
     }
 
-    private mutating func nextDelay() -> Duration {
-        let delays: [Int64] = [250, 750, 2_000, 4_000]
-        defer { link.losses += 1 }
-        return .milliseconds(delays[min(link.losses, delays.count - 1)])
-    }
-
     mutating func subscribe(at now: Instant) -> [Order] {
         guard let place else { return [] }
         way = .subscribing(isAnswered: false)
@@ -211,7 +205,7 @@ extension OppiChat {
     /// The answer to it begins: what follows is missed frames, in order.
     mutating func connected(_ root: FrameNode, at now: Instant) {
         guard case .subscribing = way, let place else { return }
-        link.losses = 0
+        link.losses.succeeded()
         (link.lacksPlace, link.stopped) = (nil, [])
         turn?.agentShowsLife(at: now)
         link.isActive = true
@@ -268,7 +262,7 @@ extension OppiChat {
         if error.hasPrefix("Session not found") { return sessionIsGone(at: now) }
         if Self.isOfLimits(error), turn?.state == .held { return lacksPlace(error, at: now) }
         let orders = dropSocket("subscribing failed: \(error)", at: now)
-        guard turn?.state == .held, link.losses >= Self.promptTries else { return orders }
+        guard turn?.state == .held, link.losses.failures >= Self.promptTries else { return orders }
         return orders + refuse(.refused(message: error))
     }
 

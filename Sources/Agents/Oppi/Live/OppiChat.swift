@@ -135,7 +135,8 @@ struct OppiChat {
         /// 1970 on the server's clock.
         var epoch = Instant.zero
         /// Losses of this chat's socket in a row.
-        var losses = 0
+        var losses = BackOff(
+            first: .milliseconds(250), .milliseconds(750), .seconds(2), longest: .seconds(4))
         /// Tries in a row to make a session that came to nothing, and when the next is due.
         var failedHomes = 0
         var homeDue: Instant?

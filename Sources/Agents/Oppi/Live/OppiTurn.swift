@@ -93,8 +93,8 @@ struct OppiTurn {
         var isAwaited = false
         var found: RunLookup?
         var tries = 0
-        /// Looks in a row that showed nothing.
-        var failures = 0
+        /// Of looks in a row that showed nothing: a long history is not fetched again and again.
+        var backOff = BackOff(first: .seconds(2), longest: .seconds(32))
         /// The next look.
         var due: Instant?
         /// The trace is being fetched.
