@@ -330,17 +330,4 @@ extension CodexChat {
         if way == .open { orders += endsAgain(at: now) }
         return orders + watch(at: now) + advance(at: now)
     }
-
-    /// For so long no frame was read.
-    mutating func postpone(by pause: Duration, at now: Instant) {
-        turn?.postpone(by: pause, at: now)
-        cleanUps.postpone(by: pause)
-        if let since = link.status.idleSince { link.status = .idle(since: since + pause) }
-        link.asksDue = link.asksDue.map { $0 + pause }
-        link.watchDue = link.watchDue.map { $0 + pause }
-        if case .waiting(let until) = way { way = .waiting(until: until + pause) }
-    }
-
-    /// The computer slept: that nothing was said meanwhile proves nothing.
-    mutating func slept(at now: Instant) { heard(at: now) }
 }

@@ -140,11 +140,6 @@ struct CodexCleanUps {
         for cleanUp in left { put(cleanUp, 1, due: .zero) }
     }
 
-    /// Reading was paused for so long.
-    mutating func postpone(by pause: Duration) {
-        for index in open.indices { open[index].due = open[index].due.map { $0 + pause } }
-    }
-
     private mutating func put(_ cleanUp: CodexCleanUp, _ attempt: Int, due: Instant?) {
         isDone(cleanUp)
         open.append(Open(cleanUp: cleanUp, attempt: attempt, due: due))

@@ -164,14 +164,6 @@ struct RunVerdicts {
         return due.map { ($0.key, $0.value.verdict) } + open.map { ($0, .lookUp) }
     }
 
-    /// Reading was paused for so long.
-    mutating func postpone(by pause: Duration) {
-        decided = decided.mapValues { ($0.verdict, $0.due + pause) }
-        questions = questions.mapValues { question in (question.due.map { $0 + pause }, question.backOff) }
-        failures = failures.mapValues { failure in (failure.words, failure.at.map { $0 + pause }, failure.isLast) }
-        doubtful = doubtful.mapValues { ($0.end, $0.since + pause) }
-    }
-
     /// Another attempt may have begun meanwhile, and ended: the history says it.
     mutating func socketLost() {
         decided.removeAll()

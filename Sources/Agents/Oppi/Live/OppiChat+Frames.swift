@@ -37,8 +37,8 @@ extension OppiChat {
         case "extension_ui_request":
             // One of another client's run is that client's to answer.
             guard isAtOurRun else { return [] }
-            let age = link.resumedAt.map { now - $0 < .seconds(2) } == true ? link.pause : .zero
-            switch dialogs.requested(root, age: age, isLive: way == .live, at: now) {
+            let age = link.age(ofFrame: now)
+            switch dialogs.requested(root, age: age, isLive: way == .live, at: link.hostTime(now)) {
             case .asked(let events): return aside(events) + answerEarly(at: now)
             case .known(let questions): return aside(questions.map { .asked($0) })
             case .cancel(let id):

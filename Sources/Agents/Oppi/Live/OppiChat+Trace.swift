@@ -195,7 +195,7 @@ extension OppiChat {
             return closeTurn()
         }
         let earlier = asked[turn.run]?.sentAt.map { Duration.milliseconds(serverMilliseconds(now) - $0) }
-        let age = turn.writtenAt.map { now - $0 } ?? earlier
+        let age = turn.writtenAt.map { link.hostTime(now) - $0 } ?? earlier
         let isForgotten = trace.isBusy && (age.map { $0 > OppiTurn.idLife } ?? false)
         guard turn.mayBeRepeated, !isForgotten else {
             decoder?.abandon(turn.run)

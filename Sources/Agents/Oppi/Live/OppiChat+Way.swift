@@ -67,7 +67,8 @@ extension OppiChat {
         }
         guard way == .live, let place else { return orders }
         return orders
-            + dialogs.takeAnswers(holdsAsks: !link.asksFirst.isEmpty, at: now).flatMap { id, answer -> [Order] in
+            + dialogs.takeAnswers(holdsAsks: !link.asksFirst.isEmpty, at: link.hostTime(now)).flatMap {
+                id, answer -> [Order] in
                 // What is not complained of before the second is answered was taken (oppi.md#opening-a-connection).
                 let barrier = requests.add(.dialog(id, answer), for: Self.commandLimit, at: now)
                 return [
@@ -85,7 +86,7 @@ extension OppiChat {
         return []
     }
 
-    func serverMilliseconds(_ now: Instant) -> Int64 { (now - link.epoch).nanoseconds / 1_000_000 }
+    func serverMilliseconds(_ now: Instant) -> Int64 { (link.hostTime(now) - link.epoch).nanoseconds / 1_000_000 }
 
     /// What may be said on a socket that follows the session.
     private mutating func speak(at now: Instant) -> [Order] {
@@ -148,7 +149,7 @@ extension OppiChat {
         let waits = turn.waits ?? link.isBusy
         self.turn?.waits = waits
         self.turn?.state = .written
-        self.turn?.writtenAt = turn.writtenAt ?? now
+        self.turn?.writtenAt = turn.writtenAt ?? link.hostTime(now)
         self.turn?.tries += 1
         self.turn?.heard(at: now)
         decoder?.willBegin(turn.run, turn.prompt.frameText, waits: waits, request: id)
@@ -289,7 +290,6 @@ extension OppiChat {
     mutating func leaveSocket() {
         requests.forgetAll()
         dialogs.socketLost()
-        link.pausedAt = nil
         model.socketLost()
         if let turn, decoder?.runningRun == turn.run { self.turn?.look.heldEnd = decoder?.heldEnd }
         decoder?.socketLost()

@@ -142,13 +142,6 @@ struct OppiTurn {
     /// A command of the agent's or of an extension's, or a template.
     var isCommand: Bool { prompt.text.hasPrefix("/") }
 
-    /// Reading was paused for so long.
-    mutating func readingResumed(after pause: Duration, at now: Instant) {
-        heard(at: now)
-        if let due = look.due { look.due = due + pause }
-        if case .asked(let until) = stop { stop = .asked(until: until + pause) }
-    }
-
     mutating func heard(at now: Instant) {
         watch.lastHeard = max(watch.lastHeard, now)
         watch.hasProbed = false
