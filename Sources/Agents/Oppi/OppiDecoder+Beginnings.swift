@@ -48,7 +48,7 @@ extension OppiDecoder {
             guard session.held != nil else { return begun(id, .other) }
             return retries(id, session.lastError ?? "", after: .zero, at: now) + begun(id, .retry)
         }
-        let prompted = session.prompted.flatMap { $0.isSaid(by: root["content"]?.string ?? "") ? $0 : nil }
+        let prompted = session.prompted?.said(by: root["content"]?.string ?? "")
         return settle(id) + begun(id, prompted.map { .prompted($0) } ?? .other)
     }
 
@@ -59,7 +59,7 @@ extension OppiDecoder {
             sessions[id]?.run = prompted.run
             sessions[id]?.prompted = nil
             sessions[id]?.isOurs = true
-            sessions[id]?.ours = prompted.isCommand || prompted.text.isEmpty ? nil : [prompted]
+            sessions[id]?.ours = prompted.isCommand ? nil : [prompted]
         case .retry: said = sessions[id]?.said ?? ""
         case .other:
             let next = nextRun(of: id)

@@ -71,8 +71,12 @@ package struct OppiDecoder: AgentDecoder {
         /// The agent may say a command of its own in other words, so that only the beginning of a loop can be gone by.
         var isCommand: Bool { text.hasPrefix("/") && !waits }
         func isSaid(by text: String) -> Bool {
-            if isStarted { return true }
-            return mark?.fits(text) ?? (!self.text.isEmpty && PromptText.isPrompt(text, self.text))
+            mark?.fits(text) ?? (!self.text.isEmpty && PromptText.isPrompt(text, self.text))
+        }
+        /// With the words that the loop begins with, where the server has named it; nil: it is another client's.
+        func said(by text: String) -> Self? {
+            guard isStarted, self.text.isEmpty else { return isSaid(by: text) ? self : nil }
+            return Prompted(run: run, text: text, waits: waits)
         }
     }
 
@@ -311,7 +315,8 @@ package struct OppiDecoder: AgentDecoder {
     /// Our prompt, taken up within the loop of a run that another client began: its answer begins here.
     private mutating func userSaid(_ text: String, _ id: AgentSession) -> [Observation] {
         guard let session = sessions[id] else { return [] }
-        guard let prompted = session.prompted, prompted.isSaid(by: text) || isOurCommand(prompted, text, id) else {
+        let command = session.prompted.flatMap { isOurCommand($0, text, id) ? $0 : nil }
+        guard let prompted = session.prompted?.said(by: text) ?? command else {
             #if PLANTED_FAULTS
                 if PlantedFault.othersWordsTaken.isPlanted { return [] }
             #endif

@@ -140,6 +140,19 @@ struct OppiAttemptsTests {
         #expect(begun.contains("2 > stop s1"), "\(begun)")
     }
 
+    @Test("another client's words behind a sealed message are no part of its answer")
+    func restartSealedBesideOthers() {
+        var (oppi, _) = Self.restarted("rpc_result", text: nil, ring: [], rows: [])
+        _ = oppi.follows(2) + oppi.answers(Self.history, 200, OppiRecoveryTests.trace([]))
+        _ = oppi.says("agent_start")
+        _ = oppi.hears(
+            #"{"type":"turn_ack","command":"prompt","clientTurnId":"r1","stage":"started","sessionId":"s1"}"#, on: 2)
+        _ = oppi.says("message_end", #""role":"user","content":"Hi""#)
+        #expect(oppi.answers(text: "Ours").last == #"r1 oppi:ses_1 segment ended "Ours""#)
+        _ = oppi.says("message_end", #""role":"user","content":"Theirs""#)
+        #expect(!oppi.answers(text: "For them").contains { $0.hasPrefix("r1 ") })
+    }
+
     @Test("where no other attempt follows a restart, the failure is said")
     func restartBehindFailure() {
         var (oppi, lines) = Self.restarted(
