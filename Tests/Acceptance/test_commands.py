@@ -109,6 +109,27 @@ class DoctorTests(Scenarios):
             self.assertFalse((stage.directory / "config").exists())
 
 
+    @scenario(60)
+    async def test_doctor_tells_of_keys_in_two_folders_and_fails_where_they_differ(self):
+        async with Stage("E3") as stage:
+            stage.bridge.terminate()
+            self.assertEqual(await stage.bridge.exit(), 0)
+            keys = {"keys": {"ses_1": "ab" * 32}, "savedAt": "2026-03-01T00:00:00.000Z"}
+            for other, code, outcome in ((keys, 0, "warning"), (keys | {"keys": {}}, 1, "failed")):
+                for folder, saved in (("config", keys), ("state", other)):
+                    path = stage.directory / folder / "session-keys.json"
+                    path.write_text(json.dumps(saved))
+                    path.chmod(0o600)
+                before = files_under(stage.directory)
+                said = await say(stage, "doctor", "--json")
+                self.assertEqual(said.code, code, said)
+                found = [event for event in lines_of(said.out) if event.get("check") == "key_folder"]
+                self.assertEqual([event["outcome"] for event in found], [outcome], said)
+                # A look changes nothing.
+                self.assertEqual(files_under(stage.directory), before)
+                self.assertNotIn("ab" * 32, said.out + said.err)
+
+
 class StatusTests(Scenarios):
     async def healthy(self, stage):
         return await say(stage, "status", "--healthy")

@@ -80,6 +80,19 @@ class LastingAgentTests(Scenarios):
         self.assertIsNone(other.poll())
 
     @scenario(90)
+    async def test_a_connection_is_forgotten_when_its_agents_have_ended(self):
+        home = self.home()
+        left, other = self.sleeper(), self.sleeper()
+        state = await self.journal(home, ("old", "codex", left.pid, start_ticks(left.pid), "outlives codex"),
+                                   ("work", "codex", other.pid, start_ticks(other.pid), "outlives codex"))
+        outcome = await once("journal", "clean", "--connection", "old", directory=home, environment={"SOPHON_STATE_DIR": str(state)})
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertEqual(left.wait(30), -signal.SIGTERM)
+        self.assertIsNone(other.poll())
+        with sqlite3.connect(state / "journal.db") as database:
+            self.assertEqual(database.execute("SELECT connection FROM settings WHERE name LIKE 'agent %'").fetchall(), [("work",)])
+
+    @scenario(90)
     async def test_an_agent_of_a_connection_that_is_gone_ends_with_the_next_start(self):
         home = self.home()
         left = self.sleeper()

@@ -129,6 +129,22 @@ struct BridgeModelsTests {
         #expect(lines[4].heard.contains(#"message 5 with named("a/one")"#))
     }
 
+    @Test("from a model that was refused nothing leads back: the agent's own was never another one")
+    func refusedIsTakenBack() {
+        var bridge = Self.bridge()
+        let refused = Self.play(1, "a/bad", .refused(message: "no such model"), in: &bridge)
+        #expect(refused.heard.last == "keep - from - said -")
+        let next = Self.play(2, nil, in: &bridge)
+        #expect(next.heard == ["message 2 with unchanged"] && next.line == nil)
+    }
+
+    @Test("a model that was the session's own already is no choice to lead back from")
+    func ownIsNoChoice() {
+        var bridge = Self.bridge()
+        _ = Self.play(1, "a/own", .set(before: "a/own"), in: &bridge)
+        #expect(Self.play(2, nil, in: &bridge).heard == ["message 2 with unchanged"])
+    }
+
     @Test("two refusals and a success begin the count again")
     func notInARow() {
         var bridge = Self.bridge()

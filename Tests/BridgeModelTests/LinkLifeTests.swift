@@ -23,13 +23,14 @@ struct LinkLifeTests {
             return link
         }
 
-        var deadline: Double? { life.nextDeadline.map { ($0 - .zero).seconds } }
+        var deadline: Double? { (life.nextDeadline ?? life.nextSilence).map { ($0 - .zero).seconds } }
 
         func dial(_ seconds: Double) { life.dial(at: Self.at(seconds)) }
         func opened(_ seconds: Double) -> Bool { life.opened(awaiting: "challenge", at: Self.at(seconds)) }
-        func greeted(_ seconds: Double) { life.greeted(7, silence: .seconds(60), at: Self.at(seconds)) }
-        func heard(_ seconds: Double) -> Bool { life.heard(at: Self.at(seconds)) }
-        func resumed(_ seconds: Double) -> Duration? { life.readingResumed(at: Self.at(seconds)) }
+        func greeted(_ seconds: Double) {
+            life.greeted(7, silence: .seconds(60), at: Self.at(seconds), read: Self.at(seconds))
+        }
+        func heard(_ seconds: Double) -> Bool { life.heard(read: Self.at(seconds)) }
         func addsOne() -> Int? {
             life.withLive {
                 $0 += 1
@@ -50,8 +51,8 @@ struct LinkLifeTests {
             case nil: "nothing"
             }
         }
-        func due(_ seconds: Double) -> String {
-            switch life.due(at: Self.at(seconds)) {
+        func due(_ seconds: Double, read: Double? = nil) -> String {
+            switch life.due(at: Self.at(seconds), read: Self.at(read ?? seconds)) {
             case .unopened: "unopened"
             case .ungreeted(let awaited): "no \(awaited)"
             case .silent: "silent"
@@ -86,19 +87,15 @@ struct LinkLifeTests {
         #expect(link.deadline == 64)
     }
 
-    @Test("silence is a loss, except while reading is paused")
+    @Test("silence is a loss, by the clock that stands while nothing is read")
     func silence() {
         let link = Link.live()
         #expect(link.heard(10))
         #expect(link.due(69) == "nothing")
         #expect(link.due(70) == "silent")
-        link.life.readingPaused(at: Link.at(20))
-        #expect(link.life.isPaused)
-        #expect(link.deadline == nil)
-        #expect(link.due(500) == "nothing")
-        #expect(link.resumed(500) == .seconds(480))
-        #expect(link.resumed(501) == nil)
-        #expect(link.deadline == 560)
+        #expect(link.life.nextDeadline == nil && link.life.nextSilence == Link.at(70))
+        #expect(link.due(500, read: 69) == "nothing")
+        #expect(link.due(500, read: 70) == "silent")
     }
 
     @Test("a loss hands back what was true while the link was live, once")

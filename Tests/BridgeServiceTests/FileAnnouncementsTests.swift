@@ -70,6 +70,21 @@ struct FileAnnouncementsTests {
         #expect(announced.count == 30)
     }
 
+    @Test("the pauses behind unknown outcomes")
+    func pauses() {
+        var queue = FileAnnouncements()
+        for number in 0..<10 { queue.add(Self.file("/\(number)")) }
+        func pause() -> Duration? {
+            guard let due = queue.nextDeadline, queue.next(at: due) != nil else { return nil }
+            queue.answered(.unknown, at: due)
+            return queue.nextDeadline.map { $0 - due }
+        }
+        #expect((0..<7).map { _ in pause() } == [2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+        if let due = queue.nextDeadline { _ = queue.next(at: due) }
+        queue.answered(.done, at: .zero)
+        #expect(pause() == .seconds(2))
+    }
+
     @Test("one that the relay cannot take holds up no other, and is given up after ten minutes")
     func stuck() {
         var queue = FileAnnouncements()

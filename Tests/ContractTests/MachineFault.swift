@@ -29,6 +29,7 @@ struct Faulty<Machine: AgentMachine & ~Copyable>: ~Copyable, AgentMachine {
     }
 
     var nextDeadline: Instant? { machine.nextDeadline }
+    var nextReadingDeadline: Instant? { machine.nextReadingDeadline }
 
     private mutating func spoil(_ orders: [AgentOrder]) -> [AgentOrder] {
         var spoilt: [AgentOrder] = []

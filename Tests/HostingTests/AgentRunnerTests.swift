@@ -290,7 +290,40 @@ struct AgentRunnerTests {
         stage.link.holdReading(false)
         #expect(
             stage.sockets.links[0].log == ["pause", "resume"] && stage.programs.links[0].log == ["pause", "resume"])
-        #expect(stage.told.filter { $0.contains("reading") }.count == 4)
+    }
+
+    @Test("while nothing is read the reading clock stands, and its deadlines alone come that much later")
+    func readingClock() {
+        let second = { (number: Int64) in Instant.zero + .seconds(number) }
+        stage.order(.open(ChannelID(1), Stage.socket), .mayPause(ChannelID(1), true))
+        stage.script.readingDeadline = second(5)
+        stage.script.keepsDeadline = true
+        stage.order()
+        #expect(stage.clock.alarm == second(5))
+        stage.clock.pass(.seconds(2))
+        stage.link.holdReading(true)
+        #expect(stage.clock.alarm == nil)
+        stage.script.deadline = second(40)
+        stage.order()
+        #expect(stage.clock.alarm == second(40))
+        stage.clock.pass(.seconds(10))
+        stage.order()
+        #expect(stage.script.read == second(2) && !stage.told.contains("time"))
+        stage.link.holdReading(false)
+        #expect(stage.clock.alarm == second(15))
+        stage.clock.pass(.seconds(1))
+        stage.order()
+        #expect(stage.script.read == second(3))
+    }
+
+    @Test("a channel that ends while it is not read stops no clock")
+    func endsUnread() {
+        stage.order(.open(ChannelID(1), Stage.socket), .mayPause(ChannelID(1), true))
+        stage.link.holdReading(true)
+        stage.sockets.handlers[0](.closed(code: 1006, reason: "", byPeer: true))
+        stage.clock.pass(.seconds(5))
+        stage.order()
+        #expect(stage.script.read == .zero + .seconds(5))
     }
 
     // MARK: The end

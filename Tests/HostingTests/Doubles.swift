@@ -11,6 +11,9 @@ final class Script: @unchecked Sendable {
     /// Orders that follow an event, by its words.
     var answers: [String: [AgentOrder]] = [:]
     var deadline: Instant?
+    var readingDeadline: Instant?
+    /// The reading clock, as the last event that bears it shows it.
+    var read: Instant?
     /// It stays when it has come.
     var keepsDeadline = false
     /// Bytes of the works that have ended.
@@ -26,6 +29,7 @@ struct Scripted: ~Copyable, AgentMachine {
     let script: Script
 
     var nextDeadline: Instant? { script.deadline }
+    var nextReadingDeadline: Instant? { script.readingDeadline }
 
     private func hear(_ words: String) -> [AgentOrder] {
         script.told.append(words)
@@ -60,7 +64,10 @@ struct Scripted: ~Copyable, AgentMachine {
         if !script.keepsDeadline { script.deadline = nil }
         return hear("time")
     }
-    mutating func slept(_ now: Occasion) -> [AgentOrder] { hear("slept") }
+    mutating func slept(_ now: Occasion) -> [AgentOrder] {
+        script.read = now.read
+        return hear("slept")
+    }
     mutating func use(_ settings: String, _ now: Occasion) -> [AgentOrder] { hear("use \(settings)") }
     mutating func shutDown(_ now: Occasion) -> [AgentOrder] { hear("shutDown") }
 

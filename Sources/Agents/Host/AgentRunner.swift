@@ -9,6 +9,7 @@ import Locking
 /// - What a socket or a child says after the machine has closed its channel is dropped, by its number.
 /// - The machine has its past before its first command.
 /// - Each work and each query is answered once, in its time; what is over the bounds of `WorkTable` is refused.
+/// - The reading clock stands while reading is paused, so that no deadline of it passes then (`ReadingClock`).
 /// - A deadline that the machine leaves behind when it has come rings again after `leastPause`.
 /// - After `shutDown` no command is handled and no channel is opened; `isClosed` once nothing is open or being written.
 package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
@@ -33,6 +34,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         /// When it last rang.
         var rang: Instant?
         var pressure = Pressure()
+        var reading = ReadingClock()
         var random: SeededGenerator
 
         init(_ machine: consuming sending Machine, random: SeededGenerator) {
@@ -147,26 +149,26 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         if mayPerform { perform() }
     }
 
-    private func pauseOrResume(_ state: State) -> [AgentOrder] {
-        guard state.pressure.concernsChannels else { return [] }
-        var orders: [AgentOrder] = []
+    private func pauseOrResume(_ state: State) {
+        guard state.pressure.concernsChannels else { return }
         for id in state.channels.ids {
             guard let channel = state.channels[id] else { continue }
             let mustPause = channel.mayPause && state.pressure.mustPause
             guard mustPause != channel.isPaused, let line = state.channels.line(channel.number) else { continue }
             state.channels[id]?.isPaused = mustPause
             line.pauseReading(mustPause)
-            orders += state.machine.happened(mustPause ? .readingPaused : .readingResumed, on: id, occasion(state))
         }
         state.pressure.isPausing = state.channels.ids.contains { state.channels[$0]?.isPaused == true }
-        return orders
+        state.reading.stands(state.pressure.isPausing, at: edges.clock.now)
     }
 
     // MARK: Events
 
     private func occasion(_ state: State) -> Occasion {
-        Occasion(
-            now: edges.clock.now, wallMilliseconds: edges.clock.wallMilliseconds, random: state.random.next())
+        let now = edges.clock.now
+        return Occasion(
+            now: now, wallMilliseconds: edges.clock.wallMilliseconds, random: state.random.next(),
+            read: state.reading.time(at: now))
     }
 
     func tell(_ event: (inout Machine, Occasion) -> [AgentOrder]) {
@@ -253,8 +255,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     /// True: this thread is to carry them out.
     private func collect(_ orders: [AgentOrder], _ state: State) -> Bool {
         for order in orders { take(order, state) }
-        // What a pause or its end brings is not paused for.
-        for order in pauseOrResume(state) { take(order, state) }
+        pauseOrResume(state)
         if state.works.mayStart {
             for start in state.works.starts(at: edges.clock.now) { state.steps.append(.start(start)) }
         }
@@ -325,7 +326,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
             let steps = state.withLock { state in
                 state.pressure.heldBytes -= carriedOut
                 carriedOut = state.pressure.heldBytes
-                for order in pauseOrResume(state) { take(order, state) }
+                pauseOrResume(state)
                 let steps = state.steps
                 state.steps = []
                 if steps.isEmpty {
@@ -342,6 +343,9 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
 
     private func setAlarm(_ state: State) {
         var moment = state.machine.nextDeadline
+        if let next = state.machine.nextReadingDeadline.flatMap({ state.reading.moment(of: $0) }) {
+            moment = min(next, moment ?? next)
+        }
         // Asked after every frame: most machines have neither under way.
         if let next = state.works.nextDeadline { moment = min(next, moment ?? next) }
         if let next = state.queries.nextDeadline { moment = min(next, moment ?? next) }

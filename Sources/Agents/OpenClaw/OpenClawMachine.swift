@@ -37,10 +37,12 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
     package var nextDeadline: Instant? {
         [session.nextDeadline, loads.nextDeadline, check?.deadline].compactMap(\.self).min()
     }
+    package var nextReadingDeadline: Instant? { session.nextReadingDeadline }
 
     // MARK: The course
 
     package mutating func begin(_ past: AgentPast, _ now: Occasion) -> [AgentOrder] {
+        session.unread = now.unread
         for turn in past.turns { adopt(turn, now) }
         session.start(at: now.now)
         return orders(now)
@@ -70,27 +72,32 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
     }
 
     package mutating func check(_ now: Occasion) -> [AgentOrder] {
+        session.unread = now.unread
         guard let first = check?.begin(at: now.now) else { return [.done] }
         session.start(at: now.now)
         return first.map { .finding($0) } + orders(now)
     }
 
     package mutating func command(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
+        session.unread = now.unread
         session.command(command, at: now.now, wallMilliseconds: now.wallMilliseconds)
         return orders(now)
     }
 
     package mutating func query(_ query: AgentQuery, as id: QueryID, _ now: Occasion) -> [AgentOrder] {
+        session.unread = now.unread
         session.query(query, as: id, at: now.now)
         return orders(now)
     }
 
     package mutating func use(_ settings: OpenClawSettings, _ now: Occasion) -> [AgentOrder] {
+        session.unread = now.unread
         session.use(settings, at: now.now)
         return settings.secrets.map { .cover($0) } + orders(now)
     }
 
     package mutating func shutDown(_ now: Occasion) -> [AgentOrder] {
+        session.unread = now.unread
         session.shutDown(at: now.now)
         return orders(now)
     }
@@ -101,12 +108,14 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
         _ frame: UnsafeRawBufferPointer, capacity: Int, on channel: ChannelID, _ now: Occasion,
         into orders: inout [AgentOrder]
     ) {
+        session.unread = now.unread
         var random = SeededGenerator(seed: now.random)
         session.received(frame, capacity: capacity, at: now.now, using: &random)
         translate(now, into: &orders)
     }
 
     package mutating func happened(_ event: ChannelEvent, on channel: ChannelID, _ now: Occasion) -> [AgentOrder] {
+        session.unread = now.unread
         var random = SeededGenerator(seed: now.random)
         switch event {
         case .opened: session.opened(at: now.now)
@@ -116,8 +125,6 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
             if let findings = check?.foreignListener(message) { return conclude(findings, now) }
         case .failed(let message, _): session.failed(message: message, at: now.now, using: &random)
         case .closed(let code, let reason): session.closed(code: code, reason: reason, at: now.now, using: &random)
-        case .readingPaused: session.readingPaused(at: now.now)
-        case .readingResumed: session.readingResumed(at: now.now)
         // A gateway shows by its ticks that it lives.
         case .heard, .spawned, .skipped, .exited, .waits, .wanted: break
         }
@@ -127,6 +134,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
     // MARK: Time
 
     package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
+        session.unread = now.unread
         var random = SeededGenerator(seed: now.random)
         session.timePassed(at: now.now, wallMilliseconds: now.wallMilliseconds, using: &random)
         if let finding = check?.timePassed(at: now.now) { return conclude(finding, now) }
@@ -134,6 +142,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
     }
 
     package mutating func slept(_ now: Occasion) -> [AgentOrder] {
+        session.unread = now.unread
         var random = SeededGenerator(seed: now.random)
         session.slept(at: now.now, using: &random)
         return orders(now)
@@ -142,6 +151,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
     // MARK: Work
 
     package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
+        session.unread = now.unread
         switch loads.finished(work, result, at: now.now) {
         case .foreign: return tokens.finished(result, wallMilliseconds: now.wallMilliseconds)
         case .more(let orders): return orders

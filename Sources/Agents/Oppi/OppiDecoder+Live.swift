@@ -99,14 +99,6 @@ extension OppiDecoder {
         change { session in session.retryUntil = session.retryUntil.map { min($0, moment) } }
     }
 
-    /// Nothing was read for so long.
-    mutating func postpone(by pause: Duration) {
-        change { session in
-            if let until = session.held?.until { session.held?.until = until + pause }
-            if let until = session.retryUntil { session.retryUntil = until + pause }
-        }
-    }
-
     mutating func socketLost() {
         change { session in
             if session.isRunning { session.lacksBeginning = true }

@@ -40,11 +40,6 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
         var lastNumber = 0
         /// Also those that are closing: letting go of a link cuts it.
         var links: [Int: any WebSocketLink] = [:]
-        /// Of frames whose orders have not been carried out.
-        var heldBytes = 0
-        /// The owner has no room for more.
-        var isHeld = false
-        var isPaused = false
 
         init(_ machine: consuming sending Machine) { self.machine = machine }
     }
@@ -94,39 +89,6 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
     /// No socket is open or closing.
     package var isClosed: Bool { state.withLock { $0.links.isEmpty } }
 
-    // MARK: Back-pressure
-
-    /// Frames that wait here while another thread handles the ones before. Above this reading stops until half of it
-    /// is left.
-    private static var backlogLimit: Int { 4 << 20 }
-
-    /// Received and not processed yet (`HeldBytes.agent`).
-    package var heldBytes: Int { state.withLock { $0.heldBytes } }
-
-    /// Stops reading, or lets it go on. During a handshake reading continues.
-    package func holdReading(_ isHeld: Bool) {
-        let mayPerform = state.withLock { state in
-            state.isHeld = isHeld
-            pauseOrResume(state)
-            return collect(state)
-        }
-        if mayPerform { perform() }
-    }
-
-    private func pauseOrResume(_ state: State) {
-        let isBehind = state.heldBytes > (state.isPaused ? Self.backlogLimit / 2 : Self.backlogLimit)
-        let mustPause = state.machine.mayPauseReading && (state.isHeld || isBehind)
-        guard mustPause != state.isPaused, let link = state.links[state.current] else { return }
-        state.isPaused = mustPause
-        if mustPause {
-            link.pauseReading()
-            state.machine.readingPaused(at: edges.clock.now)
-        } else {
-            link.resumeReading()
-            state.machine.readingResumed(at: edges.clock.now)
-        }
-    }
-
     // MARK: The socket
 
     private func happened(_ event: WebSocketEvent, on number: Int) {
@@ -136,8 +98,6 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
             guard number == state.current else { return false }
             if event.isLast { state.current = 0 }
             tellMachine(event, state, edges.clock.now)
-            if case .text(let frame) = event { state.heldBytes += frame.count }
-            pauseOrResume(state)
             return collect(state)
         }
         if mayPerform { perform() }
@@ -172,16 +132,11 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
     }
 
     private func perform() {
-        var carriedOut = 0
         while true {
             let orders = state.withLock { state in
-                state.heldBytes -= carriedOut
-                carriedOut = state.heldBytes
-                pauseOrResume(state)
                 let orders = state.orders
                 state.orders = []
                 if orders.isEmpty {
-                    state.heldBytes = 0
                     state.isPerforming = false
                     setAlarm(state)
                 }
@@ -230,7 +185,6 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
         let number = state.withLock { state in
             state.lastNumber += 1
             state.current = state.lastNumber
-            state.isPaused = false
             return state.lastNumber
         }
         var request = WebSocketRequest(url: url, headers: headers, messageLimit: edges.messageLimit)

@@ -32,17 +32,8 @@ package protocol SessionMachine: ~Copyable, SendableMetatype {
     mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator)
     mutating func timePassed(
         at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator)
-
-    /// Nothing of the handshake is under way, so that reading may stop for a while.
-    var mayPauseReading: Bool { get }
-    /// Nothing is read from now on: silence says nothing, and no answer comes.
-    mutating func readingPaused(at now: Instant)
-    mutating func readingResumed(at now: Instant)
 }
 
 extension SessionMachine where Self: ~Copyable {
     package mutating func ponged(at now: Instant) { heard(at: now) }
-    package var mayPauseReading: Bool { false }
-    package mutating func readingPaused(at now: Instant) {}
-    package mutating func readingResumed(at now: Instant) {}
 }

@@ -1,25 +1,64 @@
-/// How long to wait before the next try: 1 s, doubling to 30 s, each a quarter more or less (DESIGN.md#links-and-watchdogs). Where only a
-/// person can mend it, doubling continues to 5 minutes.
-package struct BackOff: Sendable {
-    private static let longest = 30.0
-    private static let longestForPerson = 300.0
-    /// A link that held this long was a good one, and the next loss starts the back-off over.
-    private static let goodLink = Duration.seconds(60)
-    private var tries = 0
+/// The pauses between the tries of one thing: those of `first` in order, then each `factor` times the one before, at most `longest`.
+/// The bridge has no other formula; each user names its values.
+///
+/// - `jitter` is the least and the largest share of a pause that is waited. Its random number comes from the user's generator.
+/// - The pauses of a link (DESIGN.md#links-and-watchdogs) are `BackOff.link`.
+package struct BackOff: Hashable, Sendable {
+    private let first: [Duration]
+    private let factor: Int
+    private let longest: Duration
+    private let jitter: ClosedRange<Double>
+    /// Failures since the last success.
+    package private(set) var failures = 0
 
-    package init() {}
-
-    package mutating func next(
-        needsPerson: Bool = false, using random: inout some RandomNumberGenerator
-    ) -> Duration {
-        let longest = needsPerson ? Self.longestForPerson : Self.longest
-        let seconds = min(Double(1 << min(tries, 9)), longest)
-        tries += 1
-        let jittered = seconds * Double.random(in: 0.75...1.25, using: &random)
-        return .seconds(min(jittered, Self.longestForPerson))
+    package init(
+        first: Duration..., factor: Int = 2, longest: Duration, jitter: ClosedRange<Double> = 1...1
+    ) {
+        precondition(!first.isEmpty && factor > 1)
+        (self.first, self.factor, self.longest, self.jitter) = (first, factor, longest, jitter)
     }
 
-    package mutating func linkHeld(for duration: Duration) {
-        if duration >= Self.goodLink { tries = 0 }
+    /// The pause after so many failures in a row, without jitter.
+    package func pause(after failures: Int) -> Duration { pause(after: failures, longest: longest) }
+
+    /// The same, with jitter.
+    package func pause(after failures: Int, using random: inout some RandomNumberGenerator) -> Duration {
+        pause(after: failures) * Double.random(in: jitter, using: &random)
+    }
+
+    /// The pause after one failure more, without jitter.
+    package mutating func next() -> Duration {
+        failures += 1
+        return pause(after: failures)
+    }
+
+    /// The same, with jitter.
+    package mutating func next(using random: inout some RandomNumberGenerator) -> Duration {
+        failures += 1
+        return pause(after: failures, using: &random)
+    }
+
+    package mutating func succeeded() { failures = 0 }
+
+    private func pause(after failures: Int, longest: Duration) -> Duration {
+        let index = max(failures, 1) - 1
+        guard index >= first.count else { return min(first[index], longest) }
+        var (pause, number) = (first[first.count - 1], first.count)
+        while number <= index, pause < longest { (pause, number) = (pause * factor, number + 1) }
+        return min(pause, longest)
+    }
+}
+
+extension BackOff {
+    /// 1 s, doubling to 30 s, each a quarter more or less.
+    package static var link: Self { Self(first: .seconds(1), longest: .seconds(30), jitter: 0.75...1.25) }
+
+    private static var longestForPerson: Duration { .seconds(300) }
+
+    /// Where only a person can mend it, the pauses of a link continue to grow, and none is longer than 5 minutes.
+    package mutating func nextForPerson(using random: inout some RandomNumberGenerator) -> Duration {
+        failures += 1
+        let pause = pause(after: failures, longest: Self.longestForPerson)
+        return min(pause * Double.random(in: jitter, using: &random), Self.longestForPerson)
     }
 }

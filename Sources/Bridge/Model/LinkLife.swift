@@ -3,8 +3,9 @@
 ///
 /// - No I/O, no clock, no randomness: events come in with the time, and what follows from them is returned.
 /// - `Greeting` is what is awaited of the far side during the handshake, `Live` what is true while the link is up and no longer.
-/// - The back-off starts over only after a link that held for a minute (`BackOff`), and each step has its time limit.
-/// - A link that is live and silent is dead, except while reading is paused: silence says nothing then.
+/// - The back-off starts over only after a link that held for a minute, and each step has its time limit.
+/// - A link that is live and silent is dead. Its silence counts on the reading clock (`read`), which stands while nothing is read; all
+///   other times are of the runner's clock (`now`).
 package struct LinkLife<Greeting, Live> {
     package enum State {
         /// Not begun, shut down, or given up. Can transition to: dialling (`dial`).
@@ -25,8 +26,6 @@ package struct LinkLife<Greeting, Live> {
     package struct Uptime {
         fileprivate var since: Instant
         fileprivate var silence: Duration
-        /// Nothing is read since then.
-        fileprivate var pausedSince: Instant?
     }
 
     /// What a deadline that has passed means.
@@ -50,12 +49,14 @@ package struct LinkLife<Greeting, Live> {
     package static var handshakeLimit: Duration { .seconds(15) }
     /// Whatever the far side says of its return.
     private static var leastDelay: Duration { .milliseconds(250) }
+    /// A link that held this long was a good one, and the next loss starts the back-off over.
+    private static var goodLink: Duration { .seconds(60) }
     package static var sleepReason: String { "the machine slept" }
 
     package private(set) var state = State.idle
-    private var backOff = BackOff()
+    private var backOff = BackOff.link
     private var sleepWatch = SleepWatch()
-    /// When the open socket last received a frame. Beside the state, because each frame sets it.
+    /// When the open socket last received a frame, by the reading clock. Beside the state, because each frame sets it.
     private var lastFrame = Instant.zero
 
     package init() {}
@@ -63,8 +64,6 @@ package struct LinkLife<Greeting, Live> {
     package var isLive: Bool { if case .live = state { true } else { false } }
 
     package var live: Live? { if case .live(let live, _) = state { live } else { nil } }
-
-    package var isPaused: Bool { if case .live(_, let uptime) = state { uptime.pausedSince != nil } else { false } }
 
     /// There is a socket to close, be it only on its way.
     package var hasSocket: Bool {
@@ -77,10 +76,14 @@ package struct LinkLife<Greeting, Live> {
     /// When the link itself wants to be called.
     package var nextDeadline: Instant? {
         switch state {
-        case .idle, .lost: nil
+        case .idle, .lost, .live: nil
         case .dialling(let until), .greeting(_, let until), .waiting(let until): until
-        case .live(_, let uptime): silenceEnds(uptime)
         }
+    }
+
+    /// Likewise, by the reading clock: the link is silent for too long then.
+    package var nextSilence: Instant? {
+        if case .live(_, let uptime) = state { lastFrame + uptime.silence } else { nil }
     }
 
     /// The last wall clock reading, in milliseconds since 1970.
@@ -93,7 +96,6 @@ package struct LinkLife<Greeting, Live> {
     /// False: no socket was being opened.
     package mutating func opened(awaiting greeting: Greeting, at now: Instant) -> Bool {
         guard case .dialling = state else { return false }
-        lastFrame = now
         state = .greeting(greeting, until: now + Self.handshakeLimit)
         return true
     }
@@ -105,19 +107,19 @@ package struct LinkLife<Greeting, Live> {
     }
 
     /// The handshake is over. `silence`: after that long without a frame the link counts as dead.
-    package mutating func greeted(_ live: Live, silence: Duration, at now: Instant) {
+    package mutating func greeted(_ live: Live, silence: Duration, at now: Instant, read: Instant) {
         guard case .greeting = state else { return }
-        lastFrame = now
+        lastFrame = read
         state = .live(live, Uptime(since: now, silence: silence))
     }
 
     /// Something came on the socket. False: none is open.
-    package mutating func heard(at now: Instant) -> Bool {
+    package mutating func heard(read: Instant) -> Bool {
         switch state {
         case .greeting, .live: break
         case .idle, .dialling, .lost, .waiting: return false
         }
-        lastFrame = now
+        lastFrame = read
         return true
     }
 
@@ -136,7 +138,7 @@ package struct LinkLife<Greeting, Live> {
     package mutating func leave(at now: Instant) -> Live? {
         defer { state = .idle }
         guard case .live(let live, let uptime) = state else { return nil }
-        backOff.linkHeld(for: now - uptime.since)
+        if now - uptime.since >= Self.goodLink { backOff.succeeded() }
         return live
     }
 
@@ -154,7 +156,7 @@ package struct LinkLife<Greeting, Live> {
         case .atOnce: return .dial(reason: reason)
         case .after(let said): delay = max(said, Self.leastDelay)
         case .byBackOff: delay = backOff.next(using: &random)
-        case .byLongBackOff: delay = backOff.next(needsPerson: true, using: &random)
+        case .byLongBackOff: delay = backOff.nextForPerson(using: &random)
         case .notBefore(let said): delay = max(said, backOff.next(using: &random))
         }
         state = .waiting(until: now + delay)
@@ -163,33 +165,14 @@ package struct LinkLife<Greeting, Live> {
 
     // MARK: Time
 
-    package func due(at now: Instant) -> Due? {
+    package func due(at now: Instant, read: Instant) -> Due? {
         switch state {
         case .dialling(let until): until <= now ? .unopened : nil
         case .greeting(let greeting, let until): until <= now ? .ungreeted(greeting) : nil
-        case .live(_, let uptime): silenceEnds(uptime).map { $0 <= now } == true ? .silent : nil
+        case .live: nextSilence.map { $0 <= read } == true ? .silent : nil
         case .waiting(let until): until <= now ? .redial : nil
         case .idle, .lost: nil
         }
-    }
-
-    private func silenceEnds(_ uptime: Uptime) -> Instant? {
-        uptime.pausedSince == nil ? lastFrame + uptime.silence : nil
-    }
-
-    package mutating func readingPaused(at now: Instant) {
-        guard case .live(let live, var uptime) = state else { return }
-        uptime.pausedSince = now
-        state = .live(live, uptime)
-    }
-
-    /// For how long nothing was read: what was due meanwhile gets that much more time. Nil: reading was not paused.
-    package mutating func readingResumed(at now: Instant) -> Duration? {
-        guard case .live(let live, var uptime) = state, let since = uptime.pausedSince else { return nil }
-        uptime.pausedSince = nil
-        lastFrame = now
-        state = .live(live, uptime)
-        return now - since
     }
 
     // MARK: Sleep

@@ -13,13 +13,11 @@ struct GrantQueue: Sendable {
     /// Less than half of what the relay's bucket gives (relay.md#buckets, bucket `default`), since it is not ours alone.
     private static let burst = 10.0
     private static let perSecond = 4.0
-    private static let firstPause = Duration.seconds(1)
-    private static let longestPause = Duration.seconds(60)
 
     private(set) var isUp = false
     private(set) var underWay: [Int: UnderWay] = [:]
     private(set) var retryAt: Instant?
-    private var pause = Self.firstPause
+    private var backOff = BackOff(first: .seconds(1), longest: .seconds(60))
     private var level = Self.burst
     private var levelAt: Instant?
     private var number = 0
@@ -36,7 +34,7 @@ struct GrantQueue: Sendable {
     mutating func linkUp() {
         isUp = true
         retryAt = nil
-        pause = Self.firstPause
+        backOff.succeeded()
         (refused, apart) = ([], [])
     }
 
@@ -81,12 +79,11 @@ struct GrantQueue: Sendable {
 
     mutating func answered(_ number: Int) -> UnderWay? { underWay.removeValue(forKey: number) }
 
-    mutating func delivered() { pause = Self.firstPause }
+    mutating func delivered() { backOff.succeeded() }
 
     mutating func failed(_ told: Duration?, at now: Instant) {
         guard isUp else { return }
-        retryAt = now + max(told ?? .zero, pause)
-        pause = min(pause * 2, Self.longestPause)
+        retryAt = now + max(told ?? .zero, backOff.next())
     }
 
     /// The device that gets nothing; nil: it is not known yet which.

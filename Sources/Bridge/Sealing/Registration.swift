@@ -3,9 +3,6 @@ package import BridgeModel
 /// Makes this bridge known to the relay as a device, after each connect (relay.md#device-identity): a relay that has lost it, or
 /// has another key of it, would have phones wrap their keys for a device that does not exist.
 struct Registration: Sendable {
-    private static let firstPause = Duration.seconds(1)
-    private static let longestPause = Duration.seconds(60)
-
     enum State: Hashable, Sendable {
         /// The link is down. Can go to: `underWay`, when it is up.
         case idle
@@ -28,7 +25,7 @@ struct Registration: Sendable {
     private var firstOfUse = 1
     /// False: phones are to find no device here that they could seal for.
     var isWanted = true
-    private var pause = Self.firstPause
+    private var backOff = BackOff(first: .seconds(1), longest: .seconds(60))
 
     init(deviceID: DeviceID?) { self.deviceID = deviceID }
 
@@ -50,21 +47,20 @@ struct Registration: Sendable {
 
     mutating func linkDown() {
         (state, isCertain) = (.idle, false)
-        pause = Self.firstPause
+        backOff.succeeded()
     }
 
     /// Whether the name is another one. An answer to a link that is gone still says what this bridge is called.
     mutating func registered(as device: DeviceID) -> Bool {
         if state == .underWay { (state, isCertain) = (.done, true) }
-        pause = Self.firstPause
+        backOff.succeeded()
         defer { deviceID = device }
         return deviceID != device
     }
 
     mutating func failed(_ told: Duration?, at now: Instant) {
         guard state == .underWay else { return }
-        state = .waiting(until: now + max(told ?? .zero, pause))
-        pause = min(pause * 2, Self.longestPause)
+        state = .waiting(until: now + max(told ?? .zero, backOff.next()))
     }
 
     mutating func refused() {

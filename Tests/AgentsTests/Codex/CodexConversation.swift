@@ -10,6 +10,7 @@ struct CodexConversation: MachineConversation {
 
     var machine: CodexMachine
     var now = Instant.zero
+    var reading = ReadingClock()
     private var random: UInt64 = 0
     private var works: [WorkID] = []
     private(set) var beginning: [String] = []
@@ -54,7 +55,8 @@ struct CodexConversation: MachineConversation {
 
     mutating func occasion() -> Occasion {
         random += 1
-        return Occasion(now: now, wallMilliseconds: now.nanoseconds / 1_000_000, random: random)
+        return Occasion(
+            now: now, wallMilliseconds: now.nanoseconds / 1_000_000, random: random, read: reading.time(at: now))
     }
 
     // MARK: The bridge
@@ -132,8 +134,6 @@ struct CodexConversation: MachineConversation {
         left += ran("codex-cli 0.163.0")
         return left + greets()
     }
-    mutating func pauses() -> [String] { lines(machine.happened(.readingPaused, on: Self.main, occasion())) }
-    mutating func resumes() -> [String] { lines(machine.happened(.readingResumed, on: Self.main, occasion())) }
     mutating func spawns(_ id: Int32) -> [String] {
         let name = ProcessName(id: id, startTicks: 1)
         return lines(machine.happened(.spawned(name), on: Self.server, occasion()))

@@ -150,11 +150,11 @@ struct CodexStopTests {
     @Test("during a pause of reading has its own time behind it, and not the pause's too")
     func paused() {
         var codex = CodexConversation.going()
-        _ = codex.pauses()
+        codex.pauses()
         _ = codex.waits(600_000)
         _ = codex.aborts("r1")
         _ = codex.waits(1_000)
-        _ = codex.resumes()
+        codex.resumes()
         #expect(codex.waits(16_000).contains("stop of r1 answered"))
     }
 
@@ -164,10 +164,10 @@ struct CodexStopTests {
         _ = codex.says(
             #"{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"T","turnId":"U","itemId":"i","command":"rm x"}}"#
         )
-        _ = codex.pauses()
+        codex.pauses()
         _ = codex.waits(600_000)
         _ = codex.decides("U:i", .approve)
-        _ = codex.resumes()
+        codex.resumes()
         #expect(codex.waits(31_000).contains { $0.contains("thread/read") })
         #expect(codex.waits(11_000).contains("close 1"))
     }

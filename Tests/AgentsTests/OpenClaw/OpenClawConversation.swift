@@ -21,6 +21,8 @@ final class OpenClawConversation {
 
     var session: OpenClawSession
     var now = Instant.zero
+    /// The socket is not read.
+    var isPaused = false
     var wall: Int64 = 1_770_000_000_000
     var era: GatewayEra
     /// Since when the gateway's process runs, on the session's clock.
@@ -53,7 +55,7 @@ final class OpenClawConversation {
     func pass(_ seconds: Double, asleep: Bool = false) {
         let end = now + .seconds(seconds)
         // A runner calls at each deadline; one that slept does not.
-        while !asleep, let next = session.nextDeadline, next <= end {
+        while !asleep, let next = nextAlarm, next <= end {
             move(to: max(next, now))
             session.timePassed(at: now, wallMilliseconds: wall, using: &random)
             collect()
@@ -62,6 +64,11 @@ final class OpenClawConversation {
         guard asleep else { return }
         session.timePassed(at: now, wallMilliseconds: wall, using: &random)
         collect()
+    }
+
+    private var nextAlarm: Instant? {
+        let reading = isPaused ? nil : session.nextReadingDeadline.map { $0 + session.unread }
+        return [session.nextDeadline, reading].compactMap(\.self).min()
     }
 
     /// On a link that the gateway keeps alive.
@@ -76,6 +83,7 @@ final class OpenClawConversation {
 
     private func move(to moment: Instant) {
         wall += (moment - now).nanoseconds / 1_000_000
+        if isPaused { session.unread += moment - now }
         now = moment
     }
 

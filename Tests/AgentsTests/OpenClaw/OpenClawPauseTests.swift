@@ -11,10 +11,10 @@ struct OpenClawPauseTests {
         let talk = OpenClawConversation()
         talk.goLive()
         talk.clear()
-        talk.session.readingPaused(at: talk.now)
+        talk.isPaused = true
         talk.pass(600)
         #expect(talk.orders.isEmpty)
-        talk.session.readingResumed(at: talk.now)
+        talk.isPaused = false
         talk.pass(50)
         #expect(!talk.orders.contains { if case .close = $0 { true } else { false } })
         talk.pass(20)
@@ -28,10 +28,10 @@ struct OpenClawPauseTests {
         talk.send()
         talk.clear()
         talk.pass(10)
-        talk.session.readingPaused(at: talk.now)
+        talk.isPaused = true
         talk.pass(300)
         #expect(talk.orders.isEmpty)
-        talk.session.readingResumed(at: talk.now)
+        talk.isPaused = false
         talk.pass(4)
         #expect(talk.orders.isEmpty)
         talk.pass(2)
@@ -42,12 +42,12 @@ struct OpenClawPauseTests {
     func askedMeanwhile() {
         let talk = OpenClawConversation()
         talk.goLive()
-        talk.session.readingPaused(at: talk.now)
+        talk.isPaused = true
         talk.pass(300)
         talk.send()
         talk.pass(5)
         talk.clear()
-        talk.session.readingResumed(at: talk.now)
+        talk.isPaused = false
         talk.pass(14)
         #expect(talk.orders.isEmpty)
         talk.pass(2)
@@ -58,8 +58,9 @@ struct OpenClawPauseTests {
     func lost() {
         let talk = OpenClawConversation()
         talk.goLive()
-        talk.session.readingPaused(at: talk.now)
+        talk.isPaused = true
         talk.close(1006)
+        talk.isPaused = false
         talk.goLive()
         talk.clear()
         talk.pass(70)
@@ -73,11 +74,11 @@ struct OpenClawPauseTests {
     /// Nothing is done meanwhile.
     private static func pause(_ talk: OpenClawConversation, _ seconds: Double = 40) {
         talk.clear()
-        talk.session.readingPaused(at: talk.now)
+        talk.isPaused = true
         talk.pass(seconds)
         #expect(talk.observations == [])
         #expect(talk.methods == [])
-        talk.session.readingResumed(at: talk.now)
+        talk.isPaused = false
         talk.clear()
     }
 

@@ -131,9 +131,9 @@ struct OppiAskToolTests {
     func inDoubt(pauses: Bool) {
         var oppi = OppiConversation.running(result: Self.head)
         if pauses {
-            _ = oppi.happens(.readingPaused, 2)
+            oppi.pauses()
             _ = oppi.waits(20_000)
-            _ = oppi.happens(.readingResumed, 2)
+            oppi.resumes()
         }
         _ = oppi.says(
             "extension_ui_request", #""id":"d1","method":"confirm","title":"Sure?","message":"Really","timeout":10000"#)

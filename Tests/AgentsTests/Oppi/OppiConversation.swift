@@ -11,6 +11,7 @@ struct OppiConversation: MachineConversation {
 
     var machine: OppiMachine
     var now = Instant.zero + .seconds(1_000)
+    var reading = ReadingClock()
     private var random: UInt64 = 0
     /// Calls and files that are not answered, oldest first.
     private var works: [(id: WorkID, name: String)] = []
@@ -103,7 +104,7 @@ struct OppiConversation: MachineConversation {
     mutating func occasion() -> Occasion {
         random += 1
         let passed = (now - (Instant.zero + .seconds(1_000))).nanoseconds / 1_000_000
-        return Occasion(now: now, wallMilliseconds: Self.wall + passed, random: random)
+        return Occasion(now: now, wallMilliseconds: Self.wall + passed, random: random, read: reading.time(at: now))
     }
 
     // MARK: The bridge

@@ -102,14 +102,14 @@ struct OppiLimitsTests {
     @Test("while the bridge itself does not read, silence of the server says nothing")
     func pausedRun() {
         var oppi = OppiConversation.running()
-        _ = oppi.happens(.readingPaused, 2)
+        oppi.pauses()
         var lines: [String] = []
         for _ in 0..<60 {
             lines += oppi.waits(1_000)
             _ = oppi.replies("unsubscribe", on: 1)
         }
         #expect(lines.allSatisfy { $0 == "1 > unsubscribe none" }, "\(lines)")
-        #expect(oppi.happens(.readingResumed, 2) == [])
+        oppi.resumes()
         #expect(oppi.waits(14_000).allSatisfy { $0 == "1 > unsubscribe none" })
         #expect(oppi.answers(text: "Hello") == [#"r1 oppi:ses_1 segment ended "Hello""#])
     }
@@ -117,9 +117,9 @@ struct OppiLimitsTests {
     @Test("nor does a prompt that is not answered")
     func pausedPrompt() {
         var oppi = OppiConversation.prompted()
-        _ = oppi.happens(.readingPaused, 2)
+        oppi.pauses()
         #expect(oppi.waits(30_000) == [])
-        _ = oppi.happens(.readingResumed, 2)
+        oppi.resumes()
         #expect(oppi.waits(7_500) == [])
         #expect(oppi.accepts() == ["send r1 accepted as r1"])
     }
@@ -129,9 +129,9 @@ struct OppiLimitsTests {
         var oppi = OppiConversation.running()
         _ = oppi.answers(text: "")
         _ = oppi.says("agent_end")
-        _ = oppi.happens(.readingPaused, 2)
+        oppi.pauses()
         #expect(oppi.waits(30_000) == [])
-        _ = oppi.happens(.readingResumed, 2)
+        oppi.resumes()
         #expect(
             oppi.says("retry_start", #""attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"529""#)
                 == [#"r1 oppi:ses_1 retrying "529""#])

@@ -71,6 +71,37 @@ struct OppiRecoveryTests {
         #expect(oppi.fails(Self.history) == ["open 3 ws://127.0.0.1:7749/stream"])
     }
 
+    @Test("a stream that is lost again and again is opened ever later")
+    func streamPauses() {
+        var (oppi, pauses) = (OppiConversation.running(), [Int64]())
+        for channel in 2..<8 {
+            _ = oppi.happens(.closed(code: 1006, reason: ""), channel)
+            let lost = oppi.now
+            while !oppi.openCalls.contains(where: { $0.hasPrefix(Self.events) }), oppi.now < lost + .seconds(20) {
+                _ = oppi.waits(50)
+            }
+            pauses.append((oppi.now - lost).nanoseconds / 1_000_000)
+            _ = oppi.answers(Self.events, 200, Self.missed(4))
+            _ = oppi.fails(Self.history)
+        }
+        #expect(pauses == [250, 750, 2_000, 4_000, 4_000, 4_000])
+    }
+
+    @Test("a look at what was missed that fails is repeated ever later")
+    func lookPauses() {
+        var (oppi, pauses) = (OppiConversation.running(), [Int64]())
+        broken(&oppi)
+        for _ in 0..<4 {
+            _ = oppi.fails(Self.events)
+            let failed = oppi.now
+            while !oppi.openCalls.contains(where: { $0.hasPrefix(Self.events) }), oppi.now < failed + .seconds(90) {
+                _ = oppi.waits(500)
+            }
+            pauses.append((oppi.now - failed).components.seconds)
+        }
+        #expect(pauses == [2, 4, 8, 16])
+    }
+
     @Test("numbers that another client brought beyond ours in a new activation are not taken for our run's")
     func hiddenActivation() {
         var oppi = OppiConversation.running()
@@ -172,7 +203,7 @@ struct OppiRecoveryTests {
         let half = Self.trace([("user", "Hi"), ("assistant", "I look."), ("toolCall", "")], status: "busy")
         var lines = oppi.answers(Self.history, 200, half)
         for _ in 0..<5 { lines += oppi.waits(2_100) + oppi.answers(Self.history, 200, half) }
-        #expect(lines.contains { $0.hasPrefix("r1 oppi:ses_1 failed agentGone") }, "\(lines)")
+        #expect(lines.contains { $0.hasPrefix(#"r1 oppi:ses_1 failed agentGone "its work was cut off""#) }, "\(lines)")
         #expect(!lines.contains { $0.hasPrefix("open") || $0.contains("prompt") }, "no agent is started by looking")
     }
 

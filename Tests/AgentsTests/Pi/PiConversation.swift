@@ -6,6 +6,7 @@ import Pi
 struct PiConversation: MachineConversation {
     var machine: PiMachine
     var now = Instant.zero
+    var reading = ReadingClock()
     private var random: UInt64 = 0
     private var keeps: [WorkID] = []
     /// Whether orders about idle processes are among the lines.
@@ -60,7 +61,7 @@ struct PiConversation: MachineConversation {
     mutating func occasion() -> Occasion {
         random += 1
         let wall = Self.wall + wallAhead + (now - Instant.zero).nanoseconds / 1_000_000
-        return Occasion(now: now, wallMilliseconds: wall, random: random)
+        return Occasion(now: now, wallMilliseconds: wall, random: random, read: reading.time(at: now))
     }
 
     // MARK: The bridge

@@ -142,7 +142,7 @@ struct ToyChildrenMachine: AgentMachine {
         switch event {
         case .exited: return left(session, "the toy's program ended")
         case .failed(let reason, _): return left(session, reason)
-        case .opened, .spawned, .skipped, .heard, .refused, .closed, .readingPaused, .readingResumed, .waits,
+        case .opened, .spawned, .skipped, .heard, .refused, .closed, .waits,
             .wanted:
             return []
         }

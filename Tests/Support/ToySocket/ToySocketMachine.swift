@@ -81,7 +81,7 @@ struct ToySocketMachine: AgentMachine {
         case .opened: [say(["hello", ""])]
         case .failed(let reason, _): lost(reason, now)
         case .closed, .refused: lost("the toy closed the connection", now)
-        case .spawned, .skipped, .heard, .exited, .readingPaused, .readingResumed, .waits, .wanted: []
+        case .spawned, .skipped, .heard, .exited, .waits, .wanted: []
         }
     }
 

@@ -132,7 +132,7 @@ extension CodexChat {
         link.asksDue = link.asksDue == nil ? nil : now + CodexTurn.lookAgain
         link.losses = 0
         link.refusals = 0
-        link.backOff = BackOff()
+        link.backOff.succeeded()
     }
 
     mutating func list() -> [Order] {
@@ -334,17 +334,4 @@ extension CodexChat {
         if way == .open { orders += endsAgain(at: now) }
         return orders + watch(at: now) + advance(at: now)
     }
-
-    /// For so long no frame was read.
-    mutating func postpone(by pause: Duration, at now: Instant) {
-        turn?.postpone(by: pause, at: now)
-        cleanUps.postpone(by: pause)
-        if let since = link.status.idleSince { link.status = .idle(since: since + pause) }
-        link.asksDue = link.asksDue.map { $0 + pause }
-        link.watchDue = link.watchDue.map { $0 + pause }
-        if case .waiting(let until) = way { way = .waiting(until: until + pause) }
-    }
-
-    /// The computer slept: that nothing was said meanwhile proves nothing.
-    mutating func slept(at now: Instant) { heard(at: now) }
 }

@@ -130,7 +130,7 @@ struct CodexChat {
         var silences = 0
         /// Tries in a row to write the prompt that were refused as not possible now.
         var tries = 0
-        var backOff = BackOff()
+        var backOff = BackOff.link
         var random: UInt64 = 0
         /// Nil: not known on this connection.
         var efforts: CodexEfforts?

@@ -143,7 +143,7 @@ struct CodexCheck {
         case .refused(let status, _): return lost("the server refused the connection with \(status)")
         case .closed(let code, _): return lost("the server closed the connection (\(code))")
         case .exited(let end, let lastWords): return lost(end.words(lastWords))
-        case .heard, .skipped, .readingPaused, .readingResumed, .waits, .wanted: return []
+        case .heard, .skipped, .waits, .wanted: return []
         }
     }
 

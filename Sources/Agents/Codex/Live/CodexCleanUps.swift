@@ -100,12 +100,12 @@ struct CodexCleanUps {
 
     /// How long its answer is awaited.
     static func limit(of attempt: Int) -> Duration {
-        min(CodexChat.interruptLimit * factor(of: attempt), CodexChat.answerLimit)
+        BackOff(first: CodexChat.interruptLimit, longest: CodexChat.answerLimit).pause(after: attempt)
     }
     /// From a refusal to the next one.
-    static func pause(behind attempt: Int) -> Duration { CodexTurn.lookAgain * factor(of: attempt) }
+    static func pause(behind attempt: Int) -> Duration { backOff.pause(after: attempt) }
 
-    private static func factor(of attempt: Int) -> Int { 1 << (min(attempt, tries) - 1) }
+    private static let backOff = BackOff(first: CodexTurn.lookAgain, longest: CodexTurn.lookAgain * 16)
 
     /// `isKept`: the next process may make it too.
     mutating func isAsked(_ cleanUp: CodexCleanUp, attempt: Int, isKept: Bool) {
@@ -138,11 +138,6 @@ struct CodexCleanUps {
         }
         open = []
         for cleanUp in left { put(cleanUp, 1, due: .zero) }
-    }
-
-    /// Reading was paused for so long.
-    mutating func postpone(by pause: Duration) {
-        for index in open.indices { open[index].due = open[index].due.map { $0 + pause } }
     }
 
     private mutating func put(_ cleanUp: CodexCleanUp, _ attempt: Int, due: Instant?) {

@@ -30,9 +30,9 @@ extension CodexMachine {
         if holds(frame, for: session, now) { return }
         if method == "serverRequest/resolved" {
             let id = params["requestId"]?.compact
-            change(session, now) { chat in id.map { chat.resolved($0, at: now.now) } ?? [] }
+            change(session, now) { chat in id.map { chat.resolved($0, at: now.read) } ?? [] }
         } else {
-            change(session, now) { $0.notified(method, params, at: now.now) }
+            change(session, now) { $0.notified(method, params, at: now.read) }
         }
     }
 
@@ -49,13 +49,13 @@ extension CodexMachine {
             return mind.unknown.count("request of another's thread", method)
         }
         if holds(frame, for: session, now) { return }
-        change(session, now) { $0.requested(id, method, params, at: now.now) }
+        change(session, now) { $0.requested(id, method, params, at: now.read) }
         for approval in mind.decisions.approvals {
             guard let holder = chats.holder(of: approval),
                 let held = mind.decisions.take(approval, asked: chats.awake[holder]?.asks.fingerprint(of: approval))
             else { continue }
             change(holder, now) {
-                $0.resolve(approval, held.decision, isUnanswered: held.isUnanswered, shown: nil, at: now.now)
+                $0.resolve(approval, held.decision, isUnanswered: held.isUnanswered, shown: nil, at: now.read)
             }
         }
     }
@@ -68,7 +68,8 @@ extension CodexMachine {
     ) {
         let session = chats.sorted.first { chats.awake[$0]?.asks.knows(approval) == true }
         let shown = shown ?? session.flatMap { chats.awake[$0]?.asks.fingerprint(of: approval) }
-        guard !mind.decisions.hold(decision, isUnanswered: isUnanswered, on: approval, shown: shown, at: now.now) else {
+        guard !mind.decisions.hold(decision, isUnanswered: isUnanswered, on: approval, shown: shown, at: now.read)
+        else {
             return
         }
         if let session {
@@ -88,8 +89,8 @@ extension CodexMachine {
 
     /// Decisions whose ask did not come.
     mutating func settleOverdue(_ now: Occasion) {
-        guard !chats.areJoining else { return mind.decisions.waitAgain(at: now.now) }
-        for approval in mind.decisions.takeOverdue(at: now.now) { lose(approval) }
+        guard !chats.areJoining else { return mind.decisions.waitAgain(at: now.read) }
+        for approval in mind.decisions.takeOverdue(at: now.read) { lose(approval) }
     }
 
     /// The turn that they belong to is not found yet.
@@ -126,7 +127,7 @@ extension CodexMachine {
         case .loaded: loaded(result, now)
         case .working: isWorking(result["thread"]?["status"], now)
         case .chat(let session, let request):
-            change(session, now) { $0.answered(request, result, at: now.now) }
+            change(session, now) { $0.answered(request, result, at: now.read) }
             followed(session, now)
         }
     }
@@ -141,7 +142,7 @@ extension CodexMachine {
         // It was unloaded meanwhile.
         case .working: isWorking(nil, now)
         case .chat(let session, let request):
-            change(session, now) { $0.refused(request, code, message, at: now.now) }
+            change(session, now) { $0.refused(request, code, message, at: now.read) }
             followed(session, now)
         }
     }
@@ -167,13 +168,13 @@ extension CodexMachine {
         case .models(let query): orders.append(.replied(query, .refused(message: "Codex does not answer")))
         case .efforts: effortsAre(CodexEfforts(), now)
         case .loaded, .working: doesNotSay(now)
-        case .chat(let session, let request): change(session, now) { $0.overdue(request, at: now.now) }
+        case .chat(let session, let request): change(session, now) { $0.overdue(request, at: now.read) }
         }
     }
 
     private mutating func effortsAre(_ efforts: CodexEfforts, _ now: Occasion) {
         self.efforts = efforts
-        for session in chats.sorted { change(session, now) { $0.advance(at: now.now) } }
+        for session in chats.sorted { change(session, now) { $0.advance(at: now.read) } }
     }
 
     private static func models(_ result: FrameNode) -> [AgentModel] {

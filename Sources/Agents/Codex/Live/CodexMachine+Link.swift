@@ -52,7 +52,7 @@ extension CodexMachine {
             requests = CodexRequests()
             let params = CodexFrames.initialize(version: settings.version)
             ask(.initialize, "initialize", params, for: LinkLife<Awaited, Void>.handshakeLimit, now)
-        case .heard: _ = life.heard(at: now.now)
+        case .heard: _ = life.heard(read: now.read)
         case .refused(let status, _):
             let isToken = status == 401
             let remedy = isToken ? LinkRemedy("check CODEX_TOKEN", exitCode: .agentTokenMissing) : nil
@@ -69,22 +69,7 @@ extension CodexMachine {
             server.tries.doesNotAnswer(at: now.now)
             lose(message, .byBackOff, nil, now)
         case .closed(let code, _): lose("the server closed the connection (\(code))", .byBackOff, nil, now)
-        case .readingPaused: life.readingPaused(at: now.now)
-        case .readingResumed: readingResumed(now)
         case .spawned, .skipped, .exited, .waits, .wanted: break
-        }
-    }
-
-    /// What was due meanwhile gets the time that it was not read.
-    private mutating func readingResumed(_ now: Occasion) {
-        guard let pause = life.readingResumed(at: now.now) else { return }
-        requests.postpone(by: pause, at: now.now)
-        mind.decisions.waitAgain(at: now.now)
-        for session in chats.sorted {
-            change(session, now) {
-                $0.postpone(by: pause, at: now.now)
-                return []
-            }
         }
     }
 
@@ -102,9 +87,9 @@ extension CodexMachine {
         guard case .greeting(.account, _) = life.state else { return }
         server.tries.greeted(at: now.now)
         if settings.own != nil { server.process = .running }
-        life.greeted((), silence: Self.silence, at: now.now)
+        life.greeted((), silence: Self.silence, at: now.now, read: now.read)
         orders.append(.mayPause(Self.mainChannel, true))
-        mind.decisions.waitAgain(at: now.now)
+        mind.decisions.waitAgain(at: now.read)
         let isLoggedOut =
             result["requiresOpenaiAuth"]?.flag == true && result["account"]?.isObject != true
         // The defaults that a broken file leaves have an account of their own, or none.
@@ -126,7 +111,7 @@ extension CodexMachine {
         var delay: Duration?
         for session in chats.sorted {
             let isSuspect = (chats.awake[session]?.link.losses ?? 0) >= CodexChat.lossesOfWhole
-            change(session, now) { $0.linkUp(after: isSuspect ? delay : nil, at: now.now) }
+            change(session, now) { $0.linkUp(after: isSuspect ? delay : nil, at: now.read) }
             if isSuspect { delay = (delay ?? .zero) + Self.joinPause }
         }
     }
@@ -167,7 +152,7 @@ extension CodexMachine {
         let waiting = mind.waiting
         mind.waiting = []
         announce(now)
-        for one in waiting { change(one.session, now) { $0.send(one.prompt, at: now.now) } }
+        for one in waiting { change(one.session, now) { $0.send(one.prompt, at: now.read) } }
     }
 
     private mutating func refuseWaiting() {
@@ -242,7 +227,7 @@ extension CodexMachine {
         efforts = nil
         server.rest.connectionLost()
         guard life.isLive else { return }
-        for session in chats.sorted { change(session, now) { $0.linkDown(at: now.now) } }
+        for session in chats.sorted { change(session, now) { $0.linkDown(at: now.read) } }
         withdraw()
     }
 
@@ -255,7 +240,7 @@ extension CodexMachine {
     // MARK: Time
 
     mutating func watch(_ now: Occasion) {
-        switch life.due(at: now.now) {
+        switch life.due(at: now.now, read: now.read) {
         case .unopened:
             server.tries.doesNotAnswer(at: now.now)
             drop("the server did not take the connection", .byBackOff, now)
@@ -269,12 +254,6 @@ extension CodexMachine {
     }
 
     mutating func wakeUp(_ now: Occasion) {
-        for session in chats.sorted {
-            change(session, now) {
-                $0.slept(at: now.now)
-                return []
-            }
-        }
         guard life.wokeUp() else {
             if case .lost = life.state { dial(now) }
             return

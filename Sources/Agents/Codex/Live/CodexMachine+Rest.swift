@@ -36,8 +36,8 @@ struct CodexRest {
 extension CodexMachine {
     /// The server is ended at once where nothing works in it, or later, or not at all.
     mutating func endIfIdle(_ reason: CodexRest.Reason, _ now: Occasion) {
-        if server.rest.isOver(at: now.now) { return end(reason, now) }
-        guard server.rest.mayAsk(reason, at: now.now) else { return }
+        if server.rest.isOver(at: now.read) { return end(reason, now) }
+        guard server.rest.mayAsk(reason, at: now.read) else { return }
         server.rest.state = .asking(reason, unread: 1, works: false)
         server.rest.nextLook = nil
         ask(.loaded, "thread/loaded/list", CodexFrames.none, for: CodexRest.answerLimit, now)
@@ -92,8 +92,8 @@ extension CodexMachine {
                 orders.append(.note(.words(words)))
             }
             server.rest.state = .waiting
-            server.rest.since = server.rest.since ?? now.now
-            server.rest.nextLook = now.now + CodexRest.pause
+            server.rest.since = server.rest.since ?? now.read
+            server.rest.nextLook = now.read + CodexRest.pause
         }
     }
 

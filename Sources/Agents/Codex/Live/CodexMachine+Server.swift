@@ -110,7 +110,7 @@ extension CodexMachine {
             guard let own = settings.own, server.isStarting else { return serverEnded("", now) }
             guard let start = server.logStart else { return endedWhileStarting("", now) }
             work(.logEnd, .complaints(log: own.log, from: start, limit: 1 << 16))
-        case .opened, .heard, .skipped, .readingPaused, .readingResumed, .refused, .closed, .waits, .wanted: break
+        case .opened, .heard, .skipped, .refused, .closed, .waits, .wanted: break
         }
     }
 

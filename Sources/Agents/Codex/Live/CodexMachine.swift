@@ -13,6 +13,8 @@ import Links
 ///   is to be done, and each of them has it looked at again.
 /// - A request's number belongs to one connection, and so does that of the server's own; nothing of either outlives it.
 /// - Facts: `thread:<agent session>` is its place, kept before the first prompt; `server` is what the own server was started with.
+/// - Silence, requests, held decisions and all that a chat waits for are of the reading clock; the handshake, redials, a server's start and
+///   what a person has to mend are of the host's.
 /// - The own server is ended only while no turn continues, and only to be started again.
 package struct CodexMachine: AgentMachine {
     package typealias Settings = CodexSettings
@@ -114,11 +116,14 @@ package struct CodexMachine: AgentMachine {
     }
     package var nextDeadline: Instant? {
         if let check { return check.nextDeadline }
-        var moments = [life.nextDeadline, mind.lookUntil, mind.nextLook]
-        // Deadlines are suspended while reading is paused.
-        if !life.isPaused {
-            moments += [requests.nextDeadline, chats.nextDeadline, life.isLive ? mind.decisions.nextDeadline : nil]
-            if life.isLive, chats.areIdle { moments.append(server.rest.nextLook) }
+        return [life.nextDeadline, mind.lookUntil, mind.nextLook].compactMap(\.self).min()
+    }
+    package var nextReadingDeadline: Instant? {
+        guard check == nil else { return nil }
+        var moments = [life.nextSilence, requests.nextDeadline, chats.nextDeadline]
+        if life.isLive {
+            moments.append(mind.decisions.nextDeadline)
+            if chats.areIdle { moments.append(server.rest.nextLook) }
         }
         return moments.compactMap(\.self).min()
     }
@@ -151,7 +156,7 @@ package struct CodexMachine: AgentMachine {
         for turn in past.turns {
             change(turn.session, now) { chat in
                 chat.adoptAsks(of: turn)
-                for run in turn.runs { chat.adopt(run, of: turn, at: now.now) }
+                for run in turn.runs { chat.adopt(run, of: turn, at: now.read) }
                 return []
             }
         }
@@ -201,34 +206,34 @@ package struct CodexMachine: AgentMachine {
                 mind.waiting.remove(at: index)
                 orders.append(.observed([.abortAnswered(run)]))
             } else {
-                change(session, now) { $0.abort(run, reach: reach, at: now.now) }
+                change(session, now) { $0.abort(run, reach: reach, at: now.read) }
             }
         case .lookUp(let session, let run):
             if mind.waiting.contains(where: { $0.prompt.run == run }) {
                 orders.append(.observed([.lookedUp(run, .waits)]))
             } else {
-                change(session, now) { $0.lookUp(run, at: now.now) }
+                change(session, now) { $0.lookUp(run, at: now.read) }
             }
         case .resolve(let approval, _, let decision, _, let isUnanswered, let shown):
             if let session = chats.holder(of: approval) {
                 change(session, now) {
-                    $0.resolve(approval, decision, isUnanswered: isUnanswered, shown: shown, at: now.now)
+                    $0.resolve(approval, decision, isUnanswered: isUnanswered, shown: shown, at: now.read)
                 }
             } else {
                 hold(decision, isUnanswered: isUnanswered, on: approval, shown: shown, now)
             }
         case .answer(let question, let session, let answer, let shown):
-            change(session, now) { $0.answer(question, answer, shown: shown, at: now.now) }
+            change(session, now) { $0.answer(question, answer, shown: shown, at: now.read) }
         // The thread itself stays with Codex.
         case .release(let session, let isDeleted):
-            change(session, now) { $0.release(isDeleted: isDeleted, at: now.now) }
+            change(session, now) { $0.release(isDeleted: isDeleted, at: now.read) }
         }
         return takeOrders()
     }
 
     private mutating func send(_ session: AgentSession, _ prompt: CodexPrompt, _ now: Occasion) {
         guard mind.trouble != nil else {
-            change(session, now) { $0.send(prompt, at: now.now) }
+            change(session, now) { $0.send(prompt, at: now.read) }
             return
         }
         mind.waiting.append(Waiting(session: session, prompt: prompt))
@@ -255,7 +260,7 @@ package struct CodexMachine: AgentMachine {
             return
         }
         guard channel == Self.mainChannel else { return }
-        _ = life.heard(at: now.now)
+        _ = life.heard(read: now.read)
         if let message = parser.parse(frame, capacity: capacity).flatMap(CodexMessage.init) {
             take(message, frame, now)
         } else {
@@ -283,7 +288,7 @@ package struct CodexMachine: AgentMachine {
             if isDone { openServer() } else { serverIsNotKept(now) }
         case .servers: serversAre(result)
         case .lock(let path): lockIs(path, result, now)
-        case .keep(let session): change(session, now) { $0.kept(isDone, at: now.now) }
+        case .keep(let session): change(session, now) { $0.kept(isDone, at: now.read) }
         case .aside, nil: break
         }
         return takeOrders()
@@ -293,17 +298,16 @@ package struct CodexMachine: AgentMachine {
 
     package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
         if check != nil { return check?.timePassed(at: now.now) ?? [] }
-        if life.noticesSleep(at: now.now, wallMilliseconds: now.wallMilliseconds, due: nextDeadline) { wakeUp(now) }
+        let due = [nextDeadline, nextReadingDeadline.map(now.moment(ofReading:))].compactMap(\.self).min()
+        if life.noticesSleep(at: now.now, wallMilliseconds: now.wallMilliseconds, due: due) { wakeUp(now) }
         watch(now)
-        if !life.isPaused {
-            for purpose in requests.takeExpired(at: now.now) { overdue(purpose, now) }
-            for session in chats.due(at: now.now) {
-                change(session, now) { $0.timePassed(at: now.now, random: now.random) }
-            }
+        for purpose in requests.takeExpired(at: now.read) { overdue(purpose, now) }
+        for session in chats.due(at: now.read) {
+            change(session, now) { $0.timePassed(at: now.read, random: now.random) }
         }
         if let due = mind.lookUntil, due <= now.now { concludeLook(now) }
         if let due = mind.nextLook, due <= now.now { look(now) }
-        if life.isLive, !life.isPaused { settleOverdue(now) }
+        if life.isLive { settleOverdue(now) }
         restartIfOutdated(now)
         return takeOrders()
     }
@@ -324,7 +328,7 @@ package struct CodexMachine: AgentMachine {
     mutating func work(_ errand: Errand, _ work: Work) { orders.append(.work(works.add(errand), work)) }
 
     mutating func ask(_ purpose: Purpose, _ method: String, _ params: [UInt8], for limit: Duration, _ now: Occasion) {
-        let id = requests.add(purpose, for: limit, at: now.now)
+        let id = requests.add(purpose, for: limit, at: now.read)
         orders.append(.send(Self.mainChannel, CodexFrames.request(id, method, params)))
     }
 }

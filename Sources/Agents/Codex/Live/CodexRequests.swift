@@ -5,8 +5,7 @@ import JSONReading
 struct CodexRequests<Purpose: Hashable> {
     private struct Open {
         var purpose: Purpose
-        let limit: Duration
-        var deadline: Instant
+        let deadline: Instant
     }
 
     private var open: [Int: Open] = [:]
@@ -18,7 +17,7 @@ struct CodexRequests<Purpose: Hashable> {
 
     mutating func add(_ purpose: Purpose, for limit: Duration, at now: Instant) -> Int {
         count += 1
-        open[count] = Open(purpose: purpose, limit: limit, deadline: now + limit)
+        open[count] = Open(purpose: purpose, deadline: now + limit)
         return count
     }
 
@@ -29,11 +28,6 @@ struct CodexRequests<Purpose: Hashable> {
     mutating func takeExpired(at now: Instant) -> [Purpose] {
         let expired = open.filter { $0.value.deadline <= now }.keys.sorted()
         return expired.compactMap { open.removeValue(forKey: $0)?.purpose }
-    }
-
-    /// Reading was paused for so long: each deadline is extended by the part of the pause in which it was pending.
-    mutating func postpone(by pause: Duration, at now: Instant) {
-        for (id, known) in open { open[id]?.deadline = min(known.deadline + pause, now + known.limit) }
     }
 
     /// The connection is gone.

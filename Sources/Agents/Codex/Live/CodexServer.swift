@@ -76,9 +76,10 @@ struct CodexTries {
 
     /// The connection that is live, and how many in a row did not hold for a minute.
     private var greetedAt: Instant?
-    private var shortLinks = 0
+    private var shortLinks = BackOff(first: .zero, .seconds(1), longest: .seconds(8))
     /// Consecutive dials that ended without a handshake.
-    private var vainDials = 0
+    private var vainDials = BackOff(
+        first: .seconds(1), .seconds(1), .seconds(1), .seconds(1), longest: .seconds(8))
     /// Handshakes in a row that it did not answer, and since when.
     private var unanswered = 0
     private var unansweredSince: Instant?
@@ -90,7 +91,7 @@ struct CodexTries {
 
     mutating func greeted(at now: Instant) {
         greetedAt = now
-        vainDials = 0
+        vainDials.succeeded()
         isForgiven()
     }
 
@@ -105,12 +106,12 @@ struct CodexTries {
     /// A connection is lost. The own server is started again where it is gone, so that to wait helps nothing; but for one that ends
     /// again and again.
     mutating func isLost(at now: Instant) -> Redial {
-        guard let since = greetedAt else {
-            vainDials += 1
-            return .after(.seconds(1 << min(max(0, vainDials - 4), 3)))
+        guard let since = greetedAt.take() else { return .after(vainDials.next()) }
+        guard now - since < Self.steadyAfter else {
+            shortLinks.succeeded()
+            return .atOnce
         }
-        greetedAt = nil
-        shortLinks = now - since < Self.steadyAfter ? shortLinks + 1 : 0
-        return shortLinks < 2 ? .atOnce : .after(.seconds(1 << min(shortLinks - 2, 3)))
+        let pause = shortLinks.next()
+        return pause == .zero ? .atOnce : .after(pause)
     }
 }

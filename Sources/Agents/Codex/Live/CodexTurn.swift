@@ -103,18 +103,6 @@ struct CodexTurn {
 
     mutating func heard(at now: Instant) { watch.lastHeard = now }
 
-    /// Reading was paused for so long: each deadline is extended by the part of the pause in which it was pending.
-    mutating func postpone(by pause: Duration, at now: Instant) {
-        watch.lastHeard = min(watch.lastHeard + pause, now)
-        watch.lookDue = watch.lookDue.map { $0 + pause }
-        watch.interruptDue = watch.interruptDue.map { $0 + pause }
-        switch stop {
-        case .due(let until): stop = .due(until: min(until + pause, now + Self.stopPatience))
-        case .asked(let until): stop = .asked(until: min(until + pause, now + Self.stopPatience))
-        case .no: break
-        }
-    }
-
     /// Only what something is done about when it comes. `silence`: nil while it says nothing, because a person is asked.
     func nextDeadline(isOpen: Bool, silence: Duration?) -> Instant? {
         var moments: [Instant?] = []

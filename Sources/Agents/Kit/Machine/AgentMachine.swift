@@ -15,6 +15,8 @@ package protocol AgentMachine: ~Copyable, SendableMetatype {
 
     /// When `timePassed` is due, if nothing else happens.
     var nextDeadline: Instant? { get }
+    /// Likewise, by the reading clock (`Occasion.read`).
+    var nextReadingDeadline: Instant? { get }
     /// Of messages that it has taken and not passed on.
     var heldBytes: Int { get }
 
@@ -49,6 +51,7 @@ package enum NoSettings: Sendable {}
 
 extension AgentMachine where Self: ~Copyable {
     package var nextDeadline: Instant? { nil }
+    package var nextReadingDeadline: Instant? { nil }
     package var heldBytes: Int { 0 }
     package mutating func query(_ query: AgentQuery, as id: QueryID, _ now: Occasion) -> [AgentOrder] {
         [.replied(id, .refused(message: "this agent does not answer that"))]
@@ -61,15 +64,25 @@ extension AgentMachine where Self: ~Copyable {
 /// When something happens. `random` is new for each event, so that no method is generic over a generator.
 package struct Occasion: Hashable, Sendable {
     package var now: Instant
+    /// The same moment on the clock that stands while the host does not read the machine's channels: silence and unanswered requests
+    /// count by it. An instant of one clock is never compared with one of the other.
+    package var read: Instant
     /// Since 1970.
     package var wallMilliseconds: Int64
     package var random: UInt64
 
-    package init(now: Instant, wallMilliseconds: Int64, random: UInt64) {
+    package init(now: Instant, wallMilliseconds: Int64, random: UInt64, read: Instant? = nil) {
         self.now = now
+        self.read = read ?? now
         self.wallMilliseconds = wallMilliseconds
         self.random = random
     }
+
+    /// A moment of the reading clock on that of `now`.
+    package func moment(ofReading deadline: Instant) -> Instant { deadline + unread }
+
+    /// For how long the host did not read, in all.
+    package var unread: Duration { now - read }
 }
 
 /// What an earlier process of the bridge knew.

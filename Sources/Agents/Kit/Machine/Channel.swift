@@ -78,8 +78,6 @@ package enum ChannelEvent: Hashable, Sendable {
     case skipped(bytes: Int)
     /// A ping or a pong: the far side lives, and says nothing else.
     case heard
-    /// While reading is paused silence proves nothing.
-    case readingPaused, readingResumed
 
     // One of these comes last.
     case refused(status: Int, body: [UInt8])

@@ -276,11 +276,6 @@ struct AdoptedRuns {
 
     var nextDue: Instant? { waiting.values.lazy.compactMap(\.givenUpAt).min() }
 
-    /// Reading was paused for so long.
-    mutating func postpone(by pause: Duration) {
-        for run in waiting.keys { waiting[run]?.postpone(by: pause) }
-    }
-
     mutating func socketLost() { active.removeAll() }
 }
 
@@ -289,15 +284,6 @@ extension AdoptedRuns.Waiting {
         switch stage {
         case .orphaned, .dead: true
         case .taken, .adopted: false
-        }
-    }
-
-    fileprivate mutating func postpone(by pause: Duration) {
-        freeSince = freeSince.map { $0 + pause }
-        switch stage {
-        case .orphaned(let since): stage = .orphaned(since: since + pause)
-        case .dead(let until, let latest): stage = .dead(until: until + pause, latest: latest + pause)
-        case .taken, .adopted: break
         }
     }
 

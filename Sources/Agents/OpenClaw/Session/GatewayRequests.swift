@@ -52,8 +52,7 @@ enum GatewayRequest: Hashable {
 ///
 /// - A request is pending from `asks` until it is answered, has expired, or the socket is lost: it leaves by exactly one of these.
 /// - An id is unique among all sockets of this process, so that a late answer is never taken for the answer to a newer request.
-/// - No deadline passes while reading is paused: what is pending then gets that much more time (`postpone`), and what is asked
-///   meanwhile its own.
+/// - Deadlines are of the reading clock, so that none passes while reading is paused.
 struct GatewayRequests {
     private struct Pending {
         var request: GatewayRequest
@@ -114,7 +113,7 @@ struct GatewayRequests {
         return late.map(\.value.request)
     }
 
-    /// Reading was paused for so long: deadlines that were pending are extended.
+    /// A long frame has left: what was asked behind it could not be answered before.
     mutating func postpone(by pause: Duration, at now: Instant) {
         for (id, known) in pending { pending[id]?.deadline = known.deadline + min(pause, now - known.askedAt) }
     }

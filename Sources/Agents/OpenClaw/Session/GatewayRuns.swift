@@ -21,6 +21,7 @@ struct GatewayRuns {
         let text: String?
         fileprivate(set) var files: RunFiles
         fileprivate(set) var stage: Stage
+        /// By the reading clock.
         fileprivate(set) var lastHeard: Instant
         /// The agent began to work on the run.
         fileprivate(set) var hasBegun = false
@@ -141,13 +142,13 @@ struct GatewayRuns {
     }
 
     /// It is handed over, maybe again.
-    mutating func leaves(_ run: RunID, at now: Instant) {
+    mutating func leaves(_ run: RunID, at now: Instant, read: Instant) {
         switch runs[run]?.stage {
         case .held, .accepted: runs[run]?.stage = .asked(since: now, tries: 1)
         case .asked(let since, let tries, _): runs[run]?.stage = .asked(since: since, tries: tries + 1)
         case nil: return
         }
-        runs[run]?.lastHeard = now
+        runs[run]?.lastHeard = read
         runs[run]?.isOnSocket = true
         runs[run]?.isQueued = false
         questions.left(run, at: now)
@@ -182,9 +183,9 @@ struct GatewayRuns {
     /// The gateway took it, maybe into a run of another name: that one is followed. True: the stop is still to be sent, to that
     /// name. A stop that no person asked for does not move to a run that we did not begin. None moves to a run that was
     /// followed before: the core knows whether that is another turn's (`Bridge.sendAnswered`).
-    mutating func accepted(_ run: RunID, as taken: RunID, at now: Instant) -> Bool {
+    mutating func accepted(_ run: RunID, as taken: RunID, at now: Instant, read: Instant) -> Bool {
         runs[run]?.stage = .accepted
-        runs[run]?.lastHeard = now
+        runs[run]?.lastHeard = read
         guard var known = runs[run] else { return false }
         if taken != run {
             let goesOn = runs[taken].map { !$0.isStopped } == true
@@ -257,9 +258,9 @@ struct GatewayRuns {
     }
 
     /// A frame was about it. A follow-up is a run of its own, which no message began.
-    mutating func told(of run: RunID, in session: AgentSession?, at now: Instant) {
+    mutating func told(of run: RunID, in session: AgentSession?, at now: Instant, read: Instant) {
         if runs[run] == nil, run.isFollowUp, let session, hasRoom {
-            runs[run] = Run(session: session, stage: .accepted, lastHeard: now)
+            runs[run] = Run(session: session, stage: .accepted, lastHeard: read)
             questions.asked(.init(run: run), at: now)
         }
         runs[run]?.isHeard = true
@@ -267,9 +268,9 @@ struct GatewayRuns {
     }
 
     /// A history says that it continues.
-    mutating func found(_ run: RunID, in session: AgentSession, at now: Instant) {
+    mutating func found(_ run: RunID, in session: AgentSession, read: Instant) {
         guard runs[run] == nil, hasRoom else { return }
-        runs[run] = Run(session: session, stage: .accepted, lastHeard: now)
+        runs[run] = Run(session: session, stage: .accepted, lastHeard: read)
         runs[run]?.hasMissed = true
     }
 
@@ -311,14 +312,6 @@ struct GatewayRuns {
     }
 
     // MARK: The socket
-
-    /// Reading was paused for so long: no run was quiet meanwhile, and frames that decide about an end were not read.
-    mutating func readingResumed(after pause: Duration, at now: Instant) {
-        for run in runs.keys { runs[run]?.lastHeard = now }
-        verdicts.postpone(by: pause)
-        teardowns.postpone(by: pause)
-        adopted.postpone(by: pause)
-    }
 
     /// It went on before it was heard of.
     mutating func missedFrames(of run: RunID) { runs[run]?.hasMissed = true }

@@ -35,7 +35,7 @@ extension OpenClawSession {
             .init(
                 session: session, text: text, files: RunFiles(areGone: hadFiles),
                 stage: isInDoubt ? .asked(since: sentAt, tries: 1) : .accepted,
-                isStopped: isStopped, stopReach: stopReach, lastHeard: now))
+                isStopped: isStopped, stopReach: stopReach, lastHeard: reading(now)))
         if isInDoubt {
             runs.models.wants(model, for: run)
             runs.levels.wants(level, for: run)

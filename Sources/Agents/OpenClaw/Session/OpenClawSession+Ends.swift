@@ -28,7 +28,7 @@ extension OpenClawSession {
             state.holds("aborted") && payload["stopReason"]?.holds("restart") == true
             || state.holds("error") && known.hasBegun
                 && payload["errorMessage"]?.string?.contains("Gateway is restarting") == true
-        if isRestart { runs.verdicts.isCutOff(run, at: now) }
+        if isRestart { runs.verdicts.isCutOff(run, at: reading(now)) }
     }
 
     func session(of payload: FrameNode) -> AgentSession? {
@@ -49,14 +49,14 @@ extension OpenClawSession {
             guard isFirstEra else { return }
             // No row names its owner: the history does.
             for waiting in runs.adopted.mayBeAnswered(by: run) {
-                runs.verdicts.endedWithoutAWord(waiting, at: now)
+                runs.verdicts.endedWithoutAWord(waiting, at: reading(now))
             }
         case "end" where data["status"]?.holds("cancelled") != true: letGo(run, session, at: now)
         case "error" where data["aborted"]?.flag == true: letGo(run, session, at: now)
         case "finishing" where data["error"] != nil: runs.verdicts.finishes(runs.adopted.name(of: run) ?? run)
         case "error":
             let ours = runs.adopted.name(of: run) ?? run
-            if runs[ours] != nil { runs.verdicts.errs(ours, at: now) }
+            if runs[ours] != nil { runs.verdicts.errs(ours, at: reading(now)) }
         default: return
         }
     }
@@ -64,15 +64,15 @@ extension OpenClawSession {
     /// The agent is done with the run, whether or not a terminal frame says so.
     private mutating func letGo(_ run: RunID, _ session: AgentSession?, at now: Instant) {
         let ours = runs.adopted.name(of: run) ?? run
-        if runs[ours] != nil { runs.verdicts.endedWithoutAWord(ours, at: now) }
+        if runs[ours] != nil { runs.verdicts.endedWithoutAWord(ours, at: reading(now)) }
         if let session = runs.teardowns.ended(run) {
-            runs.adopted.wasStopped(in: session, at: now)
+            runs.adopted.wasStopped(in: session, at: reading(now))
             handOverHeld(in: session, at: now)
         }
         if runs.adopted.name(of: run) == nil {
             isOver(run, session, at: now)
         } else {
-            runs.adopted.adoptedEnded(run, at: now)
+            runs.adopted.adoptedEnded(run, at: reading(now))
         }
     }
 
@@ -83,7 +83,7 @@ extension OpenClawSession {
     private mutating func noticeChange(_ payload: FrameNode, at now: Instant) {
         guard let name = payload["runId"]?.string else {
             if payload["reason"]?.holds("send") == true, let session = session(of: payload) {
-                runs.adopted.tookMessage(in: session, at: now)
+                runs.adopted.tookMessage(in: session, at: reading(now))
             }
             return
         }
@@ -91,11 +91,11 @@ extension OpenClawSession {
         switch payload["phase"]?.string {
         case "error":
             #if PLANTED_FAULTS
-                if PlantedFault.errorTakenForEnd.isPlanted { runs.verdicts.endedWithoutAWord(run, at: now) }
+                if PlantedFault.errorTakenForEnd.isPlanted { runs.verdicts.endedWithoutAWord(run, at: reading(now)) }
             #endif
-            if runs[run] != nil { runs.verdicts.isSaidToHaveFailed(run, at: now) }
+            if runs[run] != nil { runs.verdicts.isSaidToHaveFailed(run, at: reading(now)) }
         case "end":
-            if runs[run] != nil { runs.verdicts.endedWithoutAWord(run, at: now) }
+            if runs[run] != nil { runs.verdicts.endedWithoutAWord(run, at: reading(now)) }
         default: return
         }
         if runs.adopted.name(of: RunID(name)) == nil { isOver(RunID(name), session(of: payload), at: now) }
@@ -129,8 +129,8 @@ extension OpenClawSession {
     mutating func noticeRun(_ event: FrameNode?, _ payload: FrameNode?, at now: Instant) {
         guard let event, let payload, let name = payload["runId"]?.string else { return }
         let run = RunID(name)
-        if runs[run] != nil { return runs.heard(run, at: now) }
-        if let ours = runs.adopted.name(of: run) { return runs.heard(ours, at: now) }
+        if runs[run] != nil { return runs.heard(run, at: reading(now)) }
+        if let ours = runs.adopted.name(of: run) { return runs.heard(ours, at: reading(now)) }
         guard !runs.adopted.isKnownAtWork(run), isWork(event, payload), let session = session(of: payload) else {
             return
         }
@@ -160,7 +160,7 @@ extension OpenClawSession {
         let isCandidate = runs.adopted.isCandidate(run, isNews: signal.event != .started)
         if let ours = runs.adopted.name(of: run) {
             signal.run = ours
-            if isEnd { runs.adopted.adoptedEnded(run, at: now) }
+            if isEnd { runs.adopted.adoptedEnded(run, at: reading(now)) }
         } else if isEnd {
             isOver(run, signal.session, at: now)
         }
@@ -169,7 +169,7 @@ extension OpenClawSession {
 
     /// What waits for the end of this run is looked for in the history.
     private mutating func isOver(_ run: RunID, _ session: AgentSession?, at now: Instant) {
-        for waiting in runs.adopted.ended(run, in: session, at: now) {
+        for waiting in runs.adopted.ended(run, in: session, at: reading(now)) {
             guard let known = runs[waiting] else { continue }
             lookUp(waiting, in: known.session, isAsked: false, at: now)
         }
@@ -187,19 +187,20 @@ extension OpenClawSession {
             return lookAfterRestart(for: run, known, finding, at: now)
         case .orphaned:
             // With the row of its acceptance alone the other run has not taken it: what follows is no answer to it.
-            if isAnswered, !finding.isAcceptedOnly, !runs.adopted.isBusy(known.session, besides: run, at: now) {
+            if isAnswered, !finding.isAcceptedOnly, !runs.adopted.isBusy(known.session, besides: run, at: reading(now))
+            {
                 return nil
             }
             if finding.isNewest, !finding.isAcceptedOnly, let other = runs.adopted.candidate(of: run) {
                 self.isAnswered(runs.adopted.adopt(other, for: run, in: known.session), at: now)
                 return .running(text: nil)
             }
-            runs.adopted.isNoAnswer(to: run, at: now)
+            runs.adopted.isNoAnswer(to: run, at: reading(now))
             return .running(text: nil)
         case .taken(let other):
             let goesOn =
                 finding.active.map { $0.contains(other) }
-                ?? runs.adopted.isBusy(known.session, besides: run, at: now)
+                ?? runs.adopted.isBusy(known.session, besides: run, at: reading(now))
             return isAnswered && !goesOn ? nil : .running(text: nil)
         case .adopted(let other):
             if finding.active?.contains(other) ?? (finding.isBusy && !isAnswered) { return .running(text: nil) }
@@ -223,7 +224,9 @@ extension OpenClawSession {
         let isWaiting =
             finding.active == nil
             ? lookUps[run]?.step == .lastHistory && !finding.isQuestionThere : finding.waitsBehindAnother
-        guard isWaiting, runs.adopted.orphaned(run, in: known.session, text, .unheard, at: now) else { return nil }
+        guard isWaiting, runs.adopted.orphaned(run, in: known.session, text, .unheard, at: reading(now)) else {
+            return nil
+        }
         return .running(text: nil)
     }
 
@@ -258,7 +261,7 @@ extension OpenClawSession {
             ? min(now + AdoptedRuns.resumption, latest)
             : min(gateway.greetedAt + AdoptedRuns.resumption, began + AdoptedRuns.latestResumption)
         if gateway.isNew, now < end {
-            runs.adopted.died(run, in: known.session, until: end, latest: latest)
+            runs.adopted.died(run, in: known.session, until: reading(end), latest: reading(latest))
             return .running(text: nil)
         }
         return .failed(RunFailure(kind: .agentGone, message: "its gateway was restarted", text: text))
@@ -271,7 +274,7 @@ extension OpenClawSession {
         guard let run = signal.run, let known = runs[run] else { return false }
         switch signal.event {
         case .retrying(let reason):
-            runs.verdicts.attemptFailed(run, reason, at: now)
+            runs.verdicts.attemptFailed(run, reason, at: reading(now))
             // No attempt of it began.
             return known.isUntouched && isDrained(run)
         case .started: runs.verdicts.attemptBegan(run)
@@ -280,7 +283,7 @@ extension OpenClawSession {
             runs.verdicts.spoke(run)
         case .failed(let failure):
             if runs.verdicts.isCutOff(run), !known.isStopped { return true }
-            return gateway?.isNew == false && runs.verdicts.mayGoOn(run, failure, at: now)
+            return gateway?.isNew == false && runs.verdicts.mayGoOn(run, failure, at: reading(now))
         case .finished(let end):
             #if PLANTED_FAULTS
                 if PlantedFault.sentAgainThoughItRan.isPlanted, end.reason == .stop { return sendAgain(run, at: now) }
@@ -309,10 +312,12 @@ extension OpenClawSession {
         #if PLANTED_FAULTS
             if PlantedFault.ownRunNotAdopted.isPlanted { return false }
         #endif
-        let isBusy = runs.adopted.isBusy(known.session, besides: run, at: now)
+        let isBusy = runs.adopted.isBusy(known.session, besides: run, at: reading(now))
         guard isBusy || known.isUntouched && known.text?.hasPrefix("/") == false else { return false }
         let patience: AdoptedRuns.Patience = isBusy || gateway?.isNew == true ? .known : .unseen
-        guard runs.adopted.orphaned(run, in: known.session, known.text, patience, at: now) else { return false }
+        guard runs.adopted.orphaned(run, in: known.session, known.text, patience, at: reading(now)) else {
+            return false
+        }
         // A gateway that says what is at work says it with the history.
         if !isBusy { lookUp(run, in: known.session, isAsked: false, at: now) }
         return true
@@ -330,7 +335,7 @@ extension OpenClawSession {
             return true
         }
         guard end.text == nil else { return false }
-        runs.verdicts.holds(end, of: run, at: now)
+        runs.verdicts.holds(end, of: run, at: reading(now))
         return true
     }
 
@@ -357,7 +362,7 @@ extension OpenClawSession {
     // MARK: Time
 
     mutating func advanceEnds(at now: Instant) {
-        for (run, verdict) in runs.verdicts.due(at: now) {
+        for (run, verdict) in runs.verdicts.due(at: reading(now)) {
             guard let known = runs[run] else { continue }
             switch verdict {
             // An early gateway may try again after any time: it knows whether it will.
@@ -370,13 +375,13 @@ extension OpenClawSession {
             case .lookUp: lookUp(run, in: known.session, isAsked: false, at: now)
             }
         }
-        for (session, run) in runs.teardowns.due(at: now) {
+        for (session, run) in runs.teardowns.due(at: reading(now)) {
             // The first era says nothing of a run that was stopped.
             if runs.adopted.name(of: run) == nil { isOver(run, session, at: now) }
-            runs.adopted.wasStopped(in: session, at: now)
+            runs.adopted.wasStopped(in: session, at: reading(now))
             handOverHeld(in: session, at: now)
         }
-        for run in runs.adopted.givenUp(at: now) {
+        for run in runs.adopted.givenUp(at: reading(now)) {
             guard let known = runs[run] else { continue }
             if isOfYoungerGateway(run) {
                 lookUp(run, in: known.session, isAsked: false, at: now)

@@ -55,7 +55,7 @@ extension OpenClawSession {
                 orders.append(.dropLoad(run))
             case .leaving(_, let since):
                 if requests.count(of: .send(run)) > 0 { return }
-                requests.postpone(by: now - since, at: now)
+                requests.postpone(by: reading(now) - since, at: reading(now))
             }
             uploads.isOver()
         }

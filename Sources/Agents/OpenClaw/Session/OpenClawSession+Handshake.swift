@@ -42,7 +42,8 @@ extension OpenClawSession {
         }
         var gateway = gateway
         if let stoppedAt = outage.stoppedAt { gateway.began(after: stoppedAt) }
-        life.greeted(Greeted(by: gateway), silence: gateway.tickInterval + gateway.tickInterval, at: now)
+        life.greeted(
+            Greeted(by: gateway), silence: gateway.tickInterval + gateway.tickInterval, at: now, read: reading(now))
         sessionNames.defaultAgent = gateway.defaultAgent ?? "main"
         outage = Outage()
         orders.append(

@@ -13,7 +13,7 @@ extension OpenClawSession {
     mutating func doubts(_ end: RunEnd, of run: RunID, _ known: GatewayRuns.Run, at now: Instant) -> Bool {
         guard gateway?.isNew == false, gateway?.offers("sessions.messages.subscribe") == true, known.hasBegun,
             known.isFollowed, !known.isStopped, !known.hasMissed, end.text != nil, runs.adopted.answer(to: run) == nil,
-            runs.verdicts.doubts(end, of: run, at: now)
+            runs.verdicts.doubts(end, of: run, at: reading(now))
         else { return false }
         askLastWord(run, at: now)
         return true
@@ -29,7 +29,7 @@ extension OpenClawSession {
     /// `payload` nil: none came. Where another attempt began meanwhile, nothing waits for it.
     mutating func lastWordCame(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
         guard let known = runs[run], let doubted = runs.verdicts.doubted(run) else { return }
-        if payload?["status"]?.holds("timeout") == true, now - doubted.since < Self.doubtLimit {
+        if payload?["status"]?.holds("timeout") == true, reading(now) - doubted.since < Self.doubtLimit {
             return askLastWord(run, at: now)
         }
         take([.signal(RunSignal(run: run, session: known.session, event: .finished(doubted.end)))], at: now)

@@ -10,12 +10,12 @@ extension OpenClawSession {
     private static var rowsAtOnce: Int { 1_000 }
 
     mutating func lookUp(_ run: RunID, in session: AgentSession, isAsked: Bool, at now: Instant) {
-        if lookUps.joins(run, isAsked: isAsked, at: now) { return }
+        if lookUps.joins(run, isAsked: isAsked, at: reading(now)) { return }
         guard lookUps.hasRoom else {
             if isAsked { observed([.lookedUp(run, .unknown)]) }
             return
         }
-        lookUps.begin(run, in: session, isAsked: isAsked, at: now)
+        lookUps.begin(run, in: session, isAsked: isAsked, at: reading(now))
         if isLive { askHistory(of: session, for: [run], at: now) }
     }
 
@@ -41,7 +41,7 @@ extension OpenClawSession {
     mutating func askHistory(
         of session: AgentSession, for runs: [RunID], isLast: Bool = false, isShort: Bool = false, at now: Instant
     ) {
-        lookUps.asksHistory(for: runs, isLast: isLast, at: now)
+        lookUps.asksHistory(for: runs, isLast: isLast, at: reading(now))
         var params = JSONObjectWriter()
         params.string("sessionKey", session.text)
         params.integer("limit", Self.rowsAtOnce)
@@ -64,7 +64,7 @@ extension OpenClawSession {
     mutating func historyAnswered(_ runs: [RunID], _ payload: FrameNode?, at now: Instant) {
         let active = OpenClawHistory.active(in: payload)
         if let active, let run = runs.first(where: { lookUps[$0] != nil }), let session = lookUps[run]?.session {
-            self.runs.adopted.areAtWork(active, in: session, at: now)
+            self.runs.adopted.areAtWork(active, in: session, at: reading(now))
         }
         for run in runs where lookUps[run] != nil {
             guard let payload else {
@@ -212,7 +212,7 @@ extension OpenClawSession {
             return finish(run, .failed(RunFailure(message: Self.vanished)), at: now)
         }
         let isAnswer = finding.hasText || (wasLast && finding.isQuestionThere)
-        if !isAnswer { runs.adopted.isNoAnswer(to: run, at: now) }
+        if !isAnswer { runs.adopted.isNoAnswer(to: run, at: reading(now)) }
         finish(run, isAnswer ? .ended(finding.end) : .unknown, at: now)
     }
 
@@ -314,8 +314,8 @@ extension OpenClawSession {
             let failure = RunFailure(kind: .unstoppable, message: "its gateway began that run itself")
             take([.signal(RunSignal(run: run, session: known.session, event: .failed(failure)))], at: now)
         case .running:
-            runs.found(run, in: known.session, at: now)
-            runs.verdicts.isUndecided(run, at: now)
+            runs.found(run, in: known.session, read: reading(now))
+            runs.verdicts.isUndecided(run, at: reading(now))
         }
         if known.isAgain { lookUp(run, in: known.session, isAsked: known.isAsked, at: now) }
     }

@@ -55,7 +55,7 @@ extension OpenClawSession {
             if !known.isHeld { decoder.missed(runs.adopted.answer(to: run) ?? run) }
             switch known.stage {
             case .held: continue
-            case .accepted: lookUps.mark(run, in: known.session, isAsked: true, at: now)
+            case .accepted: lookUps.mark(run, in: known.session, isAsked: true, at: reading(now))
             case .asked(let since, _, _):
                 if known.isHeard || known.isStopped {
                     // Its frames were its answer. One that was stopped must not begin again; if it had begun, the stop that
@@ -63,12 +63,12 @@ extension OpenClawSession {
                     runs.acceptedUnanswered(run)
                     if known.isStopped, runs.stops[run] == nil { runs.stops.keep(run, in: known.session, at: now) }
                     if known.isHeard { answer(run, .accepted(run: run)) }
-                    lookUps.mark(run, in: known.session, isAsked: true, at: now)
+                    lookUps.mark(run, in: known.session, isAsked: true, at: reading(now))
                 } else if !hasRestarted, !known.files.areGone, knowsKey(sentAt: since, at: now) {
                     runs.beginAnew(run)
                     handOver(run, at: now)
                 } else {
-                    lookUps.mark(run, in: known.session, isAsked: false, at: now)
+                    lookUps.mark(run, in: known.session, isAsked: false, at: reading(now))
                     lookUps.settleSend(of: run)
                 }
             }

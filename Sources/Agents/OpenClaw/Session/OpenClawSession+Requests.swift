@@ -17,7 +17,7 @@ extension OpenClawSession {
         _ request: GatewayRequest, _ method: StaticString, _ params: [UInt8], limit: Duration = requestLimit,
         at now: Instant
     ) {
-        let frame = self.request(requests.asks(request, for: limit, at: now), method, params)
+        let frame = self.request(requests.asks(request, for: limit, at: reading(now)), method, params)
         // The decoder knows what was asked before a byte leaves; its echo is nothing new to the core.
         _ = frame.withUnsafeBytes { decoder.sent($0, capacity: $0.count, at: now) }
         orders.append(.send(frame))
@@ -110,14 +110,14 @@ extension OpenClawSession {
         guard case .leaving(let number, let since)? = uploads.current?.step, let leaving,
             requests.number(of: id).map({ $0 > number }) == true
         else { return }
-        requests.postpone(by: now - since, at: now)
-        requests.limit(leaving, until: now + Self.requestLimit)
+        requests.postpone(by: reading(now) - since, at: reading(now))
+        requests.limit(leaving, until: reading(now) + Self.requestLimit)
         uploads.isOver()
     }
 
     /// While a long frame leaves only its own limit counts: what is behind it has not left.
     mutating func expireRequests(at now: Instant) {
-        for expired in requests.expire(at: now, only: leaving) {
+        for expired in requests.expire(at: reading(now), only: leaving) {
             orders.append(.note(.requestFailed(method: expired.name, code: "no answer in time")))
             switch expired {
             case .subscribe: break

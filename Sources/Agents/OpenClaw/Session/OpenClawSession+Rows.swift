@@ -32,7 +32,7 @@ extension OpenClawSession {
             return noticeSilence(text, payload, in: session, at: now)
         }
         observed([.signal(RunSignal(run: run, session: session, event: .text(.segmentEnded(text))))])
-        runs.told(of: run, in: session, at: now)
+        runs.told(of: run, in: session, at: now, read: reading(now))
     }
 
     /// Behind a command that waits for approval the second era has no frames of what its agent says.
@@ -40,7 +40,7 @@ extension OpenClawSession {
     {
         guard gateway?.isNew == false, let run = runs.onlyBegun(in: session),
             runs.questions[run]?.question.approvals.isEmpty == false,
-            !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: now)
+            !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: reading(now))
         else { return }
         let said = Self.withoutDirectives(text)
         if !said.isEmpty { take(decoder.wrote(said, in: run, payload), at: now) }
@@ -58,7 +58,7 @@ extension OpenClawSession {
     /// The vendor's words, where the lifecycle has none: of the only run at work there.
     private mutating func noticeFailure(_ row: FrameNode, in session: AgentSession, at now: Instant) {
         guard let words = row["errorMessage"]?.string, !words.isEmpty, let run = runs.onlyBegun(in: session),
-            !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: now)
+            !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: reading(now))
         else { return }
         runs.verdicts.isWritten(run, words)
     }

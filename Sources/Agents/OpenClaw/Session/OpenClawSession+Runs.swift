@@ -21,7 +21,8 @@ extension OpenClawSession {
             files: message.files, missing: message.missing, areAlone: message.holdsFilesAlone)
         runs.begins(
             run,
-            .init(session: session, text: message.prompt, files: files, stage: .held(since: now), lastHeard: now),
+            .init(
+                session: session, text: message.prompt, files: files, stage: .held(since: now), lastHeard: reading(now)),
             .init(run: run, text: message.prompt, sentAtMilliseconds: wallMilliseconds), at: now)
         runs.isWanted(session)
         runs.models.wants(message.choice, for: run)
@@ -65,9 +66,9 @@ extension OpenClawSession {
             return refuse(run, because: "The message is larger than the gateway takes (\(gateway.maxPayload) bytes).")
         }
         follow(known.session, at: now)
-        runs.leaves(run, at: now)
+        runs.leaves(run, at: now, read: reading(now))
         lookUps.leaveSend(of: run)
-        uploads.leaves(run, as: requests.nextNumber, at: now)
+        uploads.leaves(run, as: requests.nextNumber, at: reading(now))
         let limit = Self.requestLimit + (loaded.files.isEmpty ? .zero : FrameTime.limit(for: body.count))
         ask(.send(run), "chat.send", body, limit: limit, at: now)
     }
@@ -92,7 +93,7 @@ extension OpenClawSession {
                 accept(run, as: taken, at: now)
                 answer(run, .accepted(run: taken))
                 runs.verdicts.isWritten(taken, error.message)
-                runs.verdicts.isSaidToHaveFailed(taken, at: now)
+                runs.verdicts.isSaidToHaveFailed(taken, at: reading(now))
                 return lookUp(taken, in: known.session, isAsked: false, at: now)
             }
             return refuse(run, because: error.missingScope.map { scopeRemedy([$0]) } ?? error.message)
@@ -108,7 +109,7 @@ extension OpenClawSession {
     }
 
     private mutating func accept(_ run: RunID, as taken: RunID, at now: Instant) {
-        if runs.accepted(run, as: taken, at: now) { sendStop(taken, at: now) }
+        if runs.accepted(run, as: taken, at: now, read: reading(now)) { sendStop(taken, at: now) }
     }
 
     /// No answer in time: whatever happened, the same key is safe. A long frame may still be on its way, and would be there twice as late.
@@ -255,7 +256,7 @@ extension OpenClawSession {
             if end.reason != .aborted { runs.questions.answered(run) }
             if end.reason == .aborted, let known = runs[run], !known.isUntouched {
                 let torn = runs.adopted.answer(to: run) ?? run
-                runs.teardowns.begins(torn, in: known.session, isNew: gateway?.isNew == true, at: now)
+                runs.teardowns.begins(torn, in: known.session, isNew: gateway?.isNew == true, at: reading(now))
             }
             return ended(run, nextWithin: end.nextWithin, at: now)
         case .failed:
@@ -266,7 +267,7 @@ extension OpenClawSession {
         case .started, .text, .tool, .asked, .questionSettled, .retrying: break
         case .alive: return
         }
-        if let run = signal.run { runs.told(of: run, in: signal.session, at: now) }
+        if let run = signal.run { runs.told(of: run, in: signal.session, at: now, read: reading(now)) }
     }
 
     /// `nextWithin`: another follow-up may come for it.

@@ -5,42 +5,28 @@ import JSONReading
 // Losing the link, waiting, and noticing that it is dead (DESIGN.md#links-and-watchdogs).
 extension OpenClawSession {
 
+    /// A moment on the clock that stands while the socket is not read. Requests, look-ups, silence, and ends that another frame may follow
+    /// count by it; the life of a key, the expiry of an ask, redials and what is sent again count by the host's.
+    func reading(_ now: Instant) -> Instant { now - unread }
+
     /// When `timePassed` is due, if nothing else comes.
     package var nextDeadline: Instant? {
-        var next: Instant?
-        func add(_ moment: Instant?) {
-            if let moment { next = next.map { min($0, moment) } ?? moment }
-        }
-        add(life.nextDeadline)
-        if isLive {
-            add(runs.nextResend)
-            // Deadlines are suspended while reading is paused.
-            if !life.isPaused {
-                if let leaving { add(requests.deadline(of: leaving)) } else { add(requests.nextDeadline) }
-                add(runs.nextQuiet)
-                add(runs.verdicts.nextDue)
-                add(runs.teardowns.nextDue)
-                add(runs.adopted.nextDue)
-            }
-            add(approvals.nextResend)
-            add(runs.stops.nextResend)
-        }
-        add(runs.nextGivenUp)
-        add(runs.stops.nextEnd)
-        add(approvals.nextExpiry)
-        return next
+        var moments = [life.nextDeadline, runs.nextGivenUp, runs.stops.nextEnd, approvals.nextExpiry]
+        if isLive { moments += [runs.nextResend, approvals.nextResend, runs.stops.nextResend] }
+        return moments.compactMap(\.self).min()
+    }
+
+    /// Likewise, by the reading clock.
+    package var nextReadingDeadline: Instant? {
+        guard isLive else { return nil }
+        let request = leaving.map { requests.deadline(of: $0) } ?? requests.nextDeadline
+        return [
+            life.nextSilence, request, runs.nextQuiet, runs.verdicts.nextDue, runs.teardowns.nextDue,
+            runs.adopted.nextDue,
+        ].compactMap(\.self).min()
     }
 
     package var mayPauseReading: Bool { isLive }
-
-    package mutating func readingPaused(at now: Instant) { life.readingPaused(at: now) }
-
-    /// What was due meanwhile gets the time that it was not read.
-    package mutating func readingResumed(at now: Instant) {
-        guard let pause = life.readingResumed(at: now) else { return }
-        requests.postpone(by: pause, at: now)
-        runs.readingResumed(after: pause, at: now)
-    }
 
     // MARK: Loss
 
@@ -79,7 +65,7 @@ extension OpenClawSession {
     // MARK: Time
 
     mutating func watch(at now: Instant) {
-        switch life.due(at: now) {
+        switch life.due(at: now, read: reading(now)) {
         case .unopened: giveUp("the gateway did not answer the call", at: now)
         case .ungreeted(.challenge): giveUp("the gateway sent no challenge", at: now)
         case .ungreeted(.hello): giveUp("the gateway did not greet", at: now)
@@ -124,8 +110,8 @@ extension OpenClawSession {
     }
 
     mutating func lookUpQuietRuns(at now: Instant) {
-        for run in runs.quiet(at: now) {
-            runs.heard(run, at: now)
+        for run in runs.quiet(at: reading(now)) {
+            runs.heard(run, at: reading(now))
             if let session = runs[run]?.session { lookUp(run, in: session, isAsked: false, at: now) }
         }
     }

@@ -54,6 +54,8 @@ package struct OpenClawSession: ~Copyable {
 
     var introduction: Introduction
     var life = LinkLife<Awaited, Greeted>()
+    /// For how long the socket was not read, in all (`reading`). Set before each event.
+    package var unread = Duration.zero
     var orders: [Order] = []
     let parser = FrameParser()
     var decoder = OpenClawDecoder(live: ())
@@ -113,7 +115,7 @@ package struct OpenClawSession: ~Copyable {
     package mutating func received(
         _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
-        guard life.heard(at: now) else { return }
+        guard life.heard(read: reading(now)) else { return }
         guard let root = parser.parse(frame, capacity: capacity), let type = root["type"] else {
             decoder.countMalformed()
             return reportUnknown(at: now)
@@ -182,15 +184,14 @@ package struct OpenClawSession: ~Copyable {
     package mutating func timePassed(
         at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator
     ) {
-        if life.noticesSleep(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { wokeUp(at: now) }
+        let due = [nextDeadline, nextReadingDeadline.map { $0 + unread }].compactMap(\.self).min()
+        if life.noticesSleep(at: now, wallMilliseconds: wallMilliseconds, due: due) { wokeUp(at: now) }
         watch(at: now)
         if isLive {
             sendDue(at: now)
-            if !life.isPaused {
-                expireRequests(at: now)
-                lookUpQuietRuns(at: now)
-                advanceEnds(at: now)
-            }
+            expireRequests(at: now)
+            lookUpQuietRuns(at: now)
+            advanceEnds(at: now)
             advanceUploads(at: now)
         }
         forgetOld(at: now)

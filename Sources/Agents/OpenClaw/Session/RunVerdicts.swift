@@ -28,14 +28,13 @@ struct RunVerdicts {
     /// From the lifecycle error on: another attempt begins by then, or none does.
     static let grace = Duration.seconds(15)
     static let patience = Duration.seconds(1)
-    private static let longestPause = Duration.seconds(16)
     /// From the cut to the end of the socket: the gateway waits for its other runs.
     private static let restartPatience = Duration.seconds(60)
     private static let limit = 512
 
     private var decided: [RunID: (verdict: Verdict, due: Instant)] = [:]
-    /// When to ask whether an attempt that failed was the last one, and how long after that once more.
-    private var questions: [RunID: (due: Instant?, pause: Duration)] = [:]
+    /// When to ask whether an attempt that failed was the last one.
+    private var questions: [RunID: (due: Instant?, backOff: BackOff)] = [:]
     /// `at`: an attempt failed then; nil: its row alone says so. `isLast`: nothing of the run came since, and no frame was missed.
     private var failures: [RunID: (words: String, at: Instant?, isLast: Bool)] = [:]
     /// Runs with failed attempts that were `finishing`.
@@ -59,7 +58,8 @@ struct RunVerdicts {
     mutating func attemptFailed(_ run: RunID, _ words: String, at now: Instant) {
         if failures.count >= Self.limit { failures.removeAll() }
         failures[run] = (words.isEmpty ? failures[run]?.words ?? "" : words, now, true)
-        questions[run] = (now + Self.patience, Self.patience + Self.patience)
+        var backOff = BackOff(first: Self.patience, longest: .seconds(16))
+        questions[run] = (now + backOff.next(), backOff)
     }
 
     /// An attempt failed, and the run says by itself whether it was the last one.
@@ -75,8 +75,10 @@ struct RunVerdicts {
 
     /// The gateway was asked, and does not say that the run is over.
     mutating func isUndecided(_ run: RunID, at now: Instant) {
-        guard failures[run]?.at != nil, let known = questions[run], known.due == nil else { return }
-        questions[run] = (now + known.pause, min(known.pause + known.pause, Self.longestPause))
+        guard failures[run]?.at != nil, var backOff = questions[run]?.backOff, questions[run]?.due == nil else {
+            return
+        }
+        questions[run] = (now + backOff.next(), backOff)
     }
 
     /// Its row says why, in the vendor's words: those of the lifecycle are better.
@@ -160,14 +162,6 @@ struct RunVerdicts {
         let open = questions.filter { $0.value.due.map { $0 <= now } == true }.keys.sorted()
         for run in open { questions[run]?.due = nil }
         return due.map { ($0.key, $0.value.verdict) } + open.map { ($0, .lookUp) }
-    }
-
-    /// Reading was paused for so long.
-    mutating func postpone(by pause: Duration) {
-        decided = decided.mapValues { ($0.verdict, $0.due + pause) }
-        questions = questions.mapValues { question in (question.due.map { $0 + pause }, question.pause) }
-        failures = failures.mapValues { failure in (failure.words, failure.at.map { $0 + pause }, failure.isLast) }
-        doubtful = doubtful.mapValues { ($0.end, $0.since + pause) }
     }
 
     /// Another attempt may have begun meanwhile, and ended: the history says it.

@@ -37,11 +37,6 @@ struct Teardowns {
 
     var nextDue: Instant? { torn.values.lazy.map(\.until).min() }
 
-    /// Reading was paused for so long.
-    mutating func postpone(by pause: Duration) {
-        for session in torn.keys { if let until = torn[session]?.until { torn[session]?.until = until + pause } }
-    }
-
     /// A new socket begins a while later.
     mutating func socketLost() { torn.removeAll() }
 }

@@ -41,8 +41,8 @@ extension OppiChat {
             if isBehindStop, let id = root["id"]?.string {
                 return [.send(OppiFrames.dialog(id, .cancelled, of: place.native))]
             }
-            let age = link.resumedAt.map { now - $0 < .seconds(2) } == true ? link.pause : .zero
-            switch dialogs.requested(root, age: age, isLive: way == .live, at: now) {
+            let age = link.age(ofFrame: now)
+            switch dialogs.requested(root, age: age, isLive: way == .live, at: link.hostTime(now)) {
             case .asked(let events): return aside(events) + answerEarly(at: now)
             case .known(let questions): return aside(questions.map { .asked($0) })
             case .cancel(let id):

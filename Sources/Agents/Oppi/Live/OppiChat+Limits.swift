@@ -1,11 +1,11 @@
 import AgentKit
 import BridgeModel
 
-// What ends where no answer comes: a message without a way to its session, a pause of reading, a refused token.
+// What ends where no answer comes: a message without a way to its session, a refused token.
 extension OppiChat {
     /// Nothing brings the turn forward: its session cannot be followed, nor looked into. What has left waits for the link, as the bridge does.
     private func isStuck(at now: Instant) -> Bool {
-        guard let turn, link.pausedAt == nil, turn.look.found == nil else { return false }
+        guard let turn, turn.look.found == nil else { return false }
         if turn.state == .held { return true }
         guard link.isUp else { return false }
         guard turn.isTaken, way == .live else { return true }
@@ -53,21 +53,5 @@ extension OppiChat {
         guard turn?.state == .held || turn == nil && !waiting.isEmpty else { return [] }
         if home == .making { home = .unknown }
         return leaveUnsent("Oppi refused the bridge's token, so the message was not sent. Please \(remedy).", all: true)
-    }
-
-    // MARK: Reading
-
-    mutating func readingPaused(at now: Instant) { link.pausedAt = now }
-
-    /// By the bridge itself: what was due meanwhile gets that much more time.
-    mutating func readingResumed(at now: Instant) {
-        guard let since = link.pausedAt else { return }
-        let pause = now - since
-        link.pausedAt = nil
-        (link.resumedAt, link.pause) = (now, pause)
-        requests.postpone(by: pause)
-        decoder?.postpone(by: pause)
-        turn?.readingResumed(after: pause, at: now)
-        if case .greeting(let until) = way { way = .greeting(until: until + pause) }
     }
 }

@@ -69,7 +69,7 @@ extension OppiMachine {
         }
         guard let longest = idle.min(by: { ($0.last, $0.native) < ($1.last, $1.native) }),
             let owner = chats.session(of: longest.native), let path = chats.place(of: owner)?.path
-        else { return change(session, now) { $0.madeRoom(nil, at: now.now) } }
+        else { return change(session, now) { $0.madeRoom(nil, at: now.read) } }
         main.stopping.insert(longest.native)
         work(.stop(longest.native, for: session), rest.post("\(path)/stop", Array("{}".utf8)))
     }
@@ -95,8 +95,8 @@ extension OppiMachine {
     /// A message of the chat that gave its place has waited for that.
     mutating func stoppedFor(_ session: AgentSession, _ native: String, _ now: Occasion) {
         main.stopping.remove(native)
-        change(session, now) { $0.madeRoom(native, at: now.now) }
-        if let owner = chats.session(of: native) { change(owner, now) { $0.advance(at: now.now) } }
+        change(session, now) { $0.madeRoom(native, at: now.read) }
+        if let owner = chats.session(of: native) { change(owner, now) { $0.advance(at: now.read) } }
     }
 
     /// The main stream shows that the session does something.

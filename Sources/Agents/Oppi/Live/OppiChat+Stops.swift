@@ -64,10 +64,11 @@ extension OppiChat {
         guard turn.state == .accepted, !turn.look.hasNewAgent else { return false }
         if decoder?.isCompacting(at: now) == true { return true }
         let written = turn.writtenAt ?? asked[turn.run]?.sentAt.map { link.epoch + .milliseconds($0) }
-        guard let since = [written, turn.preparesSince].compactMap(\.self).max() else { return false }
+        let prepared = turn.preparesSince.map(link.hostTime)
+        guard let since = [written, prepared].compactMap(\.self).max() else { return false }
         // A message behind another run is taken up within that, or not at all.
         let isShort = turn.isCommand || turn.waits == true
-        return now - since < (isShort ? OppiTurn.shortStartPatience : OppiTurn.startPatience)
+        return link.hostTime(now) - since < (isShort ? OppiTurn.shortStartPatience : OppiTurn.startPatience)
     }
 
     /// Of the agent, before a run of ours.

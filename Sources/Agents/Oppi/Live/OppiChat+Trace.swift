@@ -49,7 +49,7 @@ extension OppiChat {
         way = .absent
         switch answer {
         case .body(let body):
-            self.turn?.look.failures = 0
+            self.turn?.look.backOff.succeeded()
             link.isActive = true
             let current = body["currentSeq"]?.integer(in: .counts) ?? 0
             let known = decoder?.lastSequence
@@ -71,7 +71,7 @@ extension OppiChat {
         case .refused(404, let error) where error.hasPrefix("Session not active"):
             decoder?.continues(after: 0)
             self.turn?.look.isTorn = true
-            self.turn?.look.failures = 0
+            self.turn?.look.backOff.succeeded()
             link.isActive = false
             link.isBusy = false
             return look(at: now)
@@ -86,11 +86,10 @@ extension OppiChat {
         return isFirst ? [.note("the server does not say what was missed: \(reason)")] : []
     }
 
-    /// A long history is not fetched again and again.
     private mutating func lookFailed() -> (delay: Duration, isFirst: Bool) {
-        let failures = turn?.look.failures ?? 0
-        self.turn?.look.failures += 1
-        return (.seconds(2 << min(failures, 4)), failures == 0)
+        var backOff = turn?.look.backOff ?? OppiTurn.Look().backOff
+        defer { turn?.look.backOff = backOff }
+        return (backOff.next(), backOff.failures == 1)
     }
 
     mutating func traced(_ run: RunID, _ answer: OppiRest.Answer, at now: Instant) -> [Order] {
@@ -99,7 +98,7 @@ extension OppiChat {
         switch answer {
         case .body(let body):
             guard let trace = OppiTrace(body) else { return unseen("it sent no trace", at: now) }
-            turn?.look.failures = 0
+            turn?.look.backOff.succeeded()
             if turn?.look.isOutdated == true {
                 turn?.look.isOutdated = false
                 return look(at: now)
@@ -203,7 +202,7 @@ extension OppiChat {
             return closeTurn()
         }
         let earlier = asked[turn.run]?.sentAt.map { Duration.milliseconds(serverMilliseconds(now) - $0) }
-        let age = turn.writtenAt.map { now - $0 } ?? earlier
+        let age = turn.writtenAt.map { link.hostTime(now) - $0 } ?? earlier
         let isForgotten = trace.isBusy && (age.map { $0 > OppiTurn.idLife } ?? false)
         guard turn.mayBeRepeated, !isForgotten else {
             decoder?.abandon(turn.run)

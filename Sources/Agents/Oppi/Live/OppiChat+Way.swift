@@ -67,7 +67,8 @@ extension OppiChat {
         }
         guard way == .live, let place else { return orders }
         return orders
-            + dialogs.takeAnswers(holdsAsks: !link.asksFirst.isEmpty, at: now).flatMap { id, answer -> [Order] in
+            + dialogs.takeAnswers(holdsAsks: !link.asksFirst.isEmpty, at: link.hostTime(now)).flatMap {
+                id, answer -> [Order] in
                 // What is not complained of before the second is answered was taken (oppi.md#opening-a-connection).
                 let barrier = requests.add(.dialog(id, answer), for: Self.commandLimit, at: now)
                 return [
@@ -85,7 +86,7 @@ extension OppiChat {
         return []
     }
 
-    func serverMilliseconds(_ now: Instant) -> Int64 { (now - link.epoch).nanoseconds / 1_000_000 }
+    func serverMilliseconds(_ now: Instant) -> Int64 { (link.hostTime(now) - link.epoch).nanoseconds / 1_000_000 }
 
     /// What may be said on a socket that follows the session.
     private mutating func speak(at now: Instant) -> [Order] {
@@ -148,7 +149,7 @@ extension OppiChat {
         let waits = turn.waits ?? link.isBusy
         self.turn?.waits = waits
         self.turn?.state = .written
-        self.turn?.writtenAt = turn.writtenAt ?? now
+        self.turn?.writtenAt = turn.writtenAt ?? link.hostTime(now)
         self.turn?.tries += 1
         self.turn?.heard(at: now)
         decoder?.willBegin(turn.run, turn.prompt.frameText, waits: waits, request: id)
@@ -176,7 +177,7 @@ extension OppiChat {
             way = .absent
             return followAtRest()
         }
-        way = .waiting(until: now + nextDelay())
+        way = .waiting(until: now + link.losses.next())
         return [.note("a chat's stream is lost: \(reason)")]
     }
 
@@ -192,12 +193,6 @@ extension OppiChat {
         return [.close(reason: reason)] + lost(reason, at: now)
     }
 
-    private mutating func nextDelay() -> Duration {
-        let delays: [Int64] = [250, 750, 2_000, 4_000]
-        defer { link.losses += 1 }
-        return .milliseconds(delays[min(link.losses, delays.count - 1)])
-    }
-
     mutating func subscribe(at now: Instant) -> [Order] {
         guard let place else { return [] }
         way = .subscribing(isAnswered: false)
@@ -211,7 +206,7 @@ extension OppiChat {
     /// The answer to it begins: what follows is missed frames, in order.
     mutating func connected(_ root: FrameNode, at now: Instant) {
         guard case .subscribing = way, let place else { return }
-        link.losses = 0
+        link.losses.succeeded()
         (link.lacksPlace, link.stopped) = (nil, [])
         turn?.agentShowsLife(at: now)
         link.isActive = true
@@ -270,7 +265,7 @@ extension OppiChat {
         if error.hasPrefix("Session not found") { return sessionIsGone(at: now) }
         if Self.isOfLimits(error), turn?.state == .held { return lacksPlace(error, at: now) }
         let orders = dropSocket("subscribing failed: \(error)", at: now)
-        guard turn?.state == .held, link.losses >= Self.promptTries else { return orders }
+        guard turn?.state == .held, link.losses.failures >= Self.promptTries else { return orders }
         return orders + refuse(.refused(message: error))
     }
 
@@ -297,7 +292,6 @@ extension OppiChat {
     mutating func leaveSocket() {
         requests.forgetAll()
         dialogs.socketLost()
-        link.pausedAt = nil
         model.socketLost()
         if let turn, decoder?.runningRun == turn.run { self.turn?.look.heldEnd = decoder?.heldEnd }
         decoder?.socketLost()

@@ -135,7 +135,8 @@ struct OppiChat {
         /// 1970 on the server's clock.
         var epoch = Instant.zero
         /// Losses of this chat's socket in a row.
-        var losses = 0
+        var losses = BackOff(
+            first: .milliseconds(250), .milliseconds(750), .seconds(2), longest: .seconds(4))
         /// Tries in a row to make a session that came to nothing, and when the next is due.
         var failedHomes = 0
         var homeDue: Instant?
@@ -153,11 +154,11 @@ struct OppiChat {
         var givesPlace = false
         /// Since when there has been nothing to do.
         var idleSince: Instant?
-        /// Since when the bridge does not read the socket.
-        var pausedAt: Instant?
-        /// When it read again, and for how long it had not.
-        var resumedAt: Instant?
-        var pause = Duration.zero
+        /// For how long the bridge did not read, in all. The host's clock is ahead of the reading clock by this.
+        private var unread: Duration?
+        /// When it read again, by the reading clock, and for how long it had not.
+        private var resumedAt: Instant?
+        private var pause = Duration.zero
         /// Permissions that a tool waits for whose questions are open already.
         var asksFirst: Set<ApprovalID> = []
         /// The newer dialect, as any answer says.
@@ -171,6 +172,22 @@ struct OppiChat {
         var othersAreOver = false
         /// The person does not have the chat any more.
         var ending: Ending?
+
+        /// The reading clock stands during a pause: each event of that time adds its part to it.
+        mutating func isUnread(_ total: Duration, at read: Instant) {
+            defer { unread = total }
+            guard let known = unread, total > known else { return }
+            if resumedAt != read { pause = .zero }
+            (resumedAt, pause) = (read, pause + (total - known))
+        }
+
+        /// How old a frame may be that is read at that moment of the reading clock.
+        func age(ofFrame read: Instant) -> Duration {
+            resumedAt.map { read - $0 < .seconds(2) } == true ? pause : .zero
+        }
+
+        /// A moment of the reading clock on the host's.
+        func hostTime(_ read: Instant) -> Instant { read + (unread ?? .zero) }
     }
 
     enum Ending { case left, forgotten }
@@ -229,8 +246,7 @@ struct OppiChat {
     }
 
     var nextDeadline: Instant? {
-        guard link.pausedAt == nil else { return dialogs.nextExpiry }
-        var moments = [requests.nextDeadline, decoder?.nextDeadline, dialogs.nextExpiry]
+        var moments = [requests.nextDeadline, decoder?.nextDeadline]
         moments.append(turn?.nextDeadline(isLive: way == .live))
         if link.isUp, home == .unknown, turn != nil { moments.append(link.homeDue) }
         if way == .live, turn == nil { moments.append(link.idleSince.map { $0 + Self.idleLimit }) }
@@ -369,9 +385,8 @@ struct OppiChat {
     // MARK: Time
 
     mutating func timePassed(at now: Instant) -> [Order] {
-        let expired = dialogs.takeExpired(at: now)
+        let expired = dialogs.takeExpired(at: link.hostTime(now))
         var orders = cancel(expired.unanswered) + aside(expired.ended)
-        guard link.pausedAt == nil else { return orders }
         switch way {
         case .waiting(let until) where until <= now: way = .absent
         case .dialling(let until) where until <= now: orders += dropSocket("its stream did not open in time", at: now)

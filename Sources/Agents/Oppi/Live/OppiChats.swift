@@ -19,10 +19,16 @@ struct OppiChats {
     subscript(session: AgentSession) -> OppiChat? { awake[session] }
     /// Of those that are awake.
     var sorted: [AgentSession] { awake.keys.sorted() }
+    /// By the reading clock.
     var nextDeadline: Instant? { awake.values.compactMap(\.nextDeadline).min() }
+    /// By the host's.
+    var nextExpiry: Instant? { awake.values.compactMap(\.dialogs.nextExpiry).min() }
 
-    func due(at now: Instant) -> [AgentSession] {
-        awake.filter { $0.value.nextDeadline.map { $0 <= now } ?? false }.keys.sorted()
+    func due(_ now: Occasion) -> [AgentSession] {
+        let due = awake.filter { _, chat in
+            chat.nextDeadline.map { $0 <= now.read } == true || chat.dialogs.nextExpiry.map { $0 <= now.now } == true
+        }
+        return due.keys.sorted()
     }
 
     func place(of session: AgentSession) -> OppiPlace? { awake[session]?.place ?? resting[session] }

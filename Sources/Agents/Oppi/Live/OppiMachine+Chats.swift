@@ -11,10 +11,11 @@ extension OppiMachine {
         let (isUp, isHead, stopping) = (life.isLive, main.isHead, main.stopping)
         let chatOrders = chats.change(session) { chat in
             chat.link.epoch = epoch
+            chat.link.isUnread(now.unread, at: now.read)
             chat.link.isUp = isUp
             if isHead { chat.link.isHead = true }
             chat.link.givesPlace = chat.place.map { stopping.contains($0.native) } ?? false
-            return body(&chat) + chat.keepLimit(at: now.now)
+            return body(&chat) + chat.keepLimit(at: now.read)
         }
         for order in chatOrders { carryOut(order, of: session, now) }
     }
@@ -85,11 +86,11 @@ extension OppiMachine {
         case .more(let orders): return orders
         case .loaded(let loaded):
             guard let session = chats.session(toWrite: loaded.run) else { return [] }
-            change(session, now) { $0.loaded(loaded, at: now.now) }
+            change(session, now) { $0.loaded(loaded, at: now.read) }
             return takeOrders()
         case .unreadable(let run, let sentence):
             guard let session = chats.session(toWrite: run) else { return [] }
-            change(session, now) { $0.leavesOut(run, .notSent(sentence: sentence), at: now.now) }
+            change(session, now) { $0.leavesOut(run, .notSent(sentence: sentence), at: now.read) }
             return takeOrders()
         }
         if let finished = errands.finished(work) { take(result, of: finished, now) }
@@ -104,7 +105,7 @@ extension OppiMachine {
         case .keep(let session, let place):
             let isKept = if case .done = result { true } else { false }
             // One that was overtaken by another says nothing of that.
-            change(session, now) { $0.home == .keeping(place) ? $0.kept(isKept, at: now.now) : [] }
+            change(session, now) { $0.home == .keeping(place) ? $0.kept(isKept, at: now.read) : [] }
         case .forget: break
         case .ask, .list, .place, .make, .call, .models, .places, .stop:
             let answer = OppiRest.answer(result, with: parser)
@@ -117,7 +118,7 @@ extension OppiMachine {
         if finished.isOfThisLink, life.hasSocket { unauthorised(now) }
         switch finished.errand {
         case .models(let query): orders.append(.replied(query, .refused(message: "the token was refused")))
-        case .place(let session), .make(let session, _): change(session, now) { $0.hasNoHome(at: now.now) }
+        case .place(let session), .make(let session, _): change(session, now) { $0.hasNoHome(at: now.read) }
         case .stop(let native, _): main.stopping.remove(native)
         case .access, .ask, .list, .keep, .forget, .call, .places: break
         }
@@ -131,19 +132,19 @@ extension OppiMachine {
         case .place(let session):
             guard case .body(let body) = answer, OppiServer.isAnswer(body, to: .workspaces) else {
                 let reason = if case .body = answer { "it sent no list of workspaces" } else { answer.words }
-                return change(session, now) { $0.madeSession(.failed(reason), workspace: "", at: now.now) }
+                return change(session, now) { $0.madeSession(.failed(reason), workspace: "", at: now.read) }
             }
             server.take(.workspaces, body, at: now.now)
             if case .none(let sentence) = server.choice(settings.workspace) {
-                change(session, now) { $0.hasNoWorkspace(sentence, at: now.now) }
+                change(session, now) { $0.hasNoWorkspace(sentence, at: now.read) }
             } else {
                 call(.makeSession, of: session, now)
             }
         case .make(let session, let workspace):
-            change(session, now) { $0.madeSession(answer, workspace: workspace, at: now.now) }
+            change(session, now) { $0.madeSession(answer, workspace: workspace, at: now.read) }
         case .call(_, .makeSession): break
-        case .call(let session, .events): change(session, now) { $0.missed(answer, at: now.now) }
-        case .call(let session, .trace(let run)): change(session, now) { $0.traced(run, answer, at: now.now) }
+        case .call(let session, .events): change(session, now) { $0.missed(answer, at: now.read) }
+        case .call(let session, .trace(let run)): change(session, now) { $0.traced(run, answer, at: now.read) }
         case .call(let session, .mirror(let sequence)): change(session, now) { $0.mirrored(answer, sequence) }
         case .models(let query): orders.append(.replied(query, Self.models(answer)))
         case .places(let session, let stopped): tookPlaces(answer, for: session, without: stopped, now)
@@ -200,7 +201,7 @@ extension OppiMachine {
             return
         }
         guard permissions.settled(id) else { return }
-        change(session, now) { $0.permission(type, root, at: now.now) }
+        change(session, now) { $0.permission(type, root, at: now.read) }
         permissionIsOver(id, of: session, .expired, now)
     }
 
@@ -208,7 +209,7 @@ extension OppiMachine {
         _ id: ApprovalID, of session: AgentSession, _ outcome: ApprovalSettlement.Outcome, _ now: Occasion
     ) {
         guard chats[session]?.link.asksFirst.contains(id) == true else { return }
-        change(session, now) { $0.permissionOfAskIsOver(id, outcome, at: now.now) }
+        change(session, now) { $0.permissionOfAskIsOver(id, outcome, at: now.read) }
     }
 
     private func asker(_ root: FrameNode) -> AgentSession? {
@@ -236,7 +237,7 @@ extension OppiMachine {
         var asked: [OppiChat.Order] = []
         let workspace = workspace(of: session)
         change(session, now) {
-            asked = $0.permission("permission_request", root, workspace: workspace, at: now.now)
+            asked = $0.permission("permission_request", root, workspace: workspace, at: now.read)
             return []
         }
         let requests = asked.lazy.compactMap { order -> ApprovalRequest? in
@@ -258,7 +259,7 @@ extension OppiMachine {
     private mutating func denyAll(of session: AgentSession, _ now: Occasion) {
         for id in permissions.undecided(of: session) {
             let no = OppiPermissions.Decision(.deny, .unscoped)
-            carryOut(permissions.decide(id, no, shown: nil, isUp: life.isLive, at: now.now), now)
+            carryOut(permissions.decide(id, no, shown: nil, isUp: life.isLive, now), now)
         }
     }
 
@@ -297,7 +298,7 @@ extension OppiMachine {
             asks[id] = AskFingerprint(of: OppiDecoder.request(id, item, workspace: workspace(of: session)))
             requested(id, item, in: session, now)
         }
-        carryOut(permissions.listed(asks, at: now.now), now)
+        carryOut(permissions.listed(asks, now), now)
     }
 
     mutating func resolveDialog(
@@ -309,7 +310,7 @@ extension OppiMachine {
         guard let session = holder ?? (heirs.count == 1 ? heirs.first : nil) else {
             return carryOut([.settled(approval, nil, .unknown)], now)
         }
-        change(session, now) { $0.resolve(approval, answer, shown: shown, at: now.now) }
+        change(session, now) { $0.resolve(approval, answer, shown: shown, at: now.read) }
     }
 }
 

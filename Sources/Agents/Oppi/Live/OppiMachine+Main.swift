@@ -83,7 +83,7 @@ extension OppiMachine {
         case .failed(let reason): return drop("its REST routes do not answer: \(reason)", .byBackOff, nil, now)
         }
         guard server.answered(question, answer.body, at: now.now), server.isKnown else { return }
-        life.greeted((), silence: Self.silence, at: now.now)
+        life.greeted((), silence: Self.silence, at: now.now, read: now.read)
         greeted(now)
     }
 
@@ -99,7 +99,7 @@ extension OppiMachine {
         (main.signs, main.ends, main.stopping) = ([:], [:], [])
         list(now)
         for session in chats.sorted {
-            change(session, now) { $0.linkUp(hasRestarted: hasRestarted, at: now.now) }
+            change(session, now) { $0.linkUp(hasRestarted: hasRestarted, at: now.read) }
         }
         // They are few enough for one moment: head takes 30 subscriptions in five seconds (oppi.md#level-rules).
         for session in chats.newestAtRest(OppiFollowed.limit) { follow(session) }
@@ -153,7 +153,7 @@ extension OppiMachine {
     // MARK: Time
 
     mutating func watch(_ now: Occasion) {
-        switch life.due(at: now.now) {
+        switch life.due(at: now.now, read: now.read) {
         case .unopened: drop("the server did not answer the call", .byBackOff, nil, now)
         case .ungreeted(.stream): drop("the server did not greet", .byBackOff, nil, now)
         case .ungreeted(.server): drop("the server did not say what it is", .byBackOff, nil, now)
@@ -161,8 +161,7 @@ extension OppiMachine {
         case .redial: dial(now)
         case nil: break
         }
-        guard life.isLive, !life.isPaused, !main.hasAsked, main.lastHeard + Self.quiet <= now.now else { return }
-        askForLife()
+        if let due = questionDue, due <= now.read { askForLife() }
     }
 
     /// A frame that changes nothing and is always answered.

@@ -97,13 +97,16 @@ package struct OppiMachine: AgentMachine {
     }
 
     package var nextDeadline: Instant? {
-        var moments = [
-            life.nextDeadline, permissions.nextDeadline(isPaused: life.isPaused), chats.nextDeadline,
-            loads.nextDeadline, check?.deadline,
+        let moments = [
+            life.nextDeadline, permissions.nextDeadline, chats.nextExpiry, loads.nextDeadline, check?.deadline,
         ]
-        if life.isLive, !life.isPaused, !main.hasAsked { moments.append(main.lastHeard + Self.quiet) }
         return moments.compactMap(\.self).min()
     }
+    package var nextReadingDeadline: Instant? {
+        [life.nextSilence, questionDue, permissions.nextReadingDeadline, chats.nextDeadline].compactMap(\.self).min()
+    }
+    /// When the main stream, which says nothing, is asked for life.
+    var questionDue: Instant? { main.hasAsked ? nil : life.nextSilence.map { $0 - Self.silence + Self.quiet } }
 
     // MARK: The course
 
@@ -117,7 +120,7 @@ package struct OppiMachine: AgentMachine {
     private mutating func adopt(_ turn: EarlierTurn, _ now: Occasion) {
         for run in turn.runs {
             change(turn.session, now) {
-                $0.adopt(run, isTaken: turn.isAccepted, isStopping: turn.isStopping, at: now.now)
+                $0.adopt(run, isTaken: turn.isAccepted, isStopping: turn.isStopping, at: now.read)
             }
         }
         for past in turn.decisions {
@@ -174,12 +177,12 @@ package struct OppiMachine: AgentMachine {
             if prompt.isNothing {
                 orders.append(.observed([.sendAnswered(asked: run, PicturePrompt.nothingLeft)]))
             } else {
-                change(session, now) { $0.send(run, prompt, at: now.now) }
+                change(session, now) { $0.send(run, prompt, at: now.read) }
             }
         case .abort(let session, let run, let reach):
             loads.drop(run)
-            change(session, now) { $0.abort(run, reach: reach, at: now.now) }
-        case .lookUp(let session, let run): change(session, now) { $0.lookUp(run, at: now.now) }
+            change(session, now) { $0.abort(run, reach: reach, at: now.read) }
+        case .lookUp(let session, let run): change(session, now) { $0.lookUp(run, at: now.read) }
         case .resolve(let approval, let subject, let decision, let scope, let isUnanswered, let shown):
             if subject == .dialog {
                 let isNo = decision == .deny
@@ -188,13 +191,13 @@ package struct OppiMachine: AgentMachine {
             } else {
                 // Its answer has no room for a reason (oppi.md#permissions).
                 let decided = OppiPermissions.Decision(decision, scope)
-                carryOut(permissions.decide(approval, decided, shown: shown, isUp: life.isLive, at: now.now), now)
+                carryOut(permissions.decide(approval, decided, shown: shown, isUp: life.isLive, now), now)
                 lookAtList(now)
             }
         case .answer(let question, let session, let answer, let shown):
-            change(session, now) { $0.answer(question, answer, shown: shown, at: now.now) }
+            change(session, now) { $0.answer(question, answer, shown: shown, at: now.read) }
         case .release(let session, let isDeleted):
-            change(session, now) { $0.release(isDeleted: isDeleted, at: now.now) }
+            change(session, now) { $0.release(isDeleted: isDeleted, at: now.read) }
         }
         return takeOrders()
     }
@@ -229,7 +232,7 @@ package struct OppiMachine: AgentMachine {
             // A decision behind a stop is written, and answered, on the chat's own socket.
             if type == "rpc_result" || type == "command_result" { carryOut(permissions.answered(root) ?? [], now) }
             if type == "error" { carryOut(permissions.complained(root["error"]?.string ?? ""), now) }
-            if let session = chats.session(on: channel) { change(session, now) { $0.received(root, at: now.now) } }
+            if let session = chats.session(on: channel) { change(session, now) { $0.received(root, at: now.read) } }
         }
         report(now)
         orders += takeOrders()
@@ -237,7 +240,7 @@ package struct OppiMachine: AgentMachine {
 
     private mutating func hear(on channel: ChannelID, _ now: Occasion) {
         guard channel == Self.mainChannel else { return }
-        _ = life.heard(at: now.now)
+        _ = life.heard(read: now.read)
         main.lastHeard = now.now
         main.hasAsked = false
     }
@@ -267,11 +270,6 @@ package struct OppiMachine: AgentMachine {
         case .closed(let code, let reason):
             // Going away in order, it comes back soon (oppi.md#frame-limits).
             lose("the stream was closed (\(code)\(reason.isEmpty ? "" : " \(reason)"))", .byBackOff, nil, now)
-        case .readingPaused: life.readingPaused(at: now.now)
-        case .readingResumed:
-            guard let pause = life.readingResumed(at: now.now) else { return }
-            main.lastHeard = now.now
-            permissions.readingResumed(after: pause)
         case .spawned, .skipped, .exited, .waits, .wanted: break
         }
     }
@@ -290,29 +288,19 @@ package struct OppiMachine: AgentMachine {
         case .opened:
             orders.append(.mayPause(channel, true))
             change(session, now) {
-                $0.opened(at: now.now)
+                $0.opened(at: now.read)
                 return []
             }
         case .refused(let status, _):
             chats.ended(channel)
             if status == 401 { return unauthorised(now) }
-            change(session, now) { $0.lost("refused with \(status)", at: now.now) }
+            change(session, now) { $0.lost("refused with \(status)", at: now.read) }
         case .failed(let message, _):
             chats.ended(channel)
-            change(session, now) { $0.lost(message, at: now.now) }
+            change(session, now) { $0.lost(message, at: now.read) }
         case .closed(let code, _):
             chats.ended(channel)
-            change(session, now) { $0.lost("closed with \(code)", at: now.now) }
-        case .readingPaused:
-            change(session, now) {
-                $0.readingPaused(at: now.now)
-                return []
-            }
-        case .readingResumed:
-            change(session, now) {
-                $0.readingResumed(at: now.now)
-                return []
-            }
+            change(session, now) { $0.lost("closed with \(code)", at: now.read) }
         case .heard, .spawned, .skipped, .exited, .waits, .wanted: break
         }
     }
@@ -320,12 +308,13 @@ package struct OppiMachine: AgentMachine {
     // MARK: Time
 
     package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
-        if life.noticesSleep(at: now.now, wallMilliseconds: now.wallMilliseconds, due: nextDeadline) { wakeUp(now) }
+        let due = [nextDeadline, nextReadingDeadline.map(now.moment(ofReading:))].compactMap(\.self).min()
+        if life.noticesSleep(at: now.now, wallMilliseconds: now.wallMilliseconds, due: due) { wakeUp(now) }
         watch(now)
-        if !life.isPaused { permissions.timePassed(at: now.now) }
+        permissions.timePassed(now)
         orders += loads.timePassed(at: now.now)
         lookAtList(now)
-        for session in chats.due(at: now.now) { change(session, now) { $0.timePassed(at: now.now) } }
+        for session in chats.due(now) { change(session, now) { $0.timePassed(at: now.read) } }
         if let deadline = check?.deadline, deadline <= now.now {
             conclude(.agent, .failed, "Oppi did not answer within 20 seconds", .agentUnreachable, now)
         }

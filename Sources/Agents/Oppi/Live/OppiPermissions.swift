@@ -65,10 +65,9 @@ struct OppiPermissions {
     private var listDue: Instant?
     private var listAskedAt: Instant?
 
-    /// `isPaused`: no answers are read.
-    func nextDeadline(isPaused: Bool) -> Instant? {
-        [isPaused ? nil : requests.nextDeadline, listDue].compactMap(\.self).min()
-    }
+    /// The list is fetched by REST, so that a pause of reading does not put it off.
+    var nextDeadline: Instant? { listDue }
+    var nextReadingDeadline: Instant? { requests.nextDeadline }
 
     func holds(_ id: ApprovalID) -> Bool { entries[id] != nil }
     func undecided(of session: AgentSession) -> [ApprovalID] {
@@ -118,7 +117,7 @@ struct OppiPermissions {
 
     /// `isUp`: the main socket is live. `shown`: of what the person saw.
     mutating func decide(
-        _ id: ApprovalID, _ decision: Decision, shown: AskFingerprint?, isUp: Bool, at now: Instant
+        _ id: ApprovalID, _ decision: Decision, shown: AskFingerprint?, isUp: Bool, _ now: Occasion
     ) -> [Order] {
         let asked = entries[id]?.fingerprint
         // Nothing says what was allowed, or another one has the name by now.
@@ -128,12 +127,12 @@ struct OppiPermissions {
         // What was sent may be on a dead socket, and the stored one is what is sent again.
         if entries[id]?.isSent == true, decision.allows { return [] }
         let isSeen = entries[id]?.session != nil
-        entries[id, default: Entry(session: nil, askedAt: now)].decision = decision
+        entries[id, default: Entry(session: nil, askedAt: now.now)].decision = decision
         if !isSeen { entries[id]?.fingerprint = decision.allows ? shown : nil }
         guard isUp else { return [] }
-        if isSeen { return [send(id, decision, at: now)] }
+        if isSeen { return [send(id, decision, at: now.read)] }
         // Of an earlier process: the list says whether it still waits.
-        listDue = now
+        listDue = now.now
         return []
     }
 
@@ -147,10 +146,10 @@ struct OppiPermissions {
             wasSent: true)
     }
 
-    private mutating func send(_ id: ApprovalID, _ decision: Decision, at now: Instant) -> Order {
+    private mutating func send(_ id: ApprovalID, _ decision: Decision, at read: Instant) -> Order {
         entries[id]?.wasSent = true
         entries[id]?.isSent = true
-        let request = requests.add(Sent(id: id, decision: decision), for: Self.answerLimit, at: now)
+        let request = requests.add(Sent(id: id, decision: decision), for: Self.answerLimit, at: read)
         let frame = OppiFrames.permission(id.text, allows: decision.allows, scope: decision.scope, request)
         return .send(frame, entries[id]?.session)
     }
@@ -190,8 +189,8 @@ struct OppiPermissions {
     }
 
     /// What the list does not hold was answered elsewhere, or by us; what it holds and we have decided is sent.
-    mutating func listed(_ pending: [ApprovalID: AskFingerprint], at now: Instant) -> [Order] {
-        let askedAt = listAskedAt ?? now
+    mutating func listed(_ pending: [ApprovalID: AskFingerprint], _ now: Occasion) -> [Order] {
+        let askedAt = listAskedAt ?? now.now
         listAskedAt = nil
         var orders: [Order] = []
         for id in entries.keys.sorted() {
@@ -202,16 +201,16 @@ struct OppiPermissions {
                     entries[id] = nil
                     continue
                 }
-                if let decision = entry.decision, !entry.isSent { orders.append(send(id, decision, at: now)) }
+                if let decision = entry.decision, !entry.isSent { orders.append(send(id, decision, at: now.read)) }
             } else if entry.decision != nil {
                 // While its answer is on its way, that is what counts. Where the answer was lost, ours was taken, or another device's.
                 if !entry.isSent { orders.append(settle(id, entry.wasSent ? .inDoubt : .unknown)) }
             } else {
-                let isExpired = entry.expiresAt.map { $0 <= now } ?? false
+                let isExpired = entry.expiresAt.map { $0 <= now.now } ?? false
                 orders.append(settle(id, isExpired ? .expired : .unknown))
             }
         }
-        if !entries.isEmpty { listDue = now + Self.pollInterval }
+        if !entries.isEmpty { listDue = now.now + Self.pollInterval }
         return orders
     }
 
@@ -224,13 +223,10 @@ struct OppiPermissions {
         listAskedAt = nil
     }
 
-    /// For so long no answer was read.
-    mutating func readingResumed(after pause: Duration) { requests.postpone(by: pause) }
-
-    mutating func timePassed(at now: Instant) {
-        for sent in requests.takeExpired(at: now) where !requests.holds(where: { $0.id == sent.id }) {
+    mutating func timePassed(_ now: Occasion) {
+        for sent in requests.takeExpired(at: now.read) where !requests.holds(where: { $0.id == sent.id }) {
             entries[sent.id]?.isSent = false
-            listDue = now
+            listDue = now.now
         }
     }
 }

@@ -40,9 +40,4 @@ struct OppiRequests<Purpose: Hashable> {
 
     /// The socket is gone: none of them will be answered.
     mutating func forgetAll() { open = [] }
-
-    /// For so long nothing was read.
-    mutating func postpone(by pause: Duration) {
-        for index in open.indices { open[index].deadline = open[index].deadline + pause }
-    }
 }

@@ -95,8 +95,8 @@ struct OppiTurn {
         var isAwaited = false
         var found: RunLookup?
         var tries = 0
-        /// Looks in a row that showed nothing.
-        var failures = 0
+        /// Of looks in a row that showed nothing: a long history is not fetched again and again.
+        var backOff = BackOff(first: .seconds(2), longest: .seconds(32))
         /// The next look.
         var due: Instant?
         /// The trace is being fetched.
@@ -143,13 +143,6 @@ struct OppiTurn {
 
     /// A command of the agent's or of an extension's, or a template.
     var isCommand: Bool { prompt.text.hasPrefix("/") }
-
-    /// Reading was paused for so long.
-    mutating func readingResumed(after pause: Duration, at now: Instant) {
-        heard(at: now)
-        if let due = look.due { look.due = due + pause }
-        if case .asked(let until) = stop { stop = .asked(until: until + pause) }
-    }
 
     mutating func heard(at now: Instant) {
         watch.lastHeard = max(watch.lastHeard, now)

@@ -30,7 +30,7 @@ struct PiCheck {
         case .failed(let message, _): conclude(failed: message, .agentNotInstalled, isOpen: false)
         case .exited(let end, let lastWords):
             conclude(failed: end.words(lastWords), .agentNotInitialised, isOpen: false)
-        case .opened, .heard, .skipped, .readingPaused, .readingResumed, .refused, .closed, .waits,
+        case .opened, .heard, .skipped, .refused, .closed, .waits,
             .wanted:
             []
         }

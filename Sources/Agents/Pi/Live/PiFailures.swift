@@ -6,20 +6,15 @@ struct PiFailures {
     var doom: String?
     /// New for each event.
     var random: UInt64 = 0
-    /// Starts that failed in a row.
-    private var count = 0
-    private var backOff = BackOff()
+    /// Of starts that fail.
+    private var backOff = BackOff.link
 
-    mutating func forget() {
-        backOff = BackOff()
-        count = 0
-    }
+    mutating func forget() { backOff.succeeded() }
 
     /// Nil: it was tried often enough.
     mutating func next() -> Duration? {
-        count += 1
-        guard count < PiChat.startTries else { return nil }
         var random = SeededGenerator(seed: random)
-        return backOff.next(using: &random)
+        let pause = backOff.next(using: &random)
+        return backOff.failures < PiChat.startTries ? pause : nil
     }
 }

@@ -159,7 +159,7 @@ package struct PiMachine: AgentMachine {
         case .exited(let end, let lastWords):
             return ended(session, on: channel, end.words(lastWords), hasRun: true, now)
         case .failed(let message, _): return ended(session, on: channel, message, hasRun: false, now)
-        case .opened, .heard, .readingPaused, .readingResumed, .refused, .closed: return []
+        case .opened, .heard, .refused, .closed: return []
         }
     }
 

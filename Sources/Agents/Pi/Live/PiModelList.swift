@@ -34,7 +34,7 @@ struct PiModelList {
             conclude(.refused(message: "pi could not be started: \(message)"), isOpen: false)
         case .exited(let end, let lastWords):
             conclude(.refused(message: "pi ended: \(end.words(lastWords))"), isOpen: false)
-        case .opened, .heard, .skipped, .readingPaused, .readingResumed, .refused, .closed, .wanted: []
+        case .opened, .heard, .skipped, .refused, .closed, .wanted: []
         }
     }
 

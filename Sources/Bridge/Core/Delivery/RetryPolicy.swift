@@ -56,9 +56,9 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// The first back-off lies between nothing and this; each further ceiling is twice the one before.
-    static let firstBackOff = Duration.milliseconds(200)
-    static let longestBackOff = Duration.seconds(30)
+    private static let longestBackOff = Duration.seconds(30)
+    /// After an unknown outcome, with full jitter.
+    private static let backOff = BackOff(first: .milliseconds(200), longest: longestBackOff, jitter: 0...1)
     /// The relay forgets keys after a day (relay.md#rules): no call is retried for longer.
     static let longestWait = Duration.seconds(86_400)
     /// A delta that an end waits for is given up after as many unknown outcomes: the end carries its text.
@@ -230,7 +230,7 @@ package struct RetryPolicy: Sendable {
         _ tried: Tried, at now: Instant, using random: inout some RandomNumberGenerator
     ) -> RetryDecision {
         guard now < tried.deadline else { return .deadLetter }
-        var wait = Self.backOff(after: tried.unknownOutcomes) * Self.fraction(&random)
+        var wait = Self.backOff.pause(after: tried.unknownOutcomes, using: &random)
         if Self.spendsBudget(tried.kind) {
             if tried.endWaits {
                 if tried.kind == .taskProgress || tried.unknownOutcomes >= Self.deltaTriesBeforeEnd {
@@ -248,11 +248,6 @@ package struct RetryPolicy: Sendable {
     }
 
     private static func spendsBudget(_ kind: PostKind) -> Bool { kind == .text || kind == .taskProgress }
-
-    /// The ceiling of the back-off after so many unknown outcomes.
-    static func backOff(after outcomes: Int) -> Duration {
-        min(firstBackOff * (1 << min(max(outcomes - 1, 0), 10)), longestBackOff)
-    }
 
     /// Evenly from 0 up to, not including, 1.
     private static func fraction(_ random: inout some RandomNumberGenerator) -> Double {

@@ -21,7 +21,7 @@ extension RelayLink {
         let named = root["installation_id"]?.string
         let installation = named.flatMap { RelayName.isTaken($0) ? $0 : nil }
         if named != nil, installation == nil { unknown.count("installation with an id that is not taken", "") }
-        life.greeted(Ready(installation: installation), silence: Self.silenceLimit, at: now)
+        life.greeted(Ready(installation: installation), silence: Self.silenceLimit, at: now, read: now)
         orders.append(.ready(installation: installation))
     }
 

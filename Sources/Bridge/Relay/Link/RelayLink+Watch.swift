@@ -8,7 +8,7 @@ extension RelayLink {
 
     /// When `timePassed` is due, if nothing else comes.
     package var nextDeadline: Instant? {
-        guard let next = life.nextDeadline else { return nil }
+        guard let next = life.nextDeadline ?? life.nextSilence else { return nil }
         guard isLive else { return next }
         return [next, ledger.gapEnds, requests.nextDeadline, files.nextDeadline].compactMap(\.self).min()
     }
@@ -52,7 +52,7 @@ extension RelayLink {
     // MARK: Time
 
     mutating func watch(at now: Instant) {
-        switch life.due(at: now) {
+        switch life.due(at: now, read: now) {
         case .unopened: giveUp("the relay did not answer the call", at: now)
         case .ungreeted: giveUp("the relay did not say that it is ready", at: now)
         case .silent: giveUp("the relay fell silent", at: now)

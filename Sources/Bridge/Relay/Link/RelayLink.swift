@@ -80,7 +80,7 @@ package struct RelayLink: ~Copyable {
     package mutating func received(
         _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
-        guard life.heard(at: now) else { return }
+        guard life.heard(read: now) else { return }
         if let root = parser.parse(frame, capacity: capacity), root.isObject {
             read(root, size: frame.count, at: now)
         } else {
@@ -91,7 +91,7 @@ package struct RelayLink: ~Copyable {
     }
 
     /// Something else came that shows that the relay lives: a ping or pong of the WebSocket itself.
-    package mutating func heard(at now: Instant) { _ = life.heard(at: now) }
+    package mutating func heard(at now: Instant) { _ = life.heard(read: now) }
 
     package mutating func ponged(at now: Instant) {
         heard(at: now)

@@ -28,6 +28,8 @@ package struct Pairing: ~Copyable {
     /// Between the beginnings of two polls, where the relay does not hold them.
     private static let pollInterval = Duration.seconds(2)
     private static let longestPause = Duration.seconds(30)
+    /// Between polls that fail.
+    private static let backOff = BackOff(first: .milliseconds(500), longest: .seconds(5))
 
     private let settings: Settings
     private var state = State.idle
@@ -228,8 +230,7 @@ package struct Pairing: ~Copyable {
 
     /// A poll whose requested delay exceeds the life of its code ends with the code.
     private func pause(_ trouble: Trouble) -> Duration {
-        let own = min(Duration.milliseconds(500) * (1 << min(failures - 1, 4)), .seconds(5))
-        return max(own, trouble.retryAfter ?? .zero)
+        max(Self.backOff.pause(after: failures), trouble.retryAfter ?? .zero)
     }
 
     private func unreachable(_ trouble: Trouble) -> String {

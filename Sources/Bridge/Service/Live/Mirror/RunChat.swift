@@ -36,6 +36,7 @@ struct RunChat: Sendable, Hashable {
     }
 
     static let triesLimit = 3
+    private static let backOff = BackOff(first: .seconds(2), factor: 4, longest: .seconds(8))
     private(set) var state = State.absent
 
     /// For one that an earlier process left.
@@ -79,7 +80,7 @@ struct RunChat: Sendable, Hashable {
         case .wait(let pause): state = .wanted(tries: tries - 1, notBefore: now + pause)
         case .unwritten: state = .wanted(tries: tries - 1, notBefore: now + .seconds(5))
         case .unknown where tries < Self.triesLimit:
-            state = .wanted(tries: tries, notBefore: now + .seconds(1 << (2 * tries - 1)))
+            state = .wanted(tries: tries, notBefore: now + Self.backOff.pause(after: tries))
         case .unknown, .refused: state = .refused
         }
     }

@@ -41,12 +41,11 @@ package struct FileAnnouncements: Sendable {
 
     package static let limit = 200
     private static let gap = Duration.milliseconds(200)
-    private static let longestPause = Duration.seconds(60)
     private static let patience = Duration.seconds(600)
 
     private var waiting: [Waiting] = []
     private var underWay: Waiting?
-    private var failures = 0
+    private var backOff = BackOff(first: .seconds(2), longest: .seconds(60))
     private var notBefore = Instant.zero
 
     package init() {}
@@ -75,14 +74,13 @@ package struct FileAnnouncements: Sendable {
         guard var tried = underWay.take() else { return }
         switch outcome {
         case .done, .refused:
-            failures = 0
+            backOff.succeeded()
             notBefore = now + Self.gap
         case .wait(let pause):
             putBack(tried, first: true)
             notBefore = now + pause
         case .unknown:
-            failures += 1
-            notBefore = now + min(.seconds(1 << min(failures, 6)), Self.longestPause)
+            notBefore = now + backOff.next()
             let since = tried.since ?? now
             tried.since = since
             // Behind the others: it may be the only one that the relay cannot take.
