@@ -32,7 +32,7 @@ test: setup ## all tests
 	Tests/RealAgents/run test_codex_short test_codex_page test_codex_asks_page
 	Tests/Browser/run
 
-check: setup format-check expectations graph-check size-check ## format, warnings, imports, picture, size of the static binary
+check: setup format-check expectations graph-check size-check ## format, warnings, imports, picture and names in documents, size of the static binary
 
 format-check:
 	swift format lint --strict --recursive --parallel Sources Tests Package.swift
@@ -59,11 +59,12 @@ fmt: ## format the sources
 expectations:
 	@python3 Tests/expectations/expected_ends.py --check
 
-graph: ## draw the rooms and their arrows, from the manifest, into docs/ARCHITECTURE.md
+graph: ## draw the groups of rooms and their arrows, from the manifest, into docs/ARCHITECTURE.md
 	scripts/graph
 
 graph-check:
 	@scripts/graph --check
+	@scripts/symbols
 
 demo: setup-build ## the phone page and recorded runs through the real pipeline, offline
 	swift build $(SWIFT_FLAGS) --product sophon-bridge

@@ -6,7 +6,7 @@ enum References {
     static let pages = [
         "relay": "docs/protocol/relay.md", "openclaw": "docs/protocol/openclaw.md", "oppi": "docs/protocol/oppi.md",
         "pi": "docs/protocol/pi.md", "codex": "docs/protocol/codex.md", "DESIGN": "docs/DESIGN.md",
-        "ARCHITECTURE": "docs/ARCHITECTURE.md",
+        "ARCHITECTURE": "docs/ARCHITECTURE.md", "AGENTS": "docs/AGENTS.md",
     ]
 
     /// The anchors that a renderer makes of the headings.

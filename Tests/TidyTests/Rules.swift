@@ -45,25 +45,14 @@ enum Rules {
         }
     }
 
-    /// Rooms of the package that the page does not describe or the picture lacks, and rooms of the picture that are gone. Whether its arrows are
-    /// right too is for `scripts/graph --check`, which asks the package itself.
-    static func stalePicture(_ document: SourceText, package: String) -> [Untidiness] {
+    /// Rooms of the package that the page does not describe. The picture is judged by `scripts/graph --check`, which asks the package itself.
+    static func undescribed(_ document: SourceText, package: String) -> [Untidiness] {
         let calls = package.matches(
             of: /(?:room|pureRoom|systemLibrary|target|executableTarget)\(\s*(?:name: )?"([\w-]+)"/)
         let rooms = Set(calls.map { String($0.output.1) })
-        let pictured = Set(document.text.matches(of: /\n {4}\w+\(?\["([\w-]+)"\]/).map { String($0.output.1) })
-        let described = rooms.filter { document.text.contains("`\($0)`") }
-        let unseen = rooms.subtracting(described).sorted().map {
+        return rooms.filter { !document.text.contains("`\($0)`") }.sorted().map {
             Untidiness(path: document.path, line: nil, what: "\($0) is described nowhere: say what it holds")
         }
-        return unseen
-            + rooms.symmetricDifference(pictured).sorted().map {
-                Untidiness(
-                    path: document.path, line: nil,
-                    what:
-                        "\($0) is \(rooms.contains($0) ? "not in" : "still in") the picture of the rooms: run make graph"
-                )
-            }
     }
 
     // MARK: Machine paths

@@ -1,6 +1,6 @@
 import JSONReading
 
-/// Which agent a recording comes from, by its frames alone.
+/// Which agent a recording comes from, by the outermost level of its frames alone: a frame may quote another agent's.
 package struct AgentRecognition {
     private let parser = FrameParser()
     private let agents: AgentRegistry
