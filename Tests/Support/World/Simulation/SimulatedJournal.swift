@@ -19,7 +19,7 @@ struct SimulatedJournal {
 
     mutating func keep(_ record: TurnRecord) throws {
         if turns[record.id] == nil { order.append(record.id) }
-        turns[record.id, default: Kept()].record = try JSONEncoder().encode(StoredTurn(record))
+        turns[record.id, default: Kept()].record = try JSONEncoder().encode(record)
     }
 
     mutating func owe(_ obligation: Obligation, since: Instant) { owed[obligation] = since }
@@ -52,7 +52,7 @@ struct SimulatedJournal {
         for (chat, home) in homes { bridge.restore(home, of: chat) }
         for turn in order {
             guard let kept = turns[turn], let bytes = kept.record else { continue }
-            let record = try JSONDecoder().decode(StoredTurn.self, from: bytes).value
+            let record = try JSONDecoder().decode(TurnRecord.self, from: bytes)
             bridge.restore(record, deltas: kept.deltas, at: now)
         }
         bridge.restored(at: now)
