@@ -116,6 +116,43 @@ package enum RecordEnvelope {
         }
     }
 
+    // MARK: Parts
+
+    private struct OpenPart: Codable {
+        var version: Int
+        var content: KeptParts.Part
+    }
+
+    private struct SealedPart: Codable {
+        var version: Int
+        var sealed: Data?
+    }
+
+    /// No moment is in a part, so that it needs no clock.
+    package static func bytes(
+        of part: KeptParts.Part, isSealed: Bool, sealer: TurnSealer? = nil
+    ) -> [UInt8] {
+        guard isSealed else { return json(of: OpenPart(version: version, content: part)) }
+        return json(
+            of: SealedPart(version: sealedVersion, sealed: sealer.map { Data($0.seal(record: json(of: part))) }))
+    }
+
+    package static func part(from bytes: [UInt8], sealer: TurnSealer? = nil) throws -> KeptParts.Part {
+        guard isSealedPart(bytes) else {
+            return try JSONDecoder().decode(OpenPart.self, from: Data(bytes)).content
+        }
+        guard let sealed = try JSONDecoder().decode(SealedPart.self, from: Data(bytes)).sealed, let sealer else {
+            throw SealingError.notAuthentic
+        }
+        return try JSONDecoder().decode(KeptParts.Part.self, from: Data(try sealer.open(record: Array(sealed))))
+    }
+
+    private struct PartHeader: Decodable { var version: Int }
+
+    private static func isSealedPart(_ bytes: [UInt8]) -> Bool {
+        (try? JSONDecoder().decode(PartHeader.self, from: Data(bytes)))?.version == sealedVersion
+    }
+
     // MARK: Names of calls
 
     package static func bytes(of name: PostName) -> [UInt8] { json(of: name) }

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// One turn, as the journal holds it.
+/// One turn, as the journal holds it beside its parts.
 extension TurnRecord: Kept {
     package static var blank: Self { Self(turn: Turn(.blank), lane: .blank, renamed: [:]) }
     package static let fields: [Field<Self>] =
@@ -13,7 +13,19 @@ extension TurnRecord: Kept {
                 let pairs = ($1 ?? []).filter { $0.count == 2 }.map { ($0[0], $0[1]) }
                 $0.renamed = Dictionary(pairs) { first, _ in first }
             },
+            Field("parts") {
+                $0.parts.count == 0 ? nil : $0.parts
+            } read: {
+                $0.parts = $1 ?? .blank
+            },
         ] + Turn.fields.map { $0.of(\.turn) }
+
+    package func encode(to encoder: any Encoder) throws {
+        var rest = self
+        rest.turn = parts.cut(turn)
+        var record = encoder.container(keyedBy: FieldKey.self)
+        for field in Self.fields { try field.write(rest, &record) }
+    }
 }
 
 extension Turn {
