@@ -177,8 +177,8 @@ let package = Package(
         tests(
             "PipelineTests",
             [
-                "AgentKit", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "Pi", "Recording", "RelayRules",
-                "Simulator", "Transport",
+                "AgentKit", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "CSQLite", "Journal", "Locking",
+                "Pi", "Recording", "RelayRules", "Simulator", "Transport",
             ],
             exclude: ["Golden"]),
         tests(

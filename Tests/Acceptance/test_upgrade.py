@@ -155,7 +155,7 @@ class UpgradeTests(Scenarios):
             stage.bridge.kill9()
             await stage.bridge.exit()
             with database(stage) as spoiled:
-                self.assertGreater(spoiled.execute("UPDATE turns SET record = x'7B7D' WHERE record IS NOT NULL").rowcount, 1)
+                self.assertGreater(spoiled.execute("UPDATE parts SET content = x'7B7D' WHERE place % 1048576 = 0").rowcount, 1)
             await stage.bridge.start()
             await stage.ended(streaming, waiting)
             final = stage.phone.final(streaming.interaction)

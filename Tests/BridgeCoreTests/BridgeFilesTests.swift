@@ -104,7 +104,7 @@ struct BridgeFilesTests {
             return
         }
         var second = Bridge(agentPresent: false, isJournaled: false)
-        second.restore(StoredTurn(record).value, deltas: [], at: .at(10))
+        second.restore(record.stored, deltas: [], at: .at(10))
         #expect(Self.heard(&second) == ["fetch 1 of int_1"])
         second.agentBack(at: .at(11))
         #expect(Self.heard(&second) == [])
@@ -122,7 +122,7 @@ struct BridgeFilesTests {
             return
         }
         var second = Bridge(agentPresent: false)
-        second.restore(StoredTurn(record).value, deltas: [], at: .at(10))
+        second.restore(record.stored, deltas: [], at: .at(10))
         second.agentBack(at: .at(11))
         #expect(Self.heard(&second) == [])
     }
@@ -133,7 +133,7 @@ struct BridgeFilesTests {
             let opening = Self.opening(1, files: 2)
             var bridge = Self.bridge(opening)
             bridge.fetched(TurnFilesTests.fetched(opening, missing: missing), for: TurnID("int_1"), at: .at(3))
-            let kept = bridge.record(of: TurnID("int_1")).map { StoredTurn($0).value.forwarded }
+            let kept = bridge.record(of: TurnID("int_1")).map { $0.stored.forwarded }
             let whole = ["0.png", "1.png"].map { MissingFile.notFetched($0, "the server answered 404") }
             #expect(kept?.runs == [RunID("r1")] && kept?.wentWithout == (missing == 2 ? whole : []))
         }

@@ -35,7 +35,7 @@ struct BridgeRecordsTests {
 
     /// For the next process: whether the agent has answered for the message.
     private static func isAccepted(_ bridge: borrowing Bridge) -> Bool? {
-        bridge.record(of: Make.opening.id).map { StoredTurn($0).value.forwarded.isAccepted }
+        bridge.record(of: Make.opening.id).map { $0.stored.forwarded.isAccepted }
     }
 
     @Test("a message that is looked for is in doubt for the next process too, and for the one after that")
@@ -47,7 +47,7 @@ struct BridgeRecordsTests {
             #expect(isAccepted == false, "process \(second)")
             guard let record = bridge.record(of: Make.opening.id) else { return }
             bridge = Bridge(agentPresent: false, isJournaled: true)
-            bridge.restore(StoredTurn(record).value, deltas: [], at: .at(Double(second)))
+            bridge.restore(record.stored, deltas: [], at: .at(Double(second)))
             bridge.agentBack(at: .at(Double(second)))
         }
         bridge.sendAnswered(.accepted(run: Make.opening.run), run: Make.opening.run, at: .at(4))

@@ -97,7 +97,7 @@ struct BridgeSealingTests {
         let kept = bridge.record(of: TurnID("int_1"))
         let record = try #require(kept)
         var next = Bridge(agentPresent: false, isJournaled: true)
-        next.restore(StoredTurn(record).value, deltas: [], at: .at(60))
+        next.restore(record.stored, deltas: [], at: .at(60))
         #expect(next.sessionsAwaitingKey == [Self.chat])
         #expect(next.messagesAwaitingKey(in: Self.chat).map(\.sealedText) == ["ct1"])
         next.agentBack(at: .at(61))

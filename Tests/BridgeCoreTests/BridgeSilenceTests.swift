@@ -153,7 +153,7 @@ struct BridgeSilenceTests {
             bridge = Bridge(settings: settings, agentPresent: false, isJournaled: true)
             for number in 1...2 {
                 let record = try #require(records[TurnID("int_\(number)")])
-                bridge.restore(StoredTurn(record).value, deltas: [], at: .at(61))
+                bridge.restore(record.stored, deltas: [], at: .at(61))
             }
             bridge.restored(at: .at(61))
             bridge.agentBack(at: .at(62))
@@ -177,7 +177,7 @@ struct BridgeSilenceTests {
         #expect(relay.stuck == [TurnID("int_1")])
         let record = try #require(relay.records[TurnID("int_1")])
         var next = Bridge(settings: Self.settings(), agentPresent: false, isJournaled: true)
-        next.restore(StoredTurn(record).value, deltas: [], at: .at(1_310))
+        next.restore(record.stored, deltas: [], at: .at(1_310))
         next.restored(at: .at(1_310))
         next.agentBack(at: .at(1_311))
         relay.wait(&next, until: .at(1_312))

@@ -291,7 +291,7 @@ final class ClaimTests {
         for isAnothers in [false, true] {
             bridge = Self.bridge()
             attempts = []
-            bridge.restore(StoredTurn(record).value, deltas: [], at: .at(20))
+            bridge.restore(record.stored, deltas: [], at: .at(20))
             bridge.agentBack(at: .at(20))
             #expect(hear() == Heard(calls: ["int_1-open"]))
             guard case .stored = attempts.last?.payload else {

@@ -154,7 +154,8 @@ struct JournalReaderTests {
         var lines: [String] = []
         try JournalReader(directory: folder.path).export { lines.append($0) }
         let tables = try lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)).table }
-        #expect(Set(tables) == ["meta", "turns", "messages", "calls", "tries", "events", "settings", "folds"])
+        #expect(
+            Set(tables) == ["meta", "turns", "parts", "messages", "calls", "tries", "events", "settings", "folds"])
         #expect(lines.contains { $0.contains(#"{"base64":"/w=="}"#) })
     }
 }

@@ -73,6 +73,12 @@ struct StoredRecordFixtureTests {
         return try JSONDecoder().decode(Header.self, from: Data(record)).wall
     }
 
+    private static func json(_ record: TurnRecord) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return try encoder.encode(record)
+    }
+
     @Test(
         "is read whole",
         arguments: [
@@ -170,7 +176,7 @@ struct StoredRecordFixtureTests {
             let bytes = RecordEnvelope.bytes(of: turn.record, now: opened.now, wall: 1_000, sealer: opened.sealer)
             let again = try RecordEnvelope.turn(
                 from: bytes, now: opened.now + .seconds(2), wall: 3_000, sealer: opened.sealer)
-            #expect(StoredTurn(again) == StoredTurn(turn.record))
+            #expect(try Self.json(again) == Self.json(turn.record))
             #expect(bytes.count < 70_000)
         }
     }

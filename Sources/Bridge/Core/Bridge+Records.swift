@@ -8,7 +8,9 @@ extension Bridge {
         guard let entry = entries[id], let lane = delivery.record(of: id), !delivery.isBetweenRecords(id) else {
             return nil
         }
-        return TurnRecord(turn: entry.turn, lane: lane, renamed: entry.renamed)
+        var parts = entry.parts
+        parts.fit(entry.turn)
+        return TurnRecord(turn: entry.turn, lane: lane, renamed: entry.renamed, parts: parts)
     }
 
     /// Goes on with a turn of an earlier process, as the journal has it. All are restored before anything else happens; then
@@ -40,7 +42,7 @@ extension Bridge {
         if !record.turn.agent.questions.all.isEmpty { chats.haveQuestions = true }
         delivery.restoreLane(record.lane, windowEnds: opening.windowEnds, mark: mark(of: opening), at: now)
         let claim = claim(of: record.turn, in: record.lane)
-        entries[opening.id] = Entry(turn: record.turn, renamed: record.renamed, claim: claim)
+        entries[opening.id] = Entry(turn: record.turn, renamed: record.renamed, claim: claim, parts: record.parts)
         if let key = opening.sealing.key { takeKey(key, of: opening.id) }
         delivery.heldBeside += record.turn.heldBytes
         name(record)
@@ -78,6 +80,11 @@ extension Bridge {
         if entries[id] != nil { keeping.changed(id) }
     }
 
+    /// A job with these parts of it was written.
+    package mutating func partsWereKept(of id: TurnID, through number: Int) {
+        entries[id]?.parts.kept(through: number)
+    }
+
     /// Cards of turns that are closed, from the journal, the oldest first.
     package mutating func remember(tasks: [(task: TaskID, turn: TurnID)]) {
         for (task, turn) in tasks { tasksInUse.take(task, by: turn) }
@@ -100,6 +107,9 @@ extension Bridge {
 
     /// The turn's current state: a call that gets its first try later in the same step is not stored yet.
     mutating func keep(_ id: TurnID, _ durability: Durability) {
+        if let turn = entries[id]?.turn, record(of: id) != nil {
+            entries[id]?.parts.take(turn, from: settings.partBytes)
+        }
         guard let record = record(of: id) else { return }
         keeping.settled(id)
         orders.append(.keep(KeptRecord(record), durability))

@@ -11,6 +11,8 @@ package struct Bridge: ~Copyable {
         /// Cards whose id another turn had already used.
         var renamed: [TaskID: TaskID] = [:]
         var claim = Claim.needless
+        /// What the journal has beside its record.
+        var parts = KeptParts()
     }
 
     package internal(set) var settings: BridgeSettings

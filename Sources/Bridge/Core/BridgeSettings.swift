@@ -6,6 +6,8 @@ package struct BridgeSettings: Sendable, Hashable {
     package var delivery = DeliverySettings()
     /// How long a message may be answered under its interaction (relay.md#sessionmessage-the-user-wrote).
     package var window = Duration.seconds(30 * 60)
+    /// From this many bytes on, what has ended of a turn has a row of its own (`KeptParts`).
+    package var partBytes = KeptParts.size
     /// What becomes of a message that comes while its agent session is running.
     package var whenBusy = WhenBusy.wait
     /// How long a Stop for a message that has not come yet is remembered.

@@ -12,13 +12,15 @@ package final class KeptRecord: Sendable, Hashable {
 
 /// One turn as a journal keeps it: enough to go on with it in another process.
 ///
-/// The text is not in it, but for pending text and the end's: the deltas, each stored by itself before its
-/// first try, say what was streamed, and the agent is asked for the rest. So a record stays small however long the answer
-/// is.
+/// The text is not in it, but for pending text, the end's, and the newest of what has ended: the deltas, each stored by itself before
+/// its first try, say what was streamed, `parts` hold what has ended, and the agent is asked for the rest. So a record stays small however
+/// long the answer is.
 package struct TurnRecord: Sendable {
     var turn: Turn
     var lane: LaneRecord
     var renamed: [TaskID: TaskID]
+    /// Rows beside the record; `turn` is whole in memory.
+    package internal(set) var parts = KeptParts()
 
     package var id: TurnID { turn.opening.id }
     /// The names of its bubble and its run, for look-ups.

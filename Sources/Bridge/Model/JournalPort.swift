@@ -47,6 +47,8 @@ package struct TurnPlace: Hashable, Sendable {
 package enum JournalEntry: Hashable, Sendable {
     /// The turn's newest record; replaces the one before. `place`: beside it, for when it cannot be read.
     case turn(TurnID, record: [UInt8], place: TurnPlace? = nil)
+    /// A part of it, from 1: stays beside the records to come until the turn is closed. The same number again replaces it.
+    case part(TurnID, number: Int, content: [UInt8])
     /// A call, before its first try.
     case call(StoredCall)
     /// What one try came to.
@@ -69,6 +71,7 @@ extension JournalEntry {
         let payload =
             switch self {
             case .turn(_, let record, _): record.count
+            case .part(_, _, let content): content.count
             case .call(let call): call.body.count
             case .setting(_, let value): value?.count ?? 0
             case .tried, .closed, .stop, .event: 0
@@ -189,6 +192,8 @@ package struct JournalContents: Hashable, Sendable {
         package var record: [UInt8]
         package var calls: [Call]
         package var place: TurnPlace?
+        /// From the first on, in order.
+        package var parts: [[UInt8]] = []
 
         package init(id: TurnID, record: [UInt8], calls: [Call], place: TurnPlace? = nil) {
             self.id = id

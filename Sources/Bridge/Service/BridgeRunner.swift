@@ -246,8 +246,9 @@ package final class BridgeRunner: Sendable {
     /// A record that could not be written just before this is not made good by an empty job that could: it goes along.
     private func settle(in journal: any TurnJournal, _ done: @escaping @Sendable (JournalFailure?) -> Void) {
         let records = state.withLock { state in state.notKept.keys.compactMap { state.bridge.record(of: $0) } }
-        journal.submit(records.map { entry(of: $0) }, .synced) { [weak self] failure in
+        journal.submit(records.flatMap { entries(of: $0) }, .synced) { [weak self] failure in
             guard let self, failure == nil else { return done(failure) }
+            for record in records { wereKept(record.parts, of: record.id) }
             let (left, isNew) = state.withLock { state in
                 for record in records { state.notKept[record.id] = nil }
                 return (state.notKept.values.first, state.notKept.keys.contains { state.bridge.record(of: $0) != nil })
@@ -262,38 +263,50 @@ package final class BridgeRunner: Sendable {
     }
 
     private func keep(_ record: TurnRecord, _ durability: Durability) {
-        edges.journal?.submit([entry(of: record)], durability) { [weak self] in self?.kept(record.id, $0) }
+        edges.journal?.submit(entries(of: record), durability) { [weak self] in self?.kept(record, $0) }
     }
 
     /// What could not be written is written with the next chance.
-    private func kept(_ turn: TurnID, _ failure: JournalFailure?) {
-        state.withLock { $0.note(turn, notKept: failure) }
-        guard let failure else { return }
+    private func kept(_ record: TurnRecord, _ failure: JournalFailure?) {
+        state.withLock { $0.note(record.id, notKept: failure) }
+        guard let failure else { return wereKept(record.parts, of: record.id) }
         unwritable(failure)
-        tell { bridge, _ in bridge.wasNotKept(turn) }
+        tell { bridge, _ in bridge.wasNotKept(record.id) }
     }
 
-    private func entry(of record: TurnRecord) -> JournalEntry {
+    private func wereKept(_ parts: KeptParts, of turn: TurnID) {
+        guard let last = parts.pending.last?.number else { return }
+        state.withLock { $0.bridge.partsWereKept(of: turn, through: last) }
+    }
+
+    /// The record, and the parts that may not be written yet: one job, so that neither is there without the other.
+    private func entries(of record: TurnRecord) -> [JournalEntry] {
         let bytes = RecordEnvelope.bytes(
             of: record, now: edges.clock.now, wall: edges.clock.wallMilliseconds, sealer: edges.sealer)
-        return .turn(record.id, record: bytes, place: record.place)
+        let parts = record.parts.pending.map { part in
+            JournalEntry.part(
+                record.id, number: part.number,
+                content: RecordEnvelope.bytes(
+                    of: part, isSealed: record.opening.sealing.isSealed, sealer: edges.sealer))
+        }
+        return parts + [.turn(record.id, record: bytes, place: record.place)]
     }
 
     /// Written down before the first byte leaves (DESIGN.md#a-runs-journey); then asked again, for a Stop may have come meanwhile.
     private func pass(_ command: AgentCommand, _ number: CommandNumber, keeping record: TurnRecord? = nil) {
         let kept: @Sendable () -> Void = { [self] in tell { bridge, now in bridge.commandKept(number, at: now) } }
         guard let journal = edges.journal else { return kept() }
-        var entries = record.map { [entry(of: $0)] } ?? []
+        var entries = record.map { self.entries(of: $0) } ?? []
         guard case .send(let turn, _, let run, let message) = command else {
             // What a person decided is worth more than the record of it.
             return journal.submit(entries, entries.isEmpty ? .written : .synced) { [self] failure in
-                if let record { self.kept(record.id, failure) }
+                if let record { self.kept(record, failure) }
                 kept()
             }
         }
         entries.append(.event(turn, "handed over as run \(run)", wall: edges.clock.wallMilliseconds))
         journal.submit(entries, .synced) { [self] failure in
-            if let record { self.kept(record.id, failure) }
+            if let record { self.kept(record, failure) }
             guard let failure else { return passOn(number, in: message.folder) }
             if record == nil { unwritable(failure) }
             tell { bridge, now in bridge.commandNotKept(number, sentence: Self.notSentSentence(failure), at: now) }
@@ -314,9 +327,10 @@ package final class BridgeRunner: Sendable {
                 turn: attempt.turn, key: key, name: RecordEnvelope.bytes(of: attempt.name),
                 path: RelayEncoder.path(of: call), body: body, endOffset: attempt.name.endOffset,
                 wall: edges.clock.wallMilliseconds)
-            journal.submit((record.map { [entry(of: $0)] } ?? []) + [.call(stored)], durability) { [self] failure in
+            journal.submit((record.map { entries(of: $0) } ?? []) + [.call(stored)], durability) { [self] failure in
                 if let record { state.withLock { $0.note(record.id, notKept: failure) } }
                 guard let failure else {
+                    if let record { wereKept(record.parts, of: record.id) }
                     return send(attempt, stored.path, body, RelayDecoder.expected(of: call))
                 }
                 let keyIsTaken = failure.code == .conflict

@@ -1,6 +1,5 @@
 import BridgeCore
 import BridgeModel
-import FoundationEssentials
 
 /// What a chat has of its own, as the journal keeps it: a setting of the connection.
 enum HomeRecord {
@@ -21,14 +20,12 @@ enum HomeRecord {
         guard let home else { return .setting(name: prefix + chat.text, value: nil) }
         let content = Content(
             version: version, base: home.base.text, session: home.session.text, workspace: home.workspace)
-        do {
-            return .setting(name: prefix + chat.text, value: Array(try JSONEncoder().encode(content)))
-        } catch { preconditionFailure("a record is always encodable: \(error)") }
+        return .setting(name: prefix + chat.text, value: SettingRecord.bytes(of: content))
     }
 
     /// Nil for a setting that is something else, or cannot be read.
     static func home(name: String, value: [UInt8]) -> (chat: SessionID, home: ChatHome)? {
-        guard name.hasPrefix(prefix), let content = try? JSONDecoder().decode(Content.self, from: Data(value)),
+        guard name.hasPrefix(prefix), let content = SettingRecord.read(Content.self, value),
             content.version <= version
         else { return nil }
         let home = ChatHome(

@@ -1,6 +1,5 @@
 import BridgeCore
 import BridgeModel
-import FoundationEssentials
 
 /// The mark of a state directory, and the other bridge that was seen (`Claim`), as the journal keeps them: settings of the connection.
 enum MarkRecord {
@@ -39,13 +38,13 @@ enum MarkRecord {
     private static let otherName = "other-bridge"
 
     static func mark(in settings: [String: [UInt8]]) -> Mark? {
-        read(Mark.self, markName, settings).flatMap { $0.version == 1 ? $0 : nil }
+        SettingRecord.read(Mark.self, settings[markName]).flatMap { $0.version == 1 ? $0 : nil }
     }
 
     static func entry(of mark: Mark) -> JournalEntry { entry(mark, markName) }
 
     static func other(in settings: [String: [UInt8]], now: Instant, wall: Int64) -> OtherBridge? {
-        guard let known = read(Other.self, otherName, settings), known.version == 1 else { return nil }
+        guard let known = SettingRecord.read(Other.self, settings[otherName]), known.version == 1 else { return nil }
         return OtherBridge(last: moment(known.last, now: now, wall: wall), messages: known.messages)
     }
 
@@ -59,15 +58,7 @@ enum MarkRecord {
         now - .milliseconds(max(0, wall.subtractingReportingOverflow(then).partialValue))
     }
 
-    private static func read<Value: Decodable>(_ type: Value.Type, _ name: String, _ settings: [String: [UInt8]])
-        -> Value?
-    {
-        settings[name].flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
-    }
-
     private static func entry(_ value: some Encodable, _ name: String) -> JournalEntry {
-        do {
-            return .setting(name: name, value: Array(try JSONEncoder().encode(value)))
-        } catch { preconditionFailure("a record is always encodable: \(error)") }
+        .setting(name: name, value: SettingRecord.bytes(of: value))
     }
 }

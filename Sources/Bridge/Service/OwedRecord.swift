@@ -1,6 +1,5 @@
 import BridgeCore
 import BridgeModel
-import FoundationEssentials
 
 /// What a Stop owes to the agent, as the journal keeps it: a setting of its own, because the turn may be closed by then.
 enum OwedRecord {
@@ -25,22 +24,9 @@ enum OwedRecord {
         case .abort(let session, let run, let reach):
             (content.session, content.run) = (session.text, run.text)
             if reach == .ownRuns { content.ownRunsAlone = true }
-        case .deny(let approval, let subject): (content.approval, content.subject) = (approval.text, words(subject))
+        case .deny(let approval, let subject): (content.approval, content.subject) = (approval.text, subject.rawValue)
         }
-        do {
-            return .setting(name: prefix + obligation.name, value: Array(try JSONEncoder().encode(content)))
-        } catch { preconditionFailure("a record is always encodable: \(error)") }
-    }
-
-    private static let subjects: [ApprovalRequest.Subject] = [.exec, .plugin, .permission, .dialog]
-
-    private static func words(_ subject: ApprovalRequest.Subject) -> String {
-        switch subject {
-        case .exec: "exec"
-        case .plugin: "plugin"
-        case .permission: "permission"
-        case .dialog: "dialog"
-        }
+        return .setting(name: prefix + obligation.name, value: SettingRecord.bytes(of: content))
     }
 
     /// The agent has answered: nothing is left of it.
@@ -52,7 +38,7 @@ enum OwedRecord {
     static func obligation(
         name: String, value: [UInt8], now: Instant, wall: Int64
     ) -> (obligation: Obligation, since: Instant)? {
-        guard name.hasPrefix(prefix), let content = try? JSONDecoder().decode(Content.self, from: Data(value)),
+        guard name.hasPrefix(prefix), let content = SettingRecord.read(Content.self, value),
             content.version <= version
         else { return nil }
         // A wall clock that went back says nothing about the age.
@@ -62,8 +48,9 @@ enum OwedRecord {
             let reach = content.ownRunsAlone == true ? StopReach.ownRuns : .everyRun
             return (.abort(session: AgentSession(session), run: RunID(run), reach: reach), since)
         }
-        let subject = subjects.first { words($0) == content.subject }
-        guard let approval = content.approval, let subject else { return nil }
+        guard let approval = content.approval,
+            let subject = content.subject.flatMap({ ApprovalRequest.Subject(rawValue: $0) })
+        else { return nil }
         return (.deny(ApprovalID(approval), subject), since)
     }
 }

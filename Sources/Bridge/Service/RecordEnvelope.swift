@@ -46,29 +46,27 @@ package enum RecordEnvelope {
     package static func bytes(
         of record: TurnRecord, now: Instant, wall: Int64, sealer: TurnSealer? = nil
     ) -> [UInt8] {
-        let stored = StoredTurn(record)
         guard record.opening.sealing.isSealed else {
-            return bytes(of: Written(version: version, now: now.nanoseconds, wall: wall, content: stored))
+            return json(of: Written(version: version, now: now.nanoseconds, wall: wall, content: record))
         }
-        let sealed = sealer.map { Data($0.seal(record: bytes(of: stored))) }
-        return bytes(of: Sealed(version: sealedVersion, now: now.nanoseconds, wall: wall, sealed: sealed))
+        let sealed = sealer.map { Data($0.seal(record: json(of: record))) }
+        return json(of: Sealed(version: sealedVersion, now: now.nanoseconds, wall: wall, sealed: sealed))
     }
 
     /// Of an accepted message.
     package static func bytes(of opening: TurnOpening, now: Instant, wall: Int64) -> [UInt8] {
         let isOpen = opening.sealing == .open && opening.sealedText == nil && opening.refusal == nil
-        return bytes(
+        return json(
             of: Written(
                 version: isOpen ? version : sealedVersion, now: now.nanoseconds, wall: wall,
-                content: StoredOpening(unread: opening)))
+                content: opening.unread))
     }
 
     package static func turn(
         from bytes: [UInt8], now: Instant, wall: Int64, sealer: TurnSealer? = nil
     ) throws -> TurnRecord {
         let reading = try Reading(bytes, now: now, wall: wall)
-        return try (reading.version == sealedVersion ? reading.sealedTurn(sealer) : reading.content(StoredTurn.self))
-            .value
+        return try reading.version == sealedVersion ? reading.sealedTurn(sealer) : reading.content(TurnRecord.self)
     }
 
     /// Of a turn that was sealed, whether or not it can be read.
@@ -77,7 +75,7 @@ package enum RecordEnvelope {
     }
 
     package static func opening(from bytes: [UInt8], now: Instant, wall: Int64) throws -> TurnOpening {
-        try Reading(bytes, now: now, wall: wall).content(StoredOpening.self).value
+        try Reading(bytes, now: now, wall: wall).content(TurnOpening.self)
     }
 
     /// Of a program that was never released.
@@ -106,11 +104,11 @@ package enum RecordEnvelope {
             decoder.userInfo[Instant.shiftKey] = shift
         }
 
-        func sealedTurn(_ sealer: TurnSealer?) throws -> StoredTurn {
+        func sealedTurn(_ sealer: TurnSealer?) throws -> TurnRecord {
             guard let sealed = try decoder.decode(Sealed.self, from: data).sealed, let sealer else {
                 throw SealingError.notAuthentic
             }
-            return try decoder.decode(StoredTurn.self, from: Data(try sealer.open(record: Array(sealed))))
+            return try decoder.decode(TurnRecord.self, from: Data(try sealer.open(record: Array(sealed))))
         }
 
         func content<Content: Decodable>(_ type: Content.Type) throws -> Content {
@@ -118,15 +116,52 @@ package enum RecordEnvelope {
         }
     }
 
-    // MARK: Names of calls
+    // MARK: Parts
 
-    package static func bytes(of name: PostName) -> [UInt8] { bytes(of: StoredPostName(name)) }
-
-    package static func name(from bytes: [UInt8]) -> PostName? {
-        (try? JSONDecoder().decode(StoredPostName.self, from: Data(bytes)))?.value
+    private struct OpenPart: Codable {
+        var version: Int
+        var content: KeptParts.Part
     }
 
-    private static func bytes<Content: Encodable>(of content: Content) -> [UInt8] {
+    private struct SealedPart: Codable {
+        var version: Int
+        var sealed: Data?
+    }
+
+    /// No moment is in a part, so that it needs no clock.
+    package static func bytes(
+        of part: KeptParts.Part, isSealed: Bool, sealer: TurnSealer? = nil
+    ) -> [UInt8] {
+        guard isSealed else { return json(of: OpenPart(version: version, content: part)) }
+        return json(
+            of: SealedPart(version: sealedVersion, sealed: sealer.map { Data($0.seal(record: json(of: part))) }))
+    }
+
+    package static func part(from bytes: [UInt8], sealer: TurnSealer? = nil) throws -> KeptParts.Part {
+        guard isSealedPart(bytes) else {
+            return try JSONDecoder().decode(OpenPart.self, from: Data(bytes)).content
+        }
+        guard let sealed = try JSONDecoder().decode(SealedPart.self, from: Data(bytes)).sealed, let sealer else {
+            throw SealingError.notAuthentic
+        }
+        return try JSONDecoder().decode(KeptParts.Part.self, from: Data(try sealer.open(record: Array(sealed))))
+    }
+
+    private struct PartHeader: Decodable { var version: Int }
+
+    private static func isSealedPart(_ bytes: [UInt8]) -> Bool {
+        (try? JSONDecoder().decode(PartHeader.self, from: Data(bytes)))?.version == sealedVersion
+    }
+
+    // MARK: Names of calls
+
+    package static func bytes(of name: PostName) -> [UInt8] { json(of: name) }
+
+    package static func name(from bytes: [UInt8]) -> PostName? {
+        try? JSONDecoder().decode(PostName.self, from: Data(bytes))
+    }
+
+    private static func json<Content: Encodable>(of content: Content) -> [UInt8] {
         do { return Array(try JSONEncoder().encode(content)) } catch {
             preconditionFailure("a record is always encodable: \(error)")
         }

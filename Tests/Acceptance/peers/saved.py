@@ -122,9 +122,13 @@ def move_journal(path, move, device=None):
         for column in columns:
             database.execute(f"UPDATE {table} SET {column} = {column} + ? WHERE {column} IS NOT NULL", (move.milliseconds,))
     for table, name in RECORDS:
-        rows = database.execute(f"SELECT number, {name} FROM {table} WHERE {name} IS NOT NULL").fetchall()
+        rows = database.execute(f"SELECT number, {name} FROM {table} WHERE length({name}) > 0").fetchall()
         for number, blob in rows:
             database.execute(f"UPDATE {table} SET {name} = ? WHERE number = ?", (_moved_record(blob, move, key), number))
+    if database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'parts'").fetchone():
+        # Where the number of the part is 0, it is the record of its turn.
+        for place, blob in database.execute("SELECT place, content FROM parts WHERE place % 1048576 = 0").fetchall():
+            database.execute("UPDATE parts SET content = ? WHERE place = ?", (_moved_record(blob, move, key), place))
     for connection, name, value in database.execute("SELECT connection, name, value FROM settings").fetchall():
         value = value.encode() if isinstance(value, str) else value
         database.execute("UPDATE settings SET value = ? WHERE connection = ? AND name = ?", (move(value), connection, name))

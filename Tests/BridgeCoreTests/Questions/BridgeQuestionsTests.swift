@@ -350,7 +350,7 @@ struct BridgeQuestionsTests {
     // MARK: Restarts
 
     private func record(_ number: Int, of bridge: borrowing Bridge) -> TurnRecord? {
-        bridge.record(of: TurnID("int_\(number)")).map { StoredTurn($0).value }
+        bridge.record(of: TurnID("int_\(number)")).map { $0.stored }
     }
 
     @Test("a question that is open goes on in the next process, and its answer waits for the agent")

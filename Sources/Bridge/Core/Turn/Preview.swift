@@ -13,7 +13,7 @@ struct Preview: Sendable, Hashable {
 
     /// Not stored: it is in the deltas (`resume`).
     private(set) var streamed = ""
-    let limit: Int
+    var limit: Int
     var state: State
     /// White space at the end of the text, not streamed yet.
     private var held = ""

@@ -41,7 +41,9 @@ struct JournalRestoring: Sendable {
         for turn in contents.turns {
             var deltas: [StoredDelta] = []
             do {
-                let record = try RecordEnvelope.turn(from: turn.record, now: now, wall: wall, sealer: sealer)
+                var record = try RecordEnvelope.turn(from: turn.record, now: now, wall: wall, sealer: sealer)
+                let parts = turn.parts.prefix(record.partCount)
+                try record.join(parts.map { try RecordEnvelope.part(from: $0, sealer: sealer) })
                 deltas = Self.deltas(of: turn.calls, record.opening, sealer)
                 let keptAt = turn.calls.map { ($0.call.key, since($0.call.wall)) }
                 turns.append(

@@ -1,6 +1,5 @@
 import BridgeCore
 import BridgeModel
-import FoundationEssentials
 
 /// The chosen model of a chat, as the journal keeps it: a setting of the connection.
 enum ModelRecord {
@@ -29,9 +28,7 @@ enum ModelRecord {
                 name: $0.name, original: $0.original, said: $0.said, level: $0.level?.level.rawValue,
                 levelBefore: $0.level?.original)
         }
-        do {
-            return .setting(name: prefix + session.text, value: try content.map { Array(try JSONEncoder().encode($0)) })
-        } catch { preconditionFailure("a record is always encodable: \(error)") }
+        return .setting(name: prefix + session.text, value: content.map { SettingRecord.bytes(of: $0) })
     }
 
     static func restored(_ settings: [String: [UInt8]]) -> [SessionID: ChosenModel] {
@@ -40,7 +37,7 @@ enum ModelRecord {
             if PlantedFault.choiceForgotten.isPlanted { return models }
         #endif
         for (name, value) in settings where name.hasPrefix(prefix) {
-            guard let content = try? JSONDecoder().decode(Content.self, from: Data(value)), content.version <= 1 else {
+            guard let content = SettingRecord.read(Content.self, value), content.version <= 1 else {
                 continue
             }
             models[SessionID(String(name.dropFirst(prefix.count)))] = ChosenModel(

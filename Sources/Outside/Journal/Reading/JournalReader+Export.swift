@@ -4,7 +4,8 @@ import FoundationEssentials
 
 extension JournalReader {
     private static let tables: [(name: String, key: [String])] = [
-        ("meta", ["name"]), ("turns", ["rowid"]), ("messages", ["rowid"]), ("calls", ["rowid"]), ("tries", ["rowid"]),
+        ("meta", ["name"]), ("turns", ["rowid"]), ("parts", ["rowid"]), ("messages", ["rowid"]), ("calls", ["rowid"]),
+        ("tries", ["rowid"]),
         ("folds", ["turn", "kind"]), ("events", ["rowid"]), ("stops", ["connection", "session", "interaction"]),
         ("settings", ["connection", "name"]),
     ]

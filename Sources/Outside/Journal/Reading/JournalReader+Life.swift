@@ -21,6 +21,7 @@ extension JournalReader {
     /// A JSON string is looked for with its quotation marks, so that no id is taken for the beginning of another.
     private static let named = """
         SELECT number FROM turns WHERE name = ?1 OR instr(record, ?2) > 0
+        UNION SELECT turn FROM parts WHERE instr(content, ?2) > 0
         UNION SELECT turn FROM messages
             WHERE message = ?1 OR interaction = ?1 OR update_name = ?1 OR instr(opening, ?2) > 0
         UNION SELECT turn FROM calls WHERE key = ?1 OR request = ?1 OR instr(name, ?2) > 0

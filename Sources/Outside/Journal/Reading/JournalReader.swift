@@ -130,7 +130,7 @@ package final class JournalReader {
             coalesce(tries.result, 'its answer was never read'), coalesce(max(tries.tried_at), calls.kept_at)
         FROM calls JOIN turns ON turns.number = calls.turn
             LEFT JOIN tries ON tries.turn = calls.turn AND tries.key = calls.key
-        WHERE calls.delivered = 0 AND calls.end_offset IS NULL AND turns.closed_at IS NOT NULL
+        WHERE calls.delivered = 0 AND calls.end_offset IS NULL AND calls.body IS NULL AND turns.closed_at IS NOT NULL
         GROUP BY calls.number ORDER BY calls.number
         """
     private static let crossed = """

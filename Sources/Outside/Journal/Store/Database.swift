@@ -181,6 +181,15 @@ struct Row {
     func integer(_ column: Int) -> Int64 { sqlite3_column_int64(statement, Int32(column)) }
     func optionalInteger(_ column: Int) -> Int64? { type(column) == SQLITE_NULL ? nil : integer(column) }
 
+    func value(_ column: Int) -> Database.Value {
+        switch type(column) {
+        case SQLITE_NULL: .null
+        case SQLITE_INTEGER: .integer(integer(column))
+        case SQLITE_TEXT: .text(text(column))
+        default: .blob(bytes(column))
+        }
+    }
+
     func text(_ column: Int) -> String { String(decoding: bytes(column), as: UTF8.self) }
     func optionalText(_ column: Int) -> String? { type(column) == SQLITE_NULL ? nil : text(column) }
 

@@ -6,7 +6,7 @@ enum Migrations {
     /// "SOPH": the application id that distinguishes a journal from other SQLite files.
     static let application: Int64 = 0x534F_5048
 
-    static let steps = [first, second, third]
+    static let steps = [first, second, third, fourth]
     static var newest: Int { steps.count }
 
     /// Refuses what a later version wrote, and what is no journal.
@@ -39,6 +39,19 @@ enum Migrations {
             throw error.failure
         }
     }
+
+    /// The record of an open turn is its part 0, beside parts that are written once: a record in the row of its turn left a page for each
+    /// closed turn. A record from before stays in `turns` until the next one; `record` is empty where part 0 has it.
+    private static let fourth = """
+        CREATE TABLE parts (
+            place INTEGER PRIMARY KEY,  -- the number of the turn times 2^20, plus that of the part
+            turn INTEGER NOT NULL REFERENCES turns (number) ON DELETE CASCADE,
+            content BLOB NOT NULL
+        );
+        -- Of closed turns alone, whose calls have no bodies: else each call and each answer would write a page of this index.
+        DROP INDEX undelivered_calls;
+        CREATE INDEX undelivered_calls ON calls (turn) WHERE delivered = 0 AND end_offset IS NULL AND body IS NULL;
+        """
 
     /// A stop has the relay's time and its reach beside it; a stop from before has neither, and reaches every run.
     private static let third = """

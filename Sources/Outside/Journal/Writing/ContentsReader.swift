@@ -1,14 +1,28 @@
 import BridgeModel
 
+/// Where the parts of a turn are: together, and in order.
+enum Parts {
+    static let bits: Int64 = 20
+
+    static func place(of part: Int64, in turn: Int64) -> Int64 { turn << bits + part }
+
+    /// The first and the last.
+    static func places(of turn: Int64) -> [Database.Value] {
+        [.integer(place(of: 0, in: turn)), .integer(place(of: 0, in: turn + 1) - 1)]
+    }
+}
+
 /// What a start continues from. Each question has an index: what was closed is never looked at.
 struct ContentsReader {
     let database: Database
     let connection: ConnectionName
 
     static let openTurns = """
-        SELECT number, name, record, session, interaction, bubble FROM turns
+        SELECT number, name, coalesce((SELECT content FROM parts WHERE place = turns.number << \(Parts.bits)), record),
+            session, interaction, bubble FROM turns
         WHERE connection = ? AND closed_at IS NULL AND record IS NOT NULL ORDER BY number
         """
+    static let partsOfTurn = "SELECT place, content FROM parts WHERE place BETWEEN ? AND ? ORDER BY place"
     static let callsOfTurn = """
         SELECT key, name, path, body, end_offset, kept_at, delivered FROM calls WHERE turn = ? ORDER BY number
         """
@@ -46,6 +60,7 @@ struct ContentsReader {
         }
         for (index, number) in numbers.enumerated() {
             contents.turns[index].calls = try calls(of: number, contents.turns[index].id)
+            contents.turns[index].parts = try parts(of: number)
         }
         try database.rows(Self.acceptedOpenings, name) { row throws(DatabaseError) in
             contents.accepted.append(
@@ -68,6 +83,15 @@ struct ContentsReader {
             contents.settings[row.text(0)] = row.bytes(1)
         }
         return contents
+    }
+
+    /// Without its record, up to the first that is missing.
+    private func parts(of turn: Int64) throws(DatabaseError) -> [[UInt8]] {
+        var parts: [[UInt8]] = []
+        try database.rows(Self.partsOfTurn, Parts.places(of: turn)) { row throws(DatabaseError) in
+            if row.integer(0) == Parts.place(of: Int64(parts.count + 1), in: turn) { parts.append(row.bytes(1)) }
+        }
+        return parts
     }
 
     private func calls(of number: Int64, _ turn: TurnID) throws(DatabaseError) -> [JournalContents.Call] {

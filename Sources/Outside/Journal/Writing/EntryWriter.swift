@@ -20,6 +20,7 @@ struct EntryWriter {
     func write(_ entry: JournalEntry) throws(DatabaseError) {
         switch entry {
         case .turn(let turn, let record, let place): try keep(turn, record, place)
+        case .part(let turn, let part, let content): try keep(part, of: try number(of: turn), content)
         case .call(let call): try keep(call)
         case .tried(let entry): try keep(entry)
         case .closed(let turn, let outcome, let wall): try close(turn, outcome, wall)
@@ -87,18 +88,29 @@ struct EntryWriter {
         return sqlite3_last_insert_rowid(database.handle)
     }
 
+    /// The row of the turn and its indexes stay as they are unless its place has changed.
     private func keep(_ turn: TurnID, _ record: [UInt8], _ place: TurnPlace?) throws(DatabaseError) {
+        let number = try number(of: turn)
+        try keep(0, of: number, record)
         try database.run(
             """
-            INSERT INTO turns (connection, name, record, kept_at, session, interaction, bubble)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (connection, name) DO UPDATE SET record = excluded.record, closed_at = NULL, outcome = NULL,
-                session = excluded.session, interaction = excluded.interaction, bubble = excluded.bubble
+            UPDATE turns SET record = x'', closed_at = NULL, outcome = NULL, session = ?2, interaction = ?3, bubble = ?4
+            WHERE number = ?1 AND (record IS NOT x'' OR closed_at IS NOT NULL
+                OR session IS NOT ?2 OR interaction IS NOT ?3 OR bubble IS NOT ?4)
             """,
             [
-                .text(connection.text), .text(turn.text), .blob(record), .integer(now),
-                .optional(place?.session.text), .optional(place?.interaction?.text), .optional(place?.bubble?.text),
+                .integer(number), .optional(place?.session.text), .optional(place?.interaction?.text),
+                .optional(place?.bubble?.text),
             ])
+    }
+
+    /// The same content again writes nothing.
+    private func keep(_ part: Int, of turn: Int64, _ content: [UInt8]) throws(DatabaseError) {
+        try database.run(
+            """
+            INSERT INTO parts (place, turn, content) VALUES (?, ?, ?)
+            ON CONFLICT (place) DO UPDATE SET content = excluded.content WHERE content IS NOT excluded.content
+            """, [.integer(Parts.place(of: Int64(part), in: turn)), .integer(turn), .blob(content)])
     }
 
     /// A call that was kept may have been tried: it is never replaced while its turn is open, and the same again changes
@@ -126,6 +138,7 @@ struct EntryWriter {
 
     private func keep(_ entry: CallTry) throws(DatabaseError) {
         let turn = try number(of: entry.turn)
+        if try keepBesideCall(entry, turn) { return }
         try database.run(
             """
             INSERT INTO tries (turn, key, attempt, result, delivered, request, milliseconds, tried_at)
@@ -141,6 +154,22 @@ struct EntryWriter {
             "UPDATE calls SET delivered = 1 WHERE turn = ? AND key = ?", [.integer(turn), .text(entry.key.text)])
     }
 
+    /// Most calls are tried once: then the try is stored with its call, and costs no row. False: it is not so.
+    private func keepBesideCall(_ entry: CallTry, _ turn: Int64) throws(DatabaseError) -> Bool {
+        guard entry.isDelivered, entry.attempt == 1 else { return false }
+        try database.run(
+            """
+            UPDATE calls SET delivered = 1, result = ?3, request = ?4, milliseconds = ?5, tried_at = ?6
+            WHERE turn = ?1 AND key = ?2 AND delivered = 0 AND tried_at IS NULL
+                AND NOT EXISTS (SELECT 1 FROM tries WHERE turn = ?1 AND key = ?2)
+            """,
+            [
+                .integer(turn), .text(entry.key.text), .text(entry.result), .optional(entry.request?.text),
+                .number(entry.milliseconds), .integer(entry.wall),
+            ])
+        return database.changes == 1
+    }
+
     private func close(_ turn: TurnID, _ outcome: String, _ wall: Int64) throws(DatabaseError) {
         let number = try number(of: turn)
         try database.run(
@@ -149,8 +178,10 @@ struct EntryWriter {
             WHERE number = ?
             """,
             [.integer(wall), .text(outcome), .integer(number)])
-        try Folding(database: database).fold(number)
-        try database.run("UPDATE calls SET body = NULL WHERE turn = ?", [.integer(number)])
+        try database.run("DELETE FROM parts WHERE place BETWEEN ? AND ?", Parts.places(of: number))
+        let folding = Folding(database: database)
+        try folding.fold(number)
+        try folding.compact(number)
         try database.run("UPDATE messages SET opening = NULL WHERE turn = ?", [.integer(number)])
     }
 

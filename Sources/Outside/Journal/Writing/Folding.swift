@@ -20,6 +20,13 @@ struct Folding {
         ) { row throws(DatabaseError) in (calls, bytes) = (row.integer(0), row.integer(1)) }
         try fold(turn, "progress", Self.progress, calls: nil, bytes: 0)
         if calls > 0 {
+            // The tries of text that are stored with their calls count like those with rows of their own.
+            try database.run(
+                """
+                INSERT INTO tries (turn, key, attempt, result, delivered, request, milliseconds, tried_at)
+                SELECT turn, key, 1, result, 1, request, milliseconds, tried_at FROM calls
+                WHERE turn = ?1 AND end_offset IS NOT NULL AND tried_at IS NOT NULL
+                """, [.integer(turn)])
             try fold(turn, "text", Self.text, calls: calls, bytes: bytes)
             try database.run("DELETE FROM calls WHERE turn = ?1 AND end_offset IS NOT NULL", [.integer(turn)])
         }
@@ -34,13 +41,32 @@ struct Folding {
                 tried_at = once.tried_at
             FROM (SELECT key, result, request, milliseconds, tried_at FROM tries WHERE turn = ?1
                 GROUP BY key HAVING count(*) = 1 AND attempt = 1) AS once
-            WHERE calls.turn = ?1 AND calls.key = once.key AND calls.delivered = 1
+            WHERE calls.turn = ?1 AND calls.key = once.key AND calls.delivered = 1 AND calls.tried_at IS NULL
             """, [.integer(turn)])
+        guard database.changes > 0 else { return }
         try database.run(
             """
-            DELETE FROM tries WHERE turn = ?1
-                AND key IN (SELECT key FROM calls WHERE turn = ?1 AND tried_at IS NOT NULL)
+            DELETE FROM tries WHERE turn = ?1 AND attempt = 1
+                AND EXISTS (SELECT 1 FROM calls WHERE calls.turn = ?1 AND calls.key = tries.key
+                    AND calls.tried_at = tries.tried_at AND calls.milliseconds = tries.milliseconds)
             """, [.integer(turn)])
+    }
+
+    /// Writes the turn's calls anew without their bodies. A row that becomes shorter leaves its page as it is: of ten calls with bodies each
+    /// page would hold no more than before. The calls of a closed turn are in the order of the closes then.
+    func compact(_ turn: Int64) throws(DatabaseError) {
+        let columns = """
+            turn, key, name, path, end_offset, kept_at, delivered, result, request, milliseconds, tried_at
+            """
+        var calls: [[Database.Value]] = []
+        try database.rows("SELECT \(columns) FROM calls WHERE turn = ? ORDER BY number", [.integer(turn)]) {
+            row throws(DatabaseError) in
+            calls.append((0..<row.count).map { row.value($0) })
+        }
+        try database.run("DELETE FROM calls WHERE turn = ?", [.integer(turn)])
+        for call in calls {
+            try database.run("INSERT INTO calls (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", call)
+        }
     }
 
     /// `calls` nil: as many as have tries.

@@ -26,6 +26,9 @@ struct JournalJob: Sendable {
         return !entries.isEmpty
     }
 
+    /// Nobody waits for it, and a call whose try is lost goes again under its key: it is written with the next job.
+    var mayWait: Bool { isLeftToUs && isOnlyTries }
+
     var isOnlyTries: Bool {
         guard case .entries(let entries, _, _) = work else { return false }
         return entries.allSatisfy { if case .tried = $0 { true } else { false } }
@@ -53,7 +56,7 @@ struct JournalJob: Sendable {
     }
 }
 
-/// The writer's queue.
+/// The writer's queue. Tries wait for the next job, so that most cost no commit of their own; alone they wait for `patience`.
 final class JournalQueue: Sendable {
     enum Order {
         case commit([JournalJob])
@@ -64,8 +67,14 @@ final class JournalQueue: Sendable {
         case close
     }
 
+    static let patience = Duration.seconds(1)
+    /// Jobs that wait at most.
+    static let waitingJobs = 100
+
     private struct State {
         var jobs: [JournalJob] = []
+        /// Nil: none of them has to wait, or there is none.
+        var waitsUntil: ContinuousClock.Instant?
         /// Of jobs that wait or are being written.
         var heldBytes: [ConnectionName: Int] = [:]
         var purges: [ConnectionName: Int64] = [:]
@@ -80,6 +89,11 @@ final class JournalQueue: Sendable {
     func put(_ job: JournalJob) -> Bool {
         change { state in
             guard !state.isClosed else { return false }
+            if !job.mayWait || state.jobs.count >= Self.waitingJobs {
+                state.waitsUntil = nil
+            } else if state.jobs.isEmpty {
+                state.waitsUntil = .now + Self.patience
+            }
             state.jobs.append(job)
             state.heldBytes[job.connection, default: 0] += job.heldBytes
             return true
@@ -119,7 +133,8 @@ final class JournalQueue: Sendable {
     func next(mayTidy: Bool = false, retry: Duration? = nil) -> Order {
         while true {
             let order: Order? = state.withLock { state in
-                if !state.jobs.isEmpty { return .commit(Self.takeAll(&state.jobs)) }
+                let waits = !state.isClosed && state.waitsUntil.map { $0 > .now } ?? false
+                if !state.jobs.isEmpty, !waits { return .commit(Self.takeAll(&state.jobs)) }
                 if state.isClosed { return .close }
                 if let (connection, wall) = state.purges.first { return .purge(connection, before: wall) }
                 if mayTidy { return .tidy }
@@ -127,6 +142,11 @@ final class JournalQueue: Sendable {
                 return nil
             }
             if let order { return order }
+            let waiting = state.withLock { $0.jobs.isEmpty ? nil : $0.waitsUntil.map { $0 - .now } }
+            if let waiting {
+                _ = wakeup.wait(atMost: max(.zero, min(waiting, retry ?? waiting)))
+                continue
+            }
             guard let retry else {
                 wakeup.wait()
                 continue

@@ -7,6 +7,7 @@ import FoundationEssentials
 struct SimulatedJournal {
     private struct Kept {
         var record: Data?
+        var parts: [Data] = []
         var bodies: [IdempotencyKey: RelayCall] = [:]
         var deltas: [StoredDelta] = []
     }
@@ -19,7 +20,11 @@ struct SimulatedJournal {
 
     mutating func keep(_ record: TurnRecord) throws {
         if turns[record.id] == nil { order.append(record.id) }
-        turns[record.id, default: Kept()].record = try JSONEncoder().encode(StoredTurn(record))
+        turns[record.id, default: Kept()].record = try JSONEncoder().encode(record)
+        for part in record.parts.pending {
+            while turns[record.id, default: Kept()].parts.count < part.number { turns[record.id]?.parts.append(Data()) }
+            turns[record.id]?.parts[part.number - 1] = try JSONEncoder().encode(part)
+        }
     }
 
     mutating func owe(_ obligation: Obligation, since: Instant) { owed[obligation] = since }
@@ -52,7 +57,9 @@ struct SimulatedJournal {
         for (chat, home) in homes { bridge.restore(home, of: chat) }
         for turn in order {
             guard let kept = turns[turn], let bytes = kept.record else { continue }
-            let record = try JSONDecoder().decode(StoredTurn.self, from: bytes).value
+            var record = try JSONDecoder().decode(TurnRecord.self, from: bytes)
+            try record.join(
+                kept.parts.prefix(record.partCount).map { try JSONDecoder().decode(KeptParts.Part.self, from: $0) })
             bridge.restore(record, deltas: kept.deltas, at: now)
         }
         bridge.restored(at: now)

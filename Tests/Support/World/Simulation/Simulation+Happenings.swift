@@ -34,7 +34,7 @@ extension Simulation {
         case .restart:
             life += 1
             agentIsAway = true
-            bridge = Bridge(agentPresent: false, isJournaled: true)
+            bridge = Bridge(settings: settings, agentPresent: false, isJournaled: true)
             do { try journal.restore(&bridge, at: now) } catch { violation("the journal cannot be read: \(error)") }
             schedule(.agentBack, after: .milliseconds(Int64.random(in: 100...3_000, using: &random)))
         case .agentBack:

@@ -9,6 +9,9 @@ extension Simulation {
                 switch order {
                 case .keep(let kept, _):
                     do { try journal.keep(kept.record) } catch { violation("not kept: \(error)") }
+                    // Every other part is heard of, so that some go again.
+                    let heard = kept.record.parts.pending.last { $0.number % 2 == 0 }
+                    if let heard { bridge.partsWereKept(of: kept.record.id, through: heard.number) }
                 case .commandToKeep(let number, .answer):
                     let wait = Int64.random(in: 1...40, using: &random)
                     schedule(.answerKept(number, life: life), after: .milliseconds(wait))

@@ -76,8 +76,15 @@ package struct Simulation {
         relay = Relay(options: options)
     }
 
+    /// Parts of a word or two, so that turns have many.
+    var settings: BridgeSettings {
+        var settings = BridgeSettings()
+        settings.partBytes = 16
+        return settings
+    }
+
     private mutating func run() -> SimulationResult {
-        var bridge = Bridge(isJournaled: true)
+        var bridge = Bridge(settings: settings, isJournaled: true)
         for (index, message) in plan.messages.enumerated() { schedule(.userWrites(index), after: message.at) }
         for restart in plan.restarts { schedule(.restart, after: restart) }
         while result.steps < 400_000, result.violations.count < 20 {

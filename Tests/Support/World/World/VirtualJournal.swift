@@ -8,6 +8,7 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     private struct Turn {
         var record: [UInt8]?
         var place: TurnPlace?
+        var parts: [[UInt8]] = []
         var calls: [JournalContents.Call] = []
     }
 
@@ -134,6 +135,10 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
             if turns[turn] == nil { order.append(turn) }
             turns[turn, default: Turn()].record = record
             turns[turn]?.place = place
+        case .part(let turn, let number, let content):
+            if turns[turn] == nil { order.append(turn) }
+            while turns[turn, default: Turn()].parts.count < number { turns[turn]?.parts.append([]) }
+            turns[turn]?.parts[number - 1] = content
         case .call(let call): keep(call)
         case .tried(let attempt):
             guard attempt.isDelivered else { return }
@@ -162,7 +167,11 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
         var contents = JournalContents()
         contents.turns = order.compactMap { id in
             turns[id].flatMap { turn in
-                turn.record.map { .init(id: id, record: $0, calls: turn.calls, place: turn.place) }
+                turn.record.map { record in
+                    var open = JournalContents.OpenTurn(id: id, record: record, calls: turn.calls, place: turn.place)
+                    open.parts = turn.parts
+                    return open
+                }
             }
         }
         contents.accepted = accepted.filter { turns[$0.turn]?.record == nil && !closed.contains($0.turn) }

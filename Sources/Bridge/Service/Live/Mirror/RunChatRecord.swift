@@ -1,12 +1,7 @@
 import BridgeModel
-import FoundationEssentials
 
 /// What the journal keeps of a chat that is not made: a setting of its own, beside that of the chat's id.
 struct RunChatRecord: Sendable, Hashable, Codable {
-    private enum CodingKeys: String, CodingKey {
-        case version, state, tries, runs
-    }
-
     enum State: String, Sendable, Codable {
         case wanted, refused, muted
         /// The chat is there, and no phone has its key yet.
@@ -35,11 +30,7 @@ struct RunChatRecord: Sendable, Hashable, Codable {
     var tries = 0
     var runs: [Run] = []
 
-    var bytes: [UInt8] {
-        do { return Array(try JSONEncoder().encode(self)) } catch {
-            preconditionFailure("a record is always encodable: \(error)")
-        }
-    }
+    var bytes: [UInt8] { SettingRecord.bytes(of: self) }
 
     init(_ state: State, tries: Int = 0, runs: [Run] = []) {
         self.state = state
@@ -49,7 +40,7 @@ struct RunChatRecord: Sendable, Hashable, Codable {
 
     /// Nil: it was written by a newer version, or is damaged. The next run then asks for a chat.
     init?(_ bytes: [UInt8]) {
-        guard let read = try? JSONDecoder().decode(Self.self, from: Data(bytes)), read.version == 1 else { return nil }
+        guard let read = SettingRecord.read(Self.self, bytes), read.version == 1 else { return nil }
         self = read
     }
 }

@@ -1,6 +1,5 @@
 import BridgeCore
 import BridgeModel
-import FoundationEssentials
 
 /// A notice, as the journal keeps it: a setting of the connection. An earlier program leaves it as it is.
 enum NoticeRecord {
@@ -54,9 +53,7 @@ enum NoticeRecord {
         let content = Content(
             version: version, items: items, failures: notice.failures, next: next, isHeld: notice.isHeld,
             isSettled: notice.isSettled)
-        do {
-            return .setting(name: prefix + notice.id, value: Array(try JSONEncoder().encode(content)))
-        } catch { preconditionFailure("a record is always encodable: \(error)") }
+        return .setting(name: prefix + notice.id, value: SettingRecord.bytes(of: content))
     }
 
     static func entry(forgetting id: String) -> JournalEntry { .setting(name: prefix + id, value: nil) }
@@ -70,7 +67,7 @@ enum NoticeRecord {
 
     /// Nil for a setting that is something else, or cannot be read.
     private static func notice(name: String, value: [UInt8], at time: Notices.Time) -> Notice? {
-        guard name.hasPrefix(prefix), let content = try? JSONDecoder().decode(Content.self, from: Data(value)),
+        guard name.hasPrefix(prefix), let content = SettingRecord.read(Content.self, value),
             content.version <= version
         else { return nil }
         let items = content.items.compactMap { item -> NoticeItem? in
