@@ -82,8 +82,11 @@ final class SealedOutside: HTTPClient, Alarm, @unchecked Sendable {
             http: self, clock: time, alarm: self, random: Even(), journal: journal, callLimit: .seconds(10))
         var sealed = edges
         sealed.sealer = turnSealer
+        var settings = BridgeSettings()
+        // Every ended text has a row of its own.
+        settings.partBytes = 1
         runner = BridgeRunner(
-            settings: BridgeSettings(), relay: RelayAddress(baseURL: "http://relay", token: "t"), edges: sealed
+            settings: settings, relay: RelayAddress(baseURL: "http://relay", token: "t"), edges: sealed
         ) { [self] order in
             if case .command(let command) = order { commands.append(command) }
         }
@@ -198,7 +201,7 @@ final class SealedOutside: HTTPClient, Alarm, @unchecked Sendable {
         let contents = journal.load()
         var bytes: [UInt8] = []
         for turn in contents.turns {
-            bytes += turn.record
+            bytes += turn.record + turn.parts.flatMap(\.self)
             for call in turn.calls { bytes += call.call.body + call.call.name }
         }
         for accepted in contents.accepted { bytes += accepted.opening }

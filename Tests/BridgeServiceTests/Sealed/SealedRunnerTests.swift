@@ -253,6 +253,21 @@ struct SealedRunnerTests {
 
     // MARK: Versions
 
+    @Test("what has ended of a sealed turn is sealed in its parts, which the next process opens")
+    func parts() throws {
+        outside.running()
+        outside.says(.text(.append("The sled was called \(Self.words).")))
+        outside.says(.text(.segmentEnded(nil)))
+        outside.says(.tool(.started(ToolStart(call: ToolCallID("c1"), name: "bash"))))
+        outside.answerAll()
+        let parts = try #require(outside.journal.load().turns.first?.parts)
+        #expect(try !parts.isEmpty && parts.allSatisfy { try version($0) == 3 })
+        #expect(!outside.readable.contains(Self.words))
+        #expect(throws: SealingError.notAuthentic) { try RecordEnvelope.part(from: parts[0]) }
+        outside.dies()
+        #expect(outside.restored?.faults == [] && outside.restored?.turns.count == 1)
+    }
+
     private struct Header: Decodable { var version: Int }
 
     private func version(_ bytes: [UInt8]) throws -> Int {

@@ -67,7 +67,7 @@ extension WorldJudge {
         guard plan.sealing != nil else { return }
         let contents = run.world.sides[index].journal.load()
         var kept: [[UInt8]] = contents.accepted.map(\.opening) + contents.settings.values
-        for turn in contents.turns { kept += [turn.record] + turn.calls.map(\.call.body) }
+        for turn in contents.turns { kept += [turn.record] + turn.parts + turn.calls.map(\.call.body) }
         for bytes in kept {
             let text = String(decoding: bytes, as: UTF8.self)
             for message in plan.messages where message.side == index {
