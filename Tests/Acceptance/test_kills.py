@@ -99,6 +99,8 @@ class KillTests(Scenarios):
         plans = [sorted(kinds[number::RUNS], key=MOMENTS.index) for number in range(RUNS)]
         self.killing, self.log = asyncio.Lock(), []
         async with Stage(era) as stage:
+            # A run that is held for its moment leaves its place at the agent to nobody.
+            stage.gateway.lane = asyncio.Semaphore(RUNS)
             try:
                 turns = await asyncio.gather(*(self.run_one(stage, era, f"run {number}.", plans[number], generator)
                                                for number in range(RUNS)))
