@@ -326,11 +326,12 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
             let steps = state.withLock { state in
                 state.pressure.heldBytes -= carriedOut
                 carriedOut = state.pressure.heldBytes
+                // What brought no step is held by nothing.
+                if state.steps.isEmpty { state.pressure.heldBytes = 0 }
                 pauseOrResume(state)
                 let steps = state.steps
                 state.steps = []
                 if steps.isEmpty {
-                    state.pressure.heldBytes = 0
                     state.isPerforming = false
                     setAlarm(state)
                 }

@@ -126,10 +126,10 @@ extension OppiDecoder {
     mutating func setServerEpoch(_ epoch: Instant?) { live?.serverEpoch = epoch }
     mutating func setWorkspace(_ name: String?) { live?.workspace = name }
 
-    /// The numbers go on from here, whatever was missed.
     /// A replayed frame may have had a number that none has.
     mutating func isAt(atMost sequence: Int) { change { $0.lastSequence = min($0.lastSequence, sequence) } }
 
+    /// The numbers go on from here, whatever was missed.
     mutating func continues(after sequence: Int) {
         change { session in
             session.lastSequence = sequence

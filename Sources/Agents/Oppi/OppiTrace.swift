@@ -33,6 +33,11 @@ struct OppiTrace {
 
     var isEmpty: Bool { rows.isEmpty }
 
+    /// A person's message in these words is in it, whenever that was written.
+    func holds(_ words: String) -> Bool {
+        rows.contains { $0["type"]?.holds("user") == true && PromptText.isPrompt(Self.words(of: $0), words) }
+    }
+
     var newestAnswer: Answer {
         answer(after: rows.lastIndex { $0["type"]?.holds("user") == true } ?? -1)
     }

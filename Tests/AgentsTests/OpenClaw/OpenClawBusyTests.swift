@@ -213,6 +213,23 @@ struct OpenClawBusyTests {
         #expect(talk.observations == [.said("r1", .text(.segment("Mi")))])
     }
 
+    @Test(
+        "a run that an earlier process saw begin, and that ends without words, is over",
+        arguments: [GatewayEra.e2, .e3])
+    func endedWithoutWords(_ era: GatewayEra) {
+        let talk = Talk(era: era)
+        talk.adopt(secondsAgo: 20, .accepted)
+        talk.goLive()
+        talk.chat("final", nil)
+        let question = era == .e3 ? Self.ourRow : Talk.row("user", "Hello?")
+        talk.answer("chat.history", Talk.history([question], more: era == .e3 ? Self.atWork() : ""))
+        if era == .e2 {
+            talk.answer("agent.wait", #"{"runId":"r1","status":"ok"}"#)
+            talk.answer("chat.history", Talk.history([question]))
+        }
+        #expect(Self.isEnded(talk) && talk.observations.last != .lookedUp(RunID("r1"), .unknown))
+    }
+
     // MARK: What is at work
 
     @Test("any frame of another run shows that the session is busy")

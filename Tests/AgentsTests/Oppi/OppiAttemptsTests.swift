@@ -58,7 +58,7 @@ struct OppiAttemptsTests {
     /// A process that begins between two attempts of `r1`.
     private static func restarted(
         _ result: String, text: String? = "Hi", isStopping: Bool = false, ring: [(String, String)],
-        rows: [(String, String)]
+        rows: [(String, String)], trace: String? = nil
     ) -> (OppiConversation, [String]) {
         let own = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
         let turn = EarlierTurn(
@@ -72,7 +72,7 @@ struct OppiAttemptsTests {
             events, 200,
             #"{"events":[\#(frames.joined(separator: ","))],"currentSeq":\#(oppi.sequence),"session":{"id":"s1","status":"ready"},"catchUpComplete":true}"#
         )
-        lines += oppi.answers(history, 200, OppiRecoveryTests.trace(rows))
+        lines += oppi.answers(history, 200, trace ?? OppiRecoveryTests.trace(rows))
         return (oppi, lines)
     }
 
@@ -126,6 +126,28 @@ struct OppiAttemptsTests {
         lines += oppi.answers(text: "Well.")
         #expect(lines.last == #"r1 oppi:ses_1 segment ended "Well.""#, "\(lines)")
         #expect(!lines.contains { $0.hasPrefix("oppi:ses_1-") }, "\(lines)")
+    }
+
+    @Test("another client's loop in the same words is not ours, and no Stop of ours ends it")
+    func restartBesideTwin() {
+        let ring = [("agent_start", ""), ("message_end", #""role":"user","content":"Hi""#)]
+        let long =
+            #"{"session":{"id":"s1","status":"busy"},"trace":[{"id":"e0","type":"user","timestamp":"2026-02-01T02:40:00.000Z","text":"Hi"}]}"#
+        var (oppi, lines) = Self.restarted("command_result", isStopping: true, ring: ring, rows: [], trace: long)
+        lines += oppi.follows(2, status: "busy") + oppi.answers(Self.history, 200, long)
+        lines += oppi.answers(text: "For them")
+        #expect(!lines.contains { $0.hasPrefix("r1 ") || $0.contains("> stop") }, "\(lines)")
+    }
+
+    @Test("a message that followed another run is begun by no later one that the server names so")
+    func restartSealedBehindAnother() {
+        var (oppi, _) = Self.restarted("rpc_result", text: nil, ring: [], rows: [])
+        _ = oppi.follows(2) + oppi.answers(Self.history, 200, OppiRecoveryTests.trace([]))
+        _ = oppi.says("agent_start")
+        _ = oppi.hears(
+            #"{"type":"turn_ack","command":"follow_up","clientTurnId":"r1","stage":"started","sessionId":"s1"}"#, on: 2)
+        _ = oppi.says("message_end", #""role":"user","content":"Theirs""#)
+        #expect(!oppi.answers(text: "For them").contains { $0.hasPrefix("r1 ") })
     }
 
     @Test("a late beginning of a sealed message is known by its name, and gets the stop that it is owed")

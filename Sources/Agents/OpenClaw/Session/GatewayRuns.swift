@@ -39,6 +39,8 @@ struct GatewayRuns {
         fileprivate(set) var hasMissed = false
         /// Its end came, with the newest segment alone: the history is asked for those that were missed.
         fileprivate(set) var heldEnd: RunEnd?
+        /// Its end came without words, and may be that of its queueing.
+        fileprivate(set) var hasEmptyEnd = false
         /// It left on the socket that is open.
         fileprivate(set) var isOnSocket = false
         /// Its files wait for those of another message: it is not given up.
@@ -315,6 +317,8 @@ struct GatewayRuns {
 
     /// It went on before it was heard of.
     mutating func missedFrames(of run: RunID) { runs[run]?.hasMissed = true }
+
+    mutating func endedEmpty(_ run: RunID) { runs[run]?.hasEmptyEnd = true }
 
     /// A new socket: frames were missed before it.
     mutating func missedFrames() {

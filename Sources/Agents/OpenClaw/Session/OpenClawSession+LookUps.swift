@@ -211,7 +211,9 @@ extension OpenClawSession {
         if wasLast, !finding.hasText, hasVanished(run) {
             return finish(run, .failed(RunFailure(message: Self.vanished)), at: now)
         }
-        let isAnswer = finding.hasText || (wasLast && finding.isQuestionThere)
+        // Where it ran, an end without words was its own.
+        let isOver = wasLast || runs[run]?.hasEmptyEnd == true
+        let isAnswer = finding.hasText || (isOver && finding.isQuestionThere)
         if !isAnswer { runs.adopted.isNoAnswer(to: run, at: reading(now)) }
         finish(run, isAnswer ? .ended(finding.end) : .unknown, at: now)
     }
@@ -256,7 +258,7 @@ extension OpenClawSession {
         else { return false }
         // The empty end of a message may be that of its queueing: the history and the gateway's word decide whether it has run.
         let maySayNothing = end.text == nil && !known.hasBegun && known.text?.hasPrefix("/") == false
-        if !maySayNothing { runs.holds(end, of: run) }
+        if maySayNothing { runs.endedEmpty(run) } else { runs.holds(end, of: run) }
         if lookUps[run] != nil {
             lookUps.again(run)
         } else {

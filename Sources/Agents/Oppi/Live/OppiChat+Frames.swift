@@ -155,7 +155,10 @@ extension OppiChat {
         guard let turn, root["clientTurnId"]?.equals(turn.run.text) == true,
             root["stage"]?.holds("accepted") != true || root["duplicate"]?.flag == true
         else { return [] }
-        if root["stage"]?.holds("started") == true { decoder?.starts(turn.run) }
+        // Of what was written to follow another run it names some later one.
+        if root["stage"]?.holds("started") == true, root["command"]?.holds("prompt") == true {
+            decoder?.starts(turn.run)
+        }
         // Each client of the session hears the acknowledgements of all.
         let isOfOurs = root["requestId"]?.string.map { requests.isOpen($0, for: .prompt(turn.run)) } ?? false
         let isKnown = turn.tries == 0 || isOfOurs && root["duplicate"]?.flag == true

@@ -182,8 +182,10 @@ extension OppiChat {
         let mayBeWhole = answer?.isComplete == true && !turn.look.isLooping
         let isBusy = trace.isBusy || isTold || way == .live && link.isBusy && !mayBeWhole
         guard isBusy, link.isActive else { return isOver(answer, at: now) }
-        // Until its first words are in the trace the ring alone says whose the loop is.
-        let isNamed = isTold && turn.look.told?.prompt.map { isSaid($0, in: turn.run) } == true
+        // Until its first words are in the trace the ring alone says whose the loop is. Words that the trace has are another client's, or
+        // an earlier message's, where the trace has no answer to ours.
+        let isNamed =
+            isTold && turn.look.told?.prompt.map { isSaid($0, in: turn.run) && !trace.holds($0) } == true
         self.turn?.look.told?.isRunning = false
         if isTold { self.turn?.look.isLooping = true }
         return goesOn(answer, trace, isNamed: isNamed, at: now)

@@ -238,7 +238,7 @@ extension OppiChat {
         if turn?.state == .unanswered { turn?.state = .held }
         decoder?.replays(false, at: now)
         let current = data?["currentSeq"]?.integer(in: .counts) ?? 0
-        decoder?.isAt(atMost: current)
+        if data?["currentSeq"] != nil { decoder?.isAt(atMost: current) }
         var isWhole = data?["catchUpComplete"]?.flag != false && current <= decoder?.lastSequence ?? 0
         #if PLANTED_FAULTS
             if PlantedFault.overflowTakenWhole.isPlanted, !isWhole {

@@ -152,7 +152,7 @@ struct CardText: Hashable, Sendable {
 
     /// The messages that go out before a card whose text has an overflow. Part 1 is on the card.
     func parts(atMost limit: Int) -> [String] {
-        let pieces = TextCut.pieces(overflow[...], atMost: limit - Self.titleLimit)
+        let pieces = TextCut.pieces(overflow[...], atMost: limit - Self.titleLimit, partsEscapes: false)
         return pieces.enumerated().map { index, piece in
             "Part \(index + 2) of \(pieces.count + 1) of what is asked next:\n\(piece)"
         }

@@ -121,6 +121,7 @@ extension TurnRecord {
     /// Puts the texts and calls of its parts, in order, before those that it holds itself.
     package mutating func join(_ all: [KeptParts.Part]) throws {
         var (base, ended): (String, String) = ("", "")
+        guard parts.count >= 0 else { throw MissingPart(number: parts.count) }
         for number in stride(from: 1, through: parts.count, by: 1) {
             guard all.indices.contains(number - 1), all[number - 1].number == number, all[number - 1].turn == id else {
                 throw MissingPart(number: number)

@@ -3,7 +3,10 @@ import BridgeModel
 /// Cutting text by UTF-8 bytes without breaking a character, as people count characters: a flag or a family stays whole.
 package enum TextCut {
     /// The longest beginning of `text` of at most `limit` bytes that ends between two characters, and what is left.
-    package static func split(_ text: String, atMost limit: Int) -> (head: Substring, rest: Substring) {
+    /// `partsEscapes` false: nor within an escape of visible text.
+    package static func split(
+        _ text: String, atMost limit: Int, partsEscapes: Bool = true
+    ) -> (head: Substring, rest: Substring) {
         guard text.utf8.count > limit else { return (text[...], "") }
         var cut = text.utf8.index(text.startIndex, offsetBy: max(0, limit))
         // At most a few dozen steps back: the longest character in use has fewer bytes than that.
@@ -15,8 +18,10 @@ package enum TextCut {
         while cut > text.startIndex, cut.samePosition(in: text.unicodeScalars) == nil {
             cut = text.utf8.index(before: cut)
         }
-        let whole = VisibleText.wholeEscapes(before: cut, in: text)
-        if whole > text.startIndex { cut = whole }
+        if !partsEscapes {
+            let whole = VisibleText.wholeEscapes(before: cut, in: text)
+            if whole > text.startIndex { cut = whole }
+        }
         return (text[..<cut], text[cut...])
     }
 
@@ -36,11 +41,11 @@ package enum TextCut {
 
     /// Pieces of at most `limit` bytes, in order: cut after a paragraph, else after a line, where one ends in the last quarter
     /// of a piece, else between two characters. Together they are `text`.
-    package static func pieces(_ text: Substring, atMost limit: Int) -> [String] {
+    package static func pieces(_ text: Substring, atMost limit: Int, partsEscapes: Bool = true) -> [String] {
         var pieces: [String] = []
         var rest = String(text)
         while rest.utf8.count > limit {
-            let (head, _) = split(rest, atMost: limit)
+            let (head, _) = split(rest, atMost: limit, partsEscapes: partsEscapes)
             guard !head.isEmpty else { break }
             let cut = goodCut(in: head) ?? head.endIndex
             pieces.append(String(rest[..<cut]))

@@ -42,7 +42,7 @@ struct JournalRestoring: Sendable {
             var deltas: [StoredDelta] = []
             do {
                 var record = try RecordEnvelope.turn(from: turn.record, now: now, wall: wall, sealer: sealer)
-                let parts = turn.parts.prefix(record.partCount)
+                let parts = turn.parts.prefix(max(0, record.partCount))
                 try record.join(parts.map { try RecordEnvelope.part(from: $0, sealer: sealer) })
                 deltas = Self.deltas(of: turn.calls, record.opening, sealer)
                 let keptAt = turn.calls.map { ($0.call.key, since($0.call.wall)) }

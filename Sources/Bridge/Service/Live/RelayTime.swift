@@ -43,14 +43,15 @@ struct RelayTime: Sendable {
             // There is nothing else to go by.
             return RelayMoment(wallMilliseconds: stamp, instant: now - .milliseconds(max(0, age)))
         }
+        let isOfBacklog = firstAt.map { now - $0 <= Self.backlog } == true
+        let waited = isOfBacklog ? Duration.milliseconds(max(0, age)) : nil
         let faded = known.ahead - Self.milliseconds(max(.zero, now - known.at)) * Self.driftPerMillion / 1_000_000
         guard ahead < faded else {
             let next = Fastest(ahead: ahead, at: now, age: age)
             fastest = next
-            let waited = firstAt.map { now - $0 <= Self.backlog } == true
-            let lag = waited ? Duration.milliseconds(max(0, age)) : next.lag
-            return RelayMoment(wallMilliseconds: stamp, instant: now - lag)
+            return RelayMoment(wallMilliseconds: stamp, instant: now - (waited ?? next.lag))
         }
+        if let waited { return RelayMoment(wallMilliseconds: stamp, instant: now - waited) }
         return RelayMoment(wallMilliseconds: stamp, instant: now - known.lag - .milliseconds(faded - ahead))
     }
 

@@ -121,7 +121,10 @@ struct EntryWriter {
             INSERT INTO calls (turn, key, name, path, body, end_offset, kept_at) VALUES (?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (turn, key) DO UPDATE SET name = excluded.name, path = excluded.path, body = excluded.body,
                 end_offset = excluded.end_offset, delivered = delivered AND body IS NOT NULL,
-                result = NULL, request = NULL, milliseconds = NULL, tried_at = NULL
+                result = CASE WHEN body IS NULL THEN NULL ELSE result END,
+                request = CASE WHEN body IS NULL THEN NULL ELSE request END,
+                milliseconds = CASE WHEN body IS NULL THEN NULL ELSE milliseconds END,
+                tried_at = CASE WHEN body IS NULL THEN NULL ELSE tried_at END
             WHERE body IS NULL OR (path = excluded.path AND body = excluded.body)
             """,
             [

@@ -25,7 +25,7 @@ struct Folding {
                 """
                 INSERT INTO tries (turn, key, attempt, result, delivered, request, milliseconds, tried_at)
                 SELECT turn, key, 1, result, 1, request, milliseconds, tried_at FROM calls
-                WHERE turn = ?1 AND end_offset IS NOT NULL AND tried_at IS NOT NULL
+                WHERE turn = ?1 AND end_offset IS NOT NULL AND tried_at IS NOT NULL ORDER BY tried_at, number
                 """, [.integer(turn)])
             try fold(turn, "text", Self.text, calls: calls, bytes: bytes)
             try database.run("DELETE FROM calls WHERE turn = ?1 AND end_offset IS NOT NULL", [.integer(turn)])
@@ -82,7 +82,7 @@ struct Folding {
         var last: Int64 = 0
         var result = ""
         try database.rows(
-            "SELECT tried_at, result FROM tries WHERE turn = ?1 AND \(chosen) ORDER BY number DESC LIMIT 1",
+            "SELECT tried_at, result FROM tries WHERE turn = ?1 AND \(chosen) ORDER BY tried_at DESC, number DESC LIMIT 1",
             [.integer(turn)]
         ) { row throws(DatabaseError) in (last, result) = (row.integer(0), row.text(1)) }
         // A turn that was opened again adds to what it left before.
