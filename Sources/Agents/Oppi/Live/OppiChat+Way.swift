@@ -237,8 +237,9 @@ extension OppiChat {
         // The server takes up one frame after another: a prompt before this one would have been answered.
         if turn?.state == .unanswered { turn?.state = .held }
         decoder?.replays(false, at: now)
-        let current = data?["currentSeq"]?.integer(in: .counts) ?? 0
-        if data?["currentSeq"] != nil { decoder?.isAt(atMost: current) }
+        let said = data?["currentSeq"]?.integer(in: .counts)
+        if let said { decoder?.isAt(atMost: said) }
+        let current = said ?? 0
         var isWhole = data?["catchUpComplete"]?.flag != false && current <= decoder?.lastSequence ?? 0
         #if PLANTED_FAULTS
             if PlantedFault.overflowTakenWhole.isPlanted, !isWhole {
