@@ -326,7 +326,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
             let steps = state.withLock { state in
                 state.pressure.heldBytes -= carriedOut
                 carriedOut = state.pressure.heldBytes
-                // What brought no step is held by nothing.
+                // No step is left, so that no byte is held for one.
                 if state.steps.isEmpty { state.pressure.heldBytes = 0 }
                 pauseOrResume(state)
                 let steps = state.steps

@@ -11,7 +11,7 @@ package struct Bridge: ~Copyable {
         /// Cards whose id another turn had already used.
         var renamed: [TaskID: TaskID] = [:]
         var claim = Claim.needless
-        /// What the journal has beside its record.
+        /// The rows of the journal beside its record.
         var parts = KeptParts()
     }
 

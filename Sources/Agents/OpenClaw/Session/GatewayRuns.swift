@@ -39,7 +39,7 @@ struct GatewayRuns {
         fileprivate(set) var hasMissed = false
         /// Its end came, with the newest segment alone: the history is asked for those that were missed.
         fileprivate(set) var heldEnd: RunEnd?
-        /// Its end came without words, and may be that of its queueing.
+        /// An end without words came, maybe that of its queueing.
         fileprivate(set) var hasEmptyEnd = false
         /// It left on the socket that is open.
         fileprivate(set) var isOnSocket = false

@@ -155,7 +155,7 @@ extension OppiChat {
         guard let turn, root["clientTurnId"]?.equals(turn.run.text) == true,
             root["stage"]?.holds("accepted") != true || root["duplicate"]?.flag == true
         else { return [] }
-        // Of what was written to follow another run it names some later one.
+        // A message that was written to follow another run is named at some later one.
         if root["stage"]?.holds("started") == true, root["command"]?.holds("prompt") == true {
             decoder?.starts(turn.run)
         }

@@ -95,7 +95,7 @@ struct OppiTurn {
         var isAwaited = false
         var found: RunLookup?
         var tries = 0
-        /// Of looks in a row that showed nothing: a long history is not fetched again and again.
+        /// The pauses between looks that show nothing: a long history is not fetched without end.
         var backOff = BackOff(first: .seconds(2), longest: .seconds(32))
         /// The next look.
         var due: Instant?

@@ -6,7 +6,7 @@ struct PiFailures {
     var doom: String?
     /// New for each event.
     var random: UInt64 = 0
-    /// Of starts that fail.
+    /// The pauses between starts that fail.
     private var backOff = BackOff.link
 
     mutating func forget() { backOff.succeeded() }

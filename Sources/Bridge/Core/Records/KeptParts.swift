@@ -45,7 +45,7 @@ package struct KeptParts: Sendable {
     var finished: Set<ToolCallID> = []
     package internal(set) var pending: [Part] = []
 
-    /// What has ended since the newest part becomes the next one, if it is worth a row.
+    /// Text and calls that ended since the newest part become the next one, if they are worth a row.
     mutating func take(_ turn: Turn, from size: Int) {
         fit(turn)
         let texts = (Self.rest(of: turn.text.base, base), Self.rest(of: turn.text.ended, ended))

@@ -226,7 +226,7 @@ extension TurnSilence: Kept {
 
 // MARK: Tools
 
-/// Of a finished call the record has the id alone: a turn may have two thousand.
+/// A finished call is an id alone in the record: a turn may have two thousand.
 extension ToolLedger: Kept {
     static let blank = Self()
     static let fields: [Field<Self>] = [

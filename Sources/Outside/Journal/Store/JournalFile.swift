@@ -36,7 +36,7 @@ enum JournalFile {
         try database.script("PRAGMA foreign_keys = ON")
         // Where the writer begins; it asks for more where a job does.
         try database.script("PRAGMA synchronous = NORMAL")
-        // What a closed turn has said is overwritten, also in pages that become free as a whole.
+        // The words of a closed turn are overwritten, also in pages that become free as a whole.
         try database.script("PRAGMA secure_delete = ON")
         // After a burst the log gives its room back.
         try database.script("PRAGMA journal_size_limit = 16777216")
