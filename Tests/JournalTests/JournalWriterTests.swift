@@ -1,5 +1,6 @@
 import BridgeModel
 import CSQLite
+import FoundationEssentials
 import Locking
 import Testing
 import WireTesting
@@ -41,6 +42,30 @@ struct JournalWriterTests {
         #expect(other.heldBytes == 0)
         gate.release()
         #expect(try (0..<2).map { _ in try told.next() } == [0, 0])
+    }
+
+    @Test("the words of a closed turn are overwritten in the file")
+    func overwritten() throws {
+        let folder = try JournalFolder()
+        let journal = try folder.open()
+        let main = journal.connection(Sample.main)
+        for turn in ["a", "b", "c"] {
+            #expect(try main.write([Sample.turn(turn, "secret record")]) == nil)
+            for number in 1...40 {
+                let body = "secret word \(number) " + String(repeating: "of a body, ", count: 60)
+                let part = Array((body + body).utf8)
+                #expect(
+                    try main.write([
+                        .part(TurnID(turn), number: number, content: part),
+                        .call(Sample.call(turn, "\(turn)-\(number)", body: body)),
+                        Sample.tried(turn, "\(turn)-\(number)"),
+                    ]) == nil)
+            }
+            #expect(try main.write([Sample.closed(turn)]) == nil)
+        }
+        journal.close()
+        let file = try #require(FileManager.default.contents(atPath: folder.file))
+        #expect(file.firstRange(of: Array("secret".utf8)) == nil)
     }
 
     @Test("what several threads hand in is kept, each thread's in its order")

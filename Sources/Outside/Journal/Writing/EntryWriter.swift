@@ -175,6 +175,9 @@ struct EntryWriter {
 
     private func close(_ turn: TurnID, _ outcome: String, _ wall: Int64) throws(DatabaseError) {
         let number = try number(of: turn)
+        // The words of the turn are overwritten, also in pages that become free as a whole.
+        try database.script("PRAGMA secure_delete = ON")
+        defer { try? database.script("PRAGMA secure_delete = FAST") }
         try database.run(
             """
             UPDATE turns SET record = NULL, session = NULL, interaction = NULL, bubble = NULL, closed_at = ?, outcome = ?
