@@ -68,6 +68,17 @@ struct JournalWriterTests {
         #expect(file.firstRange(of: Array("secret".utf8)) == nil)
     }
 
+    @Test(
+        "the places of a turn's parts are its own, whatever numbers a file has",
+        arguments: [0, 1, 7, Int64.max, Int64.min])
+    func places(turn: Int64) {
+        let first = Parts.place(of: 0, in: turn)
+        #expect(Parts.place(of: 1, in: turn) == first + 1)
+        for part in [Int64.max, Int64.min, 1 << 20] {
+            #expect((first...(first + (1 << 20 - 1))).contains(Parts.place(of: part, in: turn)))
+        }
+    }
+
     @Test("what several threads hand in is kept, each thread's in its order")
     func manyThreads() async throws {
         let folder = try JournalFolder()

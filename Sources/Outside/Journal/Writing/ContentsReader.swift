@@ -4,11 +4,15 @@ import BridgeModel
 enum Parts {
     static let bits: Int64 = 20
 
-    static func place(of part: Int64, in turn: Int64) -> Int64 { turn << bits + part }
+    private static let last: Int64 = 1 << bits - 1
 
-    /// The first and the last.
+    /// A part holds a kilobyte, so that memory ends long before the parts of one turn do. No number of a damaged file traps, and none
+    /// leads to the parts of another turn.
+    static func place(of part: Int64, in turn: Int64) -> Int64 { turn &<< bits | part & last }
+
+    /// The first place of a turn and its last.
     static func places(of turn: Int64) -> [Database.Value] {
-        [.integer(place(of: 0, in: turn)), .integer(place(of: 0, in: turn + 1) - 1)]
+        [.integer(place(of: 0, in: turn)), .integer(place(of: last, in: turn))]
     }
 }
 
