@@ -99,7 +99,7 @@ class KillTests(Scenarios):
         plans = [sorted(kinds[number::RUNS], key=MOMENTS.index) for number in range(RUNS)]
         self.killing, self.log = asyncio.Lock(), []
         async with Stage(era) as stage:
-            # A run that is held for its moment leaves its place at the agent to nobody.
+            # A held run occupies a place at the agent, so that each run needs one.
             stage.gateway.lane = asyncio.Semaphore(RUNS)
             try:
                 turns = await asyncio.gather(*(self.run_one(stage, era, f"run {number}.", plans[number], generator)

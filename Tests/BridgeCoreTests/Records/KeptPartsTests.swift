@@ -49,7 +49,7 @@ struct KeptPartsTests {
         let restored = try restored(rows)
         #expect(restored.turn.text == turn.text)
         #expect(Set(restored.turn.tools.calls.keys) == Set(turn.tools.calls.keys))
-        // And goes on where it was.
+        // The next part continues the restored ones.
         parts = restored.parts
         says("The next process says more.")
         #expect(parts.pending.map(\.number) == [4])

@@ -21,7 +21,7 @@ struct GatewayRuns {
         let text: String?
         fileprivate(set) var files: RunFiles
         fileprivate(set) var stage: Stage
-        /// By the reading clock.
+        /// An instant of the reading clock.
         fileprivate(set) var lastHeard: Instant
         /// The agent began to work on the run.
         fileprivate(set) var hasBegun = false

@@ -37,7 +37,7 @@ extension OppiChat {
         case "extension_ui_request":
             // One of another client's run is that client's to answer.
             guard isAtOurRun else { return [] }
-            // The server ends no run whose call waits for a person, and nobody is asked for one that is to stop.
+            // The server ends no run with an open dialog, so that a dialog of a stopping run is cancelled at once.
             if isBehindStop, let id = root["id"]?.string {
                 return [.send(OppiFrames.dialog(id, .cancelled, of: place.native))]
             }

@@ -19,9 +19,9 @@ struct OppiChats {
     subscript(session: AgentSession) -> OppiChat? { awake[session] }
     /// Of those that are awake.
     var sorted: [AgentSession] { awake.keys.sorted() }
-    /// By the reading clock.
+    /// The next deadline on the reading clock.
     var nextDeadline: Instant? { awake.values.compactMap(\.nextDeadline).min() }
-    /// By the host's.
+    /// The next expiry of a dialog, on the host's clock.
     var nextExpiry: Instant? { awake.values.compactMap(\.dialogs.nextExpiry).min() }
 
     func due(_ now: Occasion) -> [AgentSession] {

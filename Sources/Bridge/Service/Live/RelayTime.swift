@@ -27,7 +27,7 @@ struct RelayTime: Sendable {
         }
     }
 
-    /// Behind the first update of a process come those that waited with it.
+    /// The updates that waited for a process come within this time of its first one.
     private static let backlog = Duration.seconds(2)
 
     private var fastest: Fastest?

@@ -36,7 +36,7 @@ enum JournalFile {
         try database.script("PRAGMA foreign_keys = ON")
         // Where the writer begins; it asks for more where a job does.
         try database.script("PRAGMA synchronous = NORMAL")
-        // What is cleared is overwritten where that costs no further write; a close asks for more (`EntryWriter.close`).
+        // SQLite overwrites cleared bytes where that costs no further write; a close asks for more (`EntryWriter.close`).
         try database.script("PRAGMA secure_delete = FAST")
         // After a burst the log gives its room back.
         try database.script("PRAGMA journal_size_limit = 16777216")

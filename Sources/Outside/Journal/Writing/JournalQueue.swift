@@ -26,7 +26,7 @@ struct JournalJob: Sendable {
         return !entries.isEmpty
     }
 
-    /// Nobody waits for it, and a call whose try is lost goes again under its key: it is written with the next job.
+    /// A job without a waiting caller is deferred to the next one: a call whose try is lost is repeated under its key.
     var mayWait: Bool { isLeftToUs && isOnlyTries }
 
     var isOnlyTries: Bool {
@@ -73,7 +73,7 @@ final class JournalQueue: Sendable {
 
     private struct State {
         var jobs: [JournalJob] = []
-        /// Nil: none of them has to wait, or there is none.
+        /// The moment until which all of them may wait; nil where some may not, or none is queued.
         var waitsUntil: ContinuousClock.Instant?
         /// Of jobs that wait or are being written.
         var heldBytes: [ConnectionName: Int] = [:]

@@ -32,7 +32,7 @@ extension ScriptedOppi {
         case .asksElsewhere(let name): anotherPrompts(name, nil)
         case .stops(let place):
             guard let session = picked(place), let run = session.activation?.run else { return }
-            // The end says that it was stopped, also where all words are said.
+            // The end reports a stop, also behind the last word.
             if run.isStreaming { lost.formUnion(run.steered + [run.prompt]) }
             stop(session)
         case .ends(let place): if let session = picked(place) { end(session, random.pick(["stopped", "terminated"])) }
