@@ -19,8 +19,8 @@ extension Bridge {
 
     /// False: its bubble says how the run is, and has to stop that.
     mutating func isAlive(_ id: TurnID, _ activity: RunActivity, at now: Instant) -> Bool {
-        guard let index = entries.index(forKey: id), !entries.values[index].turn.tellsStatus else { return false }
-        entries.values[index].turn.isAlive(activity, at: now)
+        guard let entry = entries[id], !entry.turn.tellsStatus else { return false }
+        entry.turn.isAlive(activity, at: now)
         return true
     }
 

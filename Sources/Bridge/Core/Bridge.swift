@@ -6,13 +6,19 @@ package import BridgeModel
 /// called at the latest. It holds no thread, no clock and no socket, so that the service, the golden traces and the seeded
 /// simulation all drive the same machine.
 package struct Bridge: ~Copyable {
-    struct Entry {
+    /// A turn is large, and is looked at several times for each piece of text: a class, so that no look copies it. The machine has no
+    /// copies, so its entries are its own; what leaves it of them is a value.
+    final class Entry {
         var turn: Turn
         /// Cards whose id another turn had already used.
-        var renamed: [TaskID: TaskID] = [:]
-        var claim = Claim.needless
+        var renamed: [TaskID: TaskID]
+        var claim: Claim
         /// The rows of the journal beside its record.
-        var parts = KeptParts()
+        var parts: KeptParts
+
+        init(turn: Turn, renamed: [TaskID: TaskID] = [:], claim: Claim = .needless, parts: KeptParts = KeptParts()) {
+            (self.turn, self.renamed, self.claim, self.parts) = (turn, renamed, claim, parts)
+        }
     }
 
     package internal(set) var settings: BridgeSettings
@@ -291,21 +297,19 @@ package struct Bridge: ~Copyable {
     mutating func change(
         _ id: TurnID, at now: Instant, isText: Bool = false, _ body: (inout Turn) -> [TurnOrder]
     ) {
-        guard let index = entries.index(forKey: id) else { return }
+        guard let entry = entries[id] else { return }
         if !isText { keeping.changed(id) }
-        let hadParts = entries.values[index].turn.approvals.hasOpenParts
-        let chat = hadParts ? entries.values[index].turn.opening.session : nil
-        let (held, hadFiles) = (entries.values[index].turn.heldBytes, entries.values[index].turn.holdsFiles)
-        let cards = entries.values[index].turn.approvals.postedCards
-        let turnOrders = body(&entries.values[index].turn)
-        if !cards.isEmpty { withdraw(cards, of: entries.values[index].turn) }
-        delivery.heldBeside += entries.values[index].turn.heldBytes - held
-        if hadFiles, !entries.values[index].turn.holdsFiles { dropFiles(of: id, entries.values[index].turn) }
+        let chat = entry.turn.approvals.hasOpenParts ? entry.turn.opening.session : nil
+        let (held, hadFiles) = (entry.turn.heldBytes, entry.turn.holdsFiles)
+        let cards = entry.turn.approvals.postedCards
+        let turnOrders = body(&entry.turn)
+        if !cards.isEmpty { withdraw(cards, of: entry.turn) }
+        delivery.heldBeside += entry.turn.heldBytes - held
+        if hadFiles, !entry.turn.holdsFiles { dropFiles(of: id, entry.turn) }
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
         if let chat, entries[id]?.turn.approvals.hasOpenParts != true { tellInParts(in: chat, at: now) }
-        // Looked for again only if the orders may have closed the turn.
-        guard let left = turnOrders.isEmpty ? index : entries.index(forKey: id) else { return }
-        wakes.turns.set(entries.values[left].nextDeadline, for: id)
+        // The orders may have closed the turn.
+        if turnOrders.isEmpty || entries[id] != nil { wakes.turns.set(entry.nextDeadline, for: id) }
     }
 
     private mutating func perform(_ turnOrders: [TurnOrder], of id: TurnID, at now: Instant) {
