@@ -96,21 +96,24 @@ struct SpokenTexts {
         guard !byChat.contains(run), frame.text.count > 0 || frame.replaces && newest[run] != nil else { return [] }
         makeRoom(for: frame.text.count, of: run)
         frames += 1
-        guard var known = newest[run] else {
+        guard let index = newest.index(forKey: run) else {
             newest[run] = Message(
                 bytes: Array(frame.text), isHeld: Self.mayBeUnsaid(frame.text), hasFiles: frame.hasFiles, heard: frames)
             bytes += frame.text.count
             return newest[run]?.isHeld == true ? [] : [.segment(Self.words(frame.text[...]))]
         }
-        bytes -= known.bytes.count
-        known.heard = frames
+        // Changed in its place: its bytes are all that the message has said, and a copy of them for each frame is the largest cost.
+        bytes -= newest.values[index].bytes.count
+        let changes = Self.take(frame, into: &newest.values[index], heard: frames)
+        bytes += newest.values[index].bytes.count
+        return changes
+    }
+
+    private static func take(_ frame: Frame, into known: inout Message, heard: Int) -> [TextChange] {
+        known.heard = heard
         known.hasFiles = known.hasFiles || frame.hasFiles
-        defer {
-            bytes += known.bytes.count
-            newest[run] = known
-        }
-        if frame.addition == nil, !frame.replaces, Self.isPart(frame.text, of: known.bytes) { return [] }
-        let extends = Self.begins(frame.text, with: known.bytes)
+        if frame.addition == nil, !frame.replaces, isPart(frame.text, of: known.bytes) { return [] }
+        let extends = begins(frame.text, with: known.bytes)
         if goesOn(frame, known, extends) { return grow(&known, to: frame, extends) }
         return frame.text.count > 0 ? begin(frame, after: &known) : []
     }
@@ -123,7 +126,7 @@ struct SpokenTexts {
         return (known.bytes + addition).withUnsafeBytes { said(Frame(text: $0, addition: addition), in: run) }
     }
 
-    private func goesOn(_ frame: Frame, _ known: Message, _ extends: Bool) -> Bool {
+    private static func goesOn(_ frame: Frame, _ known: Message, _ extends: Bool) -> Bool {
         if frame.replaces { return known.state != .between }
         guard let addition = frame.addition else { return extends && known.state != .between }
         guard addition.count < frame.text.count else { return false }
@@ -133,42 +136,42 @@ struct SpokenTexts {
             && addition.elementsEqual(frame.text[(frame.text.count - addition.count)...])
     }
 
-    private func grow(_ known: inout Message, to frame: Frame, _ extends: Bool) -> [TextChange] {
+    private static func grow(_ known: inout Message, to frame: Frame, _ extends: Bool) -> [TextChange] {
         let (count, wasUnsure, wasHeld) = (known.bytes.count, known.state == .unsure, known.isHeld)
         known.state = .speaking
-        known.isHeld = known.isHeld && Self.mayBeUnsaid(frame.text)
+        known.isHeld = known.isHeld && mayBeUnsaid(frame.text)
         guard extends else {
             known.bytes = Array(frame.text)
-            return known.isHeld ? [] : [.replaced(Self.words(frame.text[...]))]
+            return known.isHeld ? [] : [.replaced(words(frame.text[...]))]
         }
         known.bytes.append(contentsOf: frame.text[count...])
         if known.isHeld { return [] }
-        if wasUnsure || wasHeld { return [.segment(Self.words(frame.text[...]))] }
-        return frame.text.count > count ? [.append(Self.words(frame.text[count...]))] : []
+        if wasUnsure || wasHeld { return [.segment(words(frame.text[...]))] }
+        return frame.text.count > count ? [.append(words(frame.text[count...]))] : []
     }
 
     /// The message before it is complete, but for what the addition has of it.
-    private func begin(_ frame: Frame, after known: inout Message) -> [TextChange] {
+    private static func begin(_ frame: Frame, after known: inout Message) -> [TextChange] {
         var changes: [TextChange] = []
         if let addition = frame.addition, addition.count > frame.text.count,
             addition[(addition.count - frame.text.count)...].elementsEqual(frame.text)
         {
             let rest = addition[..<(addition.count - frame.text.count)]
             known.bytes.append(contentsOf: rest)
-            changes.append(.append(Self.words(rest)))
+            changes.append(.append(words(rest)))
         }
-        let isSilent = known.isHeld && (Self.isSilence(known.bytes) || Self.isDirective(known))
+        let isSilent = known.isHeld && (isSilence(known.bytes) || isDirective(known))
         if known.isHeld, !isSilent { changes = [.segment(String(decoding: known.bytes, as: UTF8.self))] }
         if !isSilent {
-            let said = Self.trimmed(known.bytes)
+            let said = trimmed(known.bytes)
             changes.append(.segmentEnded(said.count < known.bytes.count ? String(decoding: said, as: UTF8.self) : nil))
         }
         known.before += isSilent ? 0 : known.bytes.count
         known.bytes = Array(frame.text)
         known.state = .speaking
         known.hasFiles = frame.hasFiles
-        known.isHeld = Self.mayBeUnsaid(frame.text)
-        return known.isHeld ? changes : changes + [.segment(Self.words(frame.text[...]))]
+        known.isHeld = mayBeUnsaid(frame.text)
+        return known.isHeld ? changes : changes + [.segment(words(frame.text[...]))]
     }
 
     mutating func toolBegan(in run: RunID) {
