@@ -183,6 +183,21 @@ struct BridgeModelsTests {
         #expect(Self.play(1, nil, in: &bridge).heard == [#"message 1 with own(Optional("b/two"))"#])
     }
 
+    @Test("a choice refused behind a restart leaves what was set before it, also where its message goes out again")
+    func refusedBehindRestart() {
+        for isRepeated in [true, false] {
+            var bridge = Self.bridge()
+            bridge.restore(ChosenModel("a/none", fallback: "a/one"), of: Self.session)
+            let opening = Self.opening(1, isRepeated ? "a/none" : nil)
+            bridge.turnBegins(opening, at: opening.receivedAt)
+            bridge.modelAnswered(.named("a/none"), .refused(message: "no"), of: opening.run, at: opening.receivedAt)
+            let end = RunSignal(run: opening.run, session: nil, event: .finished(RunEnd(text: "Done.")))
+            bridge.agentSays(end, at: opening.receivedAt)
+            #expect(Self.heard(&bridge).contains("keep a/one from - said -"))
+            #expect(Self.play(2, nil, in: &bridge).heard == ["message 2 with own(nil)"])
+        }
+    }
+
     @Test("a choice that could not be written is written before the next message leaves")
     func notKept() {
         var bridge = Self.bridge()

@@ -4,14 +4,20 @@ import BridgeModel
 package struct ChosenModel: Hashable, Sendable {
     /// The newest one that a message named and that was passed on; nil: the agent's session was never changed from here.
     package var name: String?
+    /// The one that was set when `name` was chosen, while the agent's answer is out; empty: the session's own.
+    package var fallback: String?
     /// What the session had before, where the agent said so.
     package var original: String?
     /// The relay's last word beside messages, for those that say nothing of a model.
     package var said: String?
     package var level: ChosenLevel?
 
-    package init(_ name: String? = nil, original: String? = nil, said: String? = nil, level: ChosenLevel? = nil) {
+    package init(
+        _ name: String? = nil, fallback: String? = nil, original: String? = nil, said: String? = nil,
+        level: ChosenLevel? = nil
+    ) {
         self.name = name
+        self.fallback = fallback
         self.original = original
         self.said = said
         self.level = level
@@ -34,8 +40,6 @@ struct ModelBook: Sendable {
         var refusals = 0
         /// The model of which the person knows that it cannot be set at all.
         var told: String?
-        /// The one that was set before the choice that is unanswered.
-        var previous: String?
         var level = ChatLevel()
 
         /// As the journal has it.
@@ -93,8 +97,8 @@ struct ModelBook: Sendable {
             return (.unchanged, chat.isNews(model) ? Sentences.modelIsNoName(model) : nil)
         }
         if chat.refused == model, chat.refusals >= Self.refusalLimit { return (.unchanged, nil) }
-        chat.previous = chat.chosen.name
         if chat.chosen.name != model {
+            chat.chosen.fallback = chat.chosen.fallback ?? chat.chosen.name ?? ""
             chat.chosen.name = model
             unkept.append(session)
         }
@@ -109,14 +113,12 @@ struct ModelBook: Sendable {
         case (.unchanged, _): return nil
         case (.named(let model), .set(let before)):
             (chat.refused, chat.refusals, chat.told) = (nil, 0, nil)
-            if chat.previous == nil, before == model, chat.chosen.name == model {
-                // The session had it as its own.
-                chat.chosen.name = nil
-                unkept.append(session)
-            } else if chat.chosen.original == nil, let before, before != model {
-                chat.chosen.original = before
-                unkept.append(session)
-            }
+            let known = chat.chosen
+            // The session had it as its own.
+            if chat.chosen.fallback == "", before == model, chat.chosen.name == model { chat.chosen.name = nil }
+            if chat.chosen.name != nil, chat.chosen.original == nil, before != model { chat.chosen.original = before }
+            chat.chosen.fallback = nil
+            if chat.chosen != known { unkept.append(session) }
             return nil
         case (.own, .set):
             let level = chat.level
@@ -126,8 +128,9 @@ struct ModelBook: Sendable {
             return nil
         case (.named(let model), .refused(let reason)):
             // Nothing was set by it, so that nothing leads back from it.
-            if chat.chosen.name == model, chat.previous != model {
-                chat.chosen.name = chat.previous
+            if chat.chosen.name == model, let fallback = chat.chosen.fallback {
+                chat.chosen.name = fallback.isEmpty ? nil : fallback
+                chat.chosen.fallback = nil
                 unkept.append(session)
             }
             switch chat.refuse(model) {

@@ -8,13 +8,14 @@ enum ModelRecord {
     private struct Content: Codable {
         var version = 1
         var name: String?
+        var fallback: String?
         var original: String?
         var said: String?
         var level: String?
         var levelBefore: String?
 
         enum CodingKeys: String, CodingKey {
-            case version, name, original, said, level
+            case version, name, fallback, original, said, level
             case levelBefore = "level_before"
         }
     }
@@ -25,8 +26,8 @@ enum ModelRecord {
     static func entry(of session: SessionID, _ chosen: ChosenModel?) -> JournalEntry {
         let content = chosen.map {
             Content(
-                name: $0.name, original: $0.original, said: $0.said, level: $0.level?.level.rawValue,
-                levelBefore: $0.level?.original)
+                name: $0.name, fallback: $0.fallback, original: $0.original, said: $0.said,
+                level: $0.level?.level.rawValue, levelBefore: $0.level?.original)
         }
         return .setting(name: prefix + session.text, value: content.map { SettingRecord.bytes(of: $0) })
     }
@@ -41,7 +42,7 @@ enum ModelRecord {
                 continue
             }
             models[SessionID(String(name.dropFirst(prefix.count)))] = ChosenModel(
-                content.name, original: content.original, said: content.said,
+                content.name, fallback: content.fallback, original: content.original, said: content.said,
                 level: content.level.flatMap { ThoughtLevel(rawValue: $0) }.map {
                     ChosenLevel($0, original: content.levelBefore)
                 })

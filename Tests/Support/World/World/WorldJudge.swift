@@ -372,7 +372,7 @@ struct WorldJudge {
     /// In the stream; the end has them. Of what an early gateway said before the last tool, and a newer one in a message that was whole before
     /// the link was back, a new link learns nothing until then. A relay that restarts keeps the key of a sealed piece and shows it to nobody.
     private func mayLackPieces(_ side: Int) -> Bool {
-        let isNew = plan.agents[side] == .openClaw && plan.eras[side] == .e3
+        let isNew = plan.agents[side] == .openClaw && [.e2, .e3].contains(plan.eras[side])
         return plan.isEarly(side) || isNew && losesAgent(side) || plan.sealing != nil && restartsRelay(side)
     }
 
