@@ -4,7 +4,7 @@ STATIC := .build/static
 SIM := .build/sim
 SIZE_LIMIT_MB := 30
 TSAN := $(CURDIR)/.build/tsan
-TSAN_SUITES := LockingTests|LiveTests|TransportTests|JournalTests|SimulatorTests|LocalServerTests|WebSocketCodecTests|BridgeServiceTests|FilesTests|HostingTests
+TSAN_SUITES := LockingTests|LiveTests|TransportTests|JournalTests|SimulatorTests|LocalServerTests|WebSocketCodecTests|BridgeServiceTests|FilesTests|AgentHostingTests
 SEEDS ?= 200
 # Tests on real sockets go first and by themselves: beside tests that only compute they would starve.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests

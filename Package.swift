@@ -66,147 +66,152 @@ let package = Package(
         // The one lock of the project; below everything that has threads.
         room("Locking", at: "Sources/Outside/Locks", []),
         // Starting a thread, waking one that polls, deadlines.
-        room("Threads", at: "Sources/Outside/Threads", ["CPosix"]),
+        room("OSThreads", at: "Sources/Outside/Threads", ["CPosix"]),
 
         // Pure rooms.
-        pureRoom("BridgeModel", at: "Sources/Bridge/Model"),
-        pureRoom("BridgeCore", at: "Sources/Bridge/Core", ["BridgeModel"]),
+        pureRoom("Vocabulary", at: "Sources/Bridge/Vocabulary"),
+        pureRoom("BridgeCore", at: "Sources/Bridge/Core", ["Vocabulary"]),
         pureRoom("RelayRules", at: "Sources/Simulator/Rules"),
-        pureRoom("Sealing", at: "Sources/Bridge/Sealing", ["BridgeModel"]),
+        pureRoom("Sealing", at: "Sources/Bridge/Sealing", ["Vocabulary"]),
 
         // Protocols and formats.
-        room("JSONReading", at: "Sources/Outside/JSON", ["BridgeModel", "CSimdjson"]),
-        room("Configuring", at: "Sources/Bridge/Settings", ["BridgeModel"]),
-        room("Links", at: "Sources/Bridge/Links", ["BridgeModel", "Locking"]),
-        room("RelayProtocol", at: "Sources/Bridge/Relay", ["BridgeModel", "JSONReading", "Locking"]),
-        room("Recording", at: "Sources/Bridge/Recording", ["BridgeModel", "CSimdjson"]),
+        room("JSONReading", at: "Sources/Outside/JSON", ["Vocabulary", "CSimdjson"]),
+        room("ConfigurationFile", at: "Sources/Bridge/Settings", ["Vocabulary"]),
+        room("Links", at: "Sources/Bridge/Links", ["Vocabulary", "Locking"]),
+        room("RelayProtocol", at: "Sources/Bridge/Relay", ["Vocabulary", "JSONReading", "Locking"]),
+        room("Recording", at: "Sources/Bridge/Recording", ["Vocabulary", "CSimdjson"]),
 
         // WebSocket: the protocol without I/O, and the thread that carries one open connection over any pipe.
         room(
-            "WebSocketCodec", at: "Sources/Outside/WebSocketCodec", ["BridgeModel", "CWslay", "CSimdjson", "COpenSSL"]),
+            "WebSocketCodec", at: "Sources/Outside/WebSocketCodec", ["Vocabulary", "CWslay", "CSimdjson", "COpenSSL"]),
         room(
             "WebSocketLoop", at: "Sources/Outside/WebSocketLoop",
-            ["BridgeModel", "Locking", "Threads", "WebSocketCodec"]),
+            ["Vocabulary", "Locking", "OSThreads", "WebSocketCodec"]),
 
         // Edges.
         room(
             "Transport", at: "Sources/Outside/HTTP",
-            ["BridgeModel", "CCurl", "CPosix", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop"]),
+            ["Vocabulary", "CCurl", "CPosix", "Locking", "OSThreads", "WebSocketCodec", "WebSocketLoop"]),
         room(
             "LocalServer", at: "Sources/Simulator/HTTPServer",
-            ["BridgeModel", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
-        room("Attachments", at: "Sources/Outside/Downloads", ["BridgeModel", "CCurl", "Files", "Locking", "Threads"]),
-        room("Children", at: "Sources/Outside/Processes", ["BridgeModel", "CPosix", "Locking", "Threads"]),
-        room("Crypto", at: "Sources/Outside/Crypto", ["BridgeModel", "COpenSSL"]),
-        room("Files", at: "Sources/Outside/Files", ["BridgeModel", "Locking", "Sealing", "Threads"]),
-        room("Journal", at: "Sources/Outside/Journal", ["BridgeModel", "Locking", "CSQLite"]),
+            ["Vocabulary", "Locking", "OSThreads", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
+        room("Attachments", at: "Sources/Outside/Downloads", ["Vocabulary", "CCurl", "Files", "Locking", "OSThreads"]),
+        room("Children", at: "Sources/Outside/Processes", ["Vocabulary", "CPosix", "Locking", "OSThreads"]),
+        room("Crypto", at: "Sources/Outside/Crypto", ["Vocabulary", "COpenSSL"]),
+        room("Files", at: "Sources/Outside/Files", ["Vocabulary", "Locking", "Sealing", "OSThreads"]),
+        room("Journal", at: "Sources/Outside/Journal", ["Vocabulary", "Locking", "CSQLite"]),
 
         // What any agent is to the bridge, each agent in a room of its own, and the list of them.
-        room("AgentKit", at: "Sources/Agents/Kit", ["BridgeModel", "Configuring", "JSONReading", "Links"]),
+        room("AgentKit", at: "Sources/Agents/Kit", ["Vocabulary", "ConfigurationFile", "JSONReading", "Links"]),
         room(
             "OpenClaw", at: "Sources/Agents/OpenClaw",
-            ["AgentKit", "BridgeModel", "Configuring", "Crypto", "Files", "JSONReading", "Links", "Locking"]),
+            ["AgentKit", "Vocabulary", "ConfigurationFile", "Crypto", "Files", "JSONReading", "Links", "Locking"]),
         room(
             "Oppi", at: "Sources/Agents/Oppi",
-            ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Links", "Locking"]),
-        room("Pi", at: "Sources/Agents/Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Locking"]),
+            ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Links", "Locking"]),
+        room("Pi", at: "Sources/Agents/Pi", ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Locking"]),
         room(
             "Codex", at: "Sources/Agents/Codex",
-            ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Links", "Locking"]),
+            ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Links", "Locking"]),
         room("Agents", at: "Sources/Agents/Registry", ["AgentKit", "Codex", "OpenClaw", "Oppi", "Pi"]),
-        room("ToySocket", at: "Tests/Support/ToySocket", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
         room(
-            "ToyChildren", at: "Tests/Support/ToyChildren", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
+            "ToySocket", at: "Tests/Support/ToySocket", ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading"]),
+        room(
+            "ToyChildren", at: "Tests/Support/ToyChildren",
+            ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading"]),
 
         // What carries any agent's machine, and what its work touches.
-        room("Hosting", at: "Sources/Agents/Host", ["AgentKit", "BridgeModel", "Locking"]),
+        room("AgentHosting", at: "Sources/Agents/Host", ["AgentKit", "Vocabulary", "Locking"]),
         room(
             "AgentWork", at: "Sources/Agents/Work",
-            ["AgentKit", "BridgeModel", "Children", "Files", "Locking", "Threads", "Transport"]),
+            ["AgentKit", "Vocabulary", "Children", "Files", "Locking", "OSThreads", "Transport"]),
 
         // The service, the relay to develop against, the doubles.
         room(
             "BridgeService", at: "Sources/Bridge/Service",
             [
-                "AgentKit", "BridgeModel", "BridgeCore", "Configuring", "Files", "Links", "RelayProtocol", "Recording",
-                "Locking", "Sealing", "Threads",
+                "AgentKit", "Vocabulary", "BridgeCore", "ConfigurationFile", "Files", "Links", "RelayProtocol",
+                "Recording",
+                "Locking", "Sealing", "OSThreads",
             ]),
         room(
             "Simulator", at: "Sources/Simulator/Server",
-            ["BridgeModel", "RelayRules", "LocalServer", "Locking", "CPhonePage"]),
+            ["Vocabulary", "RelayRules", "LocalServer", "Locking", "CPhonePage"]),
         room(
-            "BridgeTesting", at: "Tests/Support/World",
+            "Worlds", at: "Tests/Support/World",
             [
-                "AgentKit", "BridgeModel", "BridgeCore", "BridgeService", "Codex", "Crypto", "Hosting", "Links",
+                "AgentKit", "Vocabulary", "BridgeCore", "BridgeService", "Codex", "Crypto", "AgentHosting", "Links",
                 "OpenClaw",
                 "Oppi", "Pi", "RelayRules", "RelayProtocol", "Recording", "Locking", "Sealing",
             ]),
         // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
         room("WireTesting", at: "Tests/Support/Wire", ["Locking"]),
-        pureRoom("Commands", at: "Sources/Programs/Commands", ["BridgeModel"]),
+        pureRoom("Commands", at: "Sources/Programs/Commands", ["Vocabulary"]),
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "AgentKit", "AgentWork", "Agents", "Attachments", "BridgeCore", "BridgeModel", "BridgeService",
-                "CEmbedded", "Children", "Commands", "Configuring", "Crypto", "Files", "Hosting", "Journal", "Links",
+                "AgentKit", "AgentWork", "Agents", "Attachments", "BridgeCore", "Vocabulary", "BridgeService",
+                "CEmbedded", "Children", "Commands", "ConfigurationFile", "Crypto", "Files", "AgentHosting", "Journal",
+                "Links",
                 "LocalServer",
-                "Locking", "Recording", "RelayProtocol", "RelayRules", "Sealing", "Simulator", "Threads",
+                "Locking", "Recording", "RelayProtocol", "RelayRules", "Sealing", "Simulator", "OSThreads",
                 "Transport",
             ], path: "Sources/Programs/sophon-bridge",
             swiftSettings: strict),
 
         // `make sim`: many seeds of the simulation, in release.
         .executableTarget(
-            name: "simulate-seeds", dependencies: ["BridgeModel", "BridgeTesting"],
+            name: "simulate-seeds", dependencies: ["Vocabulary", "Worlds"],
             path: "Sources/Programs/simulate-seeds", swiftSettings: strict),
 
         // `make bench`: what needs our own code; scripts/bench compares.
         .executableTarget(
             name: "bridge-bench",
             dependencies: [
-                "BridgeCore", "BridgeModel", "BridgeService", "Crypto", "Journal", "Locking", "Recording",
+                "BridgeCore", "Vocabulary", "BridgeService", "Crypto", "Journal", "Locking", "Recording",
                 "RelayProtocol", "Sealing", "Transport",
             ], path: "Sources/Programs/bridge-bench",
             swiftSettings: strict),
 
         // A test target a room.
         tests("LockingTests", ["Locking"]),
-        tests("BridgeModelTests", ["BridgeModel"]),
-        tests("BridgeCoreTests", ["BridgeModel", "BridgeCore", "BridgeTesting"]),
-        tests("CommandsTests", ["BridgeModel", "Commands"]),
+        tests("VocabularyTests", ["Vocabulary"]),
+        tests("BridgeCoreTests", ["Vocabulary", "BridgeCore", "Worlds"]),
+        tests("CommandsTests", ["Vocabulary", "Commands"]),
         tests(
             "PipelineTests",
             [
-                "AgentKit", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "CSQLite", "Journal", "Locking",
+                "AgentKit", "Agents", "BridgeCore", "Vocabulary", "BridgeService", "CSQLite", "Journal", "Locking",
                 "Pi", "Recording", "RelayRules", "Simulator", "Transport",
             ],
             exclude: ["Golden"]),
         tests(
             "LiveTests",
             [
-                "AgentKit", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "OpenClaw", "RelayProtocol",
+                "AgentKit", "BridgeCore", "Vocabulary", "BridgeService", "Worlds", "OpenClaw", "RelayProtocol",
                 "RelayRules", "Sealing",
             ]),
-        tests("SimulationTests", ["BridgeCore", "BridgeModel", "BridgeTesting"]),
+        tests("WorldsTests", ["BridgeCore", "Vocabulary", "Worlds"]),
         // The session machine, and the bridge behind it, against a scripted gateway on virtual time.
         tests(
             "GatewayTests",
-            ["AgentKit", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "OpenClaw", "RelayRules"]),
-        tests("RelayRulesTests", ["BridgeModel", "BridgeTesting", "RelayRules"]),
+            ["AgentKit", "BridgeCore", "Vocabulary", "BridgeService", "Worlds", "OpenClaw", "RelayRules"]),
+        tests("RelayRulesTests", ["Vocabulary", "Worlds", "RelayRules"]),
         tests(
             "AgentsTests",
             [
-                "AgentKit", "Agents", "BridgeModel", "BridgeTesting", "Codex", "JSONReading", "Links", "OpenClaw",
+                "AgentKit", "Agents", "Vocabulary", "Worlds", "Codex", "JSONReading", "Links", "OpenClaw",
                 "Oppi", "Pi", "Recording",
             ],
             exclude: ["Golden"]),
-        tests("AgentWorkTests", ["AgentKit", "AgentWork", "BridgeModel", "Children", "WireTesting"]),
+        tests("AgentWorkTests", ["AgentKit", "AgentWork", "Vocabulary", "Children", "WireTesting"]),
         // Every agent against its own double; the toys are for these alone.
         tests(
             "ContractTests",
             [
-                "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting",
-                "Children", "Codex", "Configuring", "Hosting", "Locking", "OpenClaw", "Oppi", "Pi", "Recording",
+                "AgentKit", "AgentWork", "Agents", "BridgeCore", "Vocabulary", "BridgeService", "Worlds",
+                "Children", "Codex", "ConfigurationFile", "AgentHosting", "Locking", "OpenClaw", "Oppi", "Pi",
+                "Recording",
                 "RelayRules",
                 "Transport",
                 "WireTesting",
@@ -214,28 +219,28 @@ let package = Package(
                 "ToyChildren",
             ]),
         tests(
-            "HostingTests",
-            ["AgentKit", "BridgeModel", "BridgeTesting", "Hosting", "Locking", "Threads", "WireTesting"]),
-        tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),
-        tests("RecordingTests", ["BridgeModel", "Recording"]),
-        tests("FilesTests", ["BridgeModel", "Files", "Locking", "OpenClaw", "Sealing", "Threads"]),
-        tests("JournalTests", ["BridgeModel", "CSQLite", "Journal", "Locking", "WireTesting"]),
+            "AgentHostingTests",
+            ["AgentKit", "Vocabulary", "Worlds", "AgentHosting", "Locking", "OSThreads", "WireTesting"]),
+        tests("RelayProtocolTests", ["Vocabulary", "Worlds", "RelayProtocol"]),
+        tests("RecordingTests", ["Vocabulary", "Recording"]),
+        tests("FilesTests", ["Vocabulary", "Files", "Locking", "OpenClaw", "Sealing", "OSThreads"]),
+        tests("JournalTests", ["Vocabulary", "CSQLite", "Journal", "Locking", "WireTesting"]),
         // Journals of earlier programs, read by this one.
-        tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Crypto", "Journal", "Sealing"]),
-        tests("CryptoTests", ["BridgeModel", "Crypto"]),
-        tests("SealingTests", ["BridgeModel", "Crypto", "Locking", "RelayProtocol", "Sealing", "WireTesting"]),
-        tests("AttachmentsTests", ["Attachments", "BridgeModel", "Files", "Locking", "Threads", "WireTesting"]),
-        tests("ChildrenTests", ["BridgeModel", "CPosix", "Children", "Locking", "Threads", "WireTesting"]),
-        tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
-        tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),
-        tests("LocalServerTests", ["BridgeModel", "LocalServer", "Locking", "Threads", "Transport", "WireTesting"]),
+        tests("UpgradeTests", ["BridgeCore", "Vocabulary", "BridgeService", "Crypto", "Journal", "Sealing"]),
+        tests("CryptoTests", ["Vocabulary", "Crypto"]),
+        tests("SealingTests", ["Vocabulary", "Crypto", "Locking", "RelayProtocol", "Sealing", "WireTesting"]),
+        tests("AttachmentsTests", ["Attachments", "Vocabulary", "Files", "Locking", "OSThreads", "WireTesting"]),
+        tests("ChildrenTests", ["Vocabulary", "CPosix", "Children", "Locking", "OSThreads", "WireTesting"]),
+        tests("WebSocketCodecTests", ["Vocabulary", "WebSocketCodec"]),
+        tests("TransportTests", ["Vocabulary", "Locking", "RelayProtocol", "Transport", "WireTesting"]),
+        tests("LocalServerTests", ["Vocabulary", "LocalServer", "Locking", "OSThreads", "Transport", "WireTesting"]),
         tests(
             "SimulatorTests",
-            ["BridgeModel", "Simulator", "RelayRules", "LocalServer", "Locking", "Transport", "WireTesting"]),
+            ["Vocabulary", "Simulator", "RelayRules", "LocalServer", "Locking", "Transport", "WireTesting"]),
         tests(
             "BridgeServiceTests",
             [
-                "AgentKit", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "Configuring",
+                "AgentKit", "Agents", "BridgeCore", "Vocabulary", "BridgeService", "Worlds", "ConfigurationFile",
                 "Crypto", "Files", "Links", "Locking", "OpenClaw", "Oppi", "Pi", "RelayProtocol", "Sealing",
             ]),
 

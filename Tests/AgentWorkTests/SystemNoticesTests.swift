@@ -1,9 +1,9 @@
 import AgentWork
-import BridgeModel
 import Children
 import FoundationEssentials
 import Glibc
 import Testing
+import Vocabulary
 import WireTesting
 
 @Suite("Notices to a program")

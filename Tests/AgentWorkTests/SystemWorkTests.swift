@@ -1,10 +1,10 @@
 import AgentKit
 import AgentWork
-import BridgeModel
 import Children
 import FoundationEssentials
 import Glibc
 import Testing
+import Vocabulary
 import WireTesting
 
 @Suite("Works of machines on the real outside")

@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// One decoder and the frames it meets, a line an event: its answer to each as `ObservationText` prints it.
 struct Conversation {

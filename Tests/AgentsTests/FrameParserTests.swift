@@ -1,6 +1,6 @@
-import BridgeModel
 import JSONReading
 import Testing
+import Vocabulary
 
 /// `JSON.stringify` writes what a strict parser refuses, and the model chooses the values.
 @Suite("Frames that a strict parser refuses")

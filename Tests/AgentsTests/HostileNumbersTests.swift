@@ -1,10 +1,10 @@
-import BridgeModel
-import BridgeTesting
 import Glibc
 import JSONReading
 import OpenClaw
 import Recording
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("Numbers that no honest agent sends")
 struct HostileNumbersTests {

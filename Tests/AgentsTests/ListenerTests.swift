@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
 import JSONReading
 import OpenClaw
 import Testing
+import Vocabulary
 
 @testable import Codex
 @testable import Oppi

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// An agent's machine and the events that it meets: its orders as lines.
 protocol MachineConversation {

@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// An observation as one line that a person can read and a golden file can hold.
 enum ObservationText {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// Frames that show nothing, and prove that the run is alive (DESIGN.md#silence).
 @Suite("Signs of life of runs that have nothing to show")

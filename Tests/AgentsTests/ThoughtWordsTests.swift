@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("The agents' words for a level of thought")
 struct ThoughtWordsTests {

@@ -1,9 +1,9 @@
 import AgentKit
 import Agents
-import BridgeModel
 import FoundationEssentials
 import Glibc
 import Recording
+import Vocabulary
 
 /// A recorded conversation, and what a decoder sees in it: a line an observation, with the time it saw it.
 struct Trace {

@@ -1,9 +1,9 @@
 import AgentKit
-import BridgeModel
 import FoundationEssentials
 import Glibc
 import Recording
 import Testing
+import Vocabulary
 
 @Suite("Recorded frames, decoded")
 struct TraceObservationTests {

@@ -1,7 +1,7 @@
 import Attachments
-import BridgeModel
 import Glibc
 import Testing
+import Vocabulary
 import WireTesting
 
 @Suite("Files that are fetched")

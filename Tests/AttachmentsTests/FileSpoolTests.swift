@@ -1,10 +1,10 @@
-import BridgeModel
 import Files
 import FoundationEssentials
 import Glibc
 import Locking
+import OSThreads
 import Testing
-import Threads
+import Vocabulary
 import WireTesting
 
 @testable import Attachments

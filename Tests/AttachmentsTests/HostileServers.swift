@@ -1,12 +1,12 @@
 import Attachments
-import BridgeModel
 import FoundationEssentials
 import Locking
 import Testing
+import Vocabulary
 import WireTesting
 
 /// Testing has one of its own.
-typealias Attachment = BridgeModel.Attachment
+typealias Attachment = Vocabulary.Attachment
 
 /// The servers of Tests/Peers, a spool of its own, and a fetcher whose relay is the one without TLS.
 final class HostileServers {

@@ -1,6 +1,6 @@
-import BridgeModel
 import BridgeService
 import Testing
+import Vocabulary
 
 @Suite("Announcements of files on their way")
 struct FileAnnouncementsTests {

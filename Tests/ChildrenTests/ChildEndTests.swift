@@ -1,7 +1,7 @@
-import BridgeModel
 import Glibc
+import OSThreads
 import Testing
-import Threads
+import Vocabulary
 import WireTesting
 
 @testable import Children

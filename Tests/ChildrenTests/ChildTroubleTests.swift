@@ -1,8 +1,8 @@
-import BridgeModel
 import CPosix
 import Glibc
 import Locking
 import Testing
+import Vocabulary
 import WireTesting
 
 @testable import Children

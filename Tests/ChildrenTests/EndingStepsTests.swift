@@ -1,6 +1,6 @@
-import BridgeModel
+import OSThreads
 import Testing
-import Threads
+import Vocabulary
 
 @testable import Children
 

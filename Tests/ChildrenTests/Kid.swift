@@ -1,7 +1,7 @@
-import BridgeModel
 import CPosix
 import Glibc
 import Testing
+import Vocabulary
 import WireTesting
 
 @testable import Children

@@ -1,6 +1,6 @@
-import BridgeModel
 import Commands
 import Testing
+import Vocabulary
 
 @Suite("The command line")
 struct CommandLineParserTests {

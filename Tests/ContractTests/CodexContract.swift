@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import Codex
 import FoundationEssentials
+import Vocabulary
+import Worlds
 
 /// Codex: its server's threads go on without the bridge, and their turns are found again by their labels.
 struct CodexContract: ContractAgent {

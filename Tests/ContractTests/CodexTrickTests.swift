@@ -1,8 +1,8 @@
-import BridgeModel
-import BridgeTesting
 import Codex
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// What a scripted Codex executes behind a yes was on the card, whatever it tries.
 @Suite("What an attacker tries through Codex")

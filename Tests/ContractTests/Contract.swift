@@ -1,9 +1,9 @@
 import AgentKit
 import BridgeCore
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import RelayRules
+import Vocabulary
+import Worlds
 
 /// What every agent owes the bridge. Each check plays worlds and says what it found broken, so that a planted fault can be seen to be
 /// caught.

@@ -1,9 +1,9 @@
 import AgentKit
-import BridgeModel
 import BridgeService
-import BridgeTesting
-import Configuring
+import ConfigurationFile
 import Testing
+import Vocabulary
+import Worlds
 
 /// One agent under the contract: its plug-in, and a world in which its double knows the contract's prompts (`ScriptedRuns`).
 protocol ContractAgent: Sendable {

@@ -1,4 +1,4 @@
-import BridgeTesting
+import Worlds
 
 /// What a double that follows scripts does with the contract's prompts (`ScriptedRuns`).
 enum ContractScripts {

@@ -1,6 +1,6 @@
 import AgentKit
 import Agents
-import BridgeTesting
+import Worlds
 
 /// The agents under the contract. An agent is in it by one line; the toys are in no registry but this one's.
 enum ContractTable {

@@ -1,11 +1,11 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Oppi
 import Pi
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// The doubles ask as the real agents do, and know by themselves what they ran: the card has that, not what it was called.
 @Suite("What a double ran after a yes stands on the card")

@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// The recorded frames of one conversation.
 final class Frames {

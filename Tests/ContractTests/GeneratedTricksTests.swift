@@ -1,9 +1,9 @@
-import BridgeModel
-import BridgeTesting
 import Oppi
 import Pi
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// The commands are an attacker's, and every agent asks for them in each of its ways. A person allows every card.
 @Suite("Whatever is executed after a yes was shown before it, for generated commands")

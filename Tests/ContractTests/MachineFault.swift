@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// What a machine can do wrong, done to any machine from outside.
 enum MachineFault: CaseIterable {

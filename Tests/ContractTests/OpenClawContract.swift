@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
+import Vocabulary
+import Worlds
 
 /// OpenClaw against the scripted gateway of the newest era.
 struct OpenClawContract: ContractAgent {

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import Oppi
+import Vocabulary
+import Worlds
 
 /// Oppi, in either dialect: its sessions go on without the bridge, and are found again by their numbers or their history.
 struct OppiContract: ContractAgent {

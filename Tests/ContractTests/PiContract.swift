@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import Pi
+import Vocabulary
+import Worlds
 
 /// pi: a program for each chat. What it was doing ends with it; its session file holds the messages that had ended.
 struct PiContract: ContractAgent {

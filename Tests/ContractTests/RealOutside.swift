@@ -1,11 +1,11 @@
+import AgentHosting
 import AgentKit
 import AgentWork
-import BridgeModel
 import BridgeService
 import Children
-import Hosting
 import Locking
 import Transport
+import Vocabulary
 import WireTesting
 
 /// An agent's machine on its host, with real sockets, programs, works and time.

@@ -1,5 +1,5 @@
-import BridgeModel
-import BridgeTesting
+import Vocabulary
+import Worlds
 
 /// What a double's agent does with the contract's prompts. A prompt of a run that it knows begins nothing.
 final class ScriptedRuns {

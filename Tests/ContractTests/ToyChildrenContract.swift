@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import FoundationEssentials
 import ToyChildren
+import Vocabulary
+import Worlds
 
 /// The toy of programs. What a program was doing ends with it.
 struct ToyChildrenContract: ContractAgent {

@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
 import FoundationEssentials
 import Testing
 import ToyChildren
+import Vocabulary
 import WireTesting
 
 @Suite("The toy of real programs")

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeTesting
 import ToySocket
+import Worlds
 
 /// The toy on a socket. Its agent knows a prompt by its run.
 struct ToySocketContract: ContractAgent {

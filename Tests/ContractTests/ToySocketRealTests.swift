@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Testing
 import ToySocket
+import Vocabulary
 import WireTesting
 
 @Suite("The toy on a real socket")

@@ -1,7 +1,7 @@
-import BridgeModel
 import Crypto
 import FoundationEssentials
 import Testing
+import Vocabulary
 
 @Suite("Device keys")
 struct DeviceKeyTests {

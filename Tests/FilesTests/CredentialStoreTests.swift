@@ -1,6 +1,6 @@
-import BridgeModel
 import Files
 import Testing
+import Vocabulary
 
 @Suite("Relay credentials on disk")
 struct CredentialStoreTests {

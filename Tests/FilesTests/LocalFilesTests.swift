@@ -1,8 +1,8 @@
-import BridgeModel
 import Glibc
 import Locking
+import OSThreads
 import Testing
-import Threads
+import Vocabulary
 
 @testable import Files
 

@@ -1,6 +1,6 @@
-import BridgeModel
 import OpenClaw
 import Testing
+import Vocabulary
 
 @Suite("Finding OpenClaw")
 struct OpenClawDiscoveryTests {

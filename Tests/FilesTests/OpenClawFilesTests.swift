@@ -1,7 +1,7 @@
-import BridgeModel
 import Files
 import OpenClaw
 import Testing
+import Vocabulary
 
 @Suite("The bridge's device towards OpenClaw")
 struct OpenClawFilesTests {

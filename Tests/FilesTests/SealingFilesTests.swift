@@ -1,8 +1,8 @@
-import BridgeModel
 import Files
 import FoundationEssentials
 import Glibc
 import Testing
+import Vocabulary
 
 @testable import Sealing
 

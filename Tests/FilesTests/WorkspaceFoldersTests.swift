@@ -1,7 +1,7 @@
-import BridgeModel
 import Files
 import Glibc
 import Testing
+import Vocabulary
 
 @Suite("Folders for agents")
 struct WorkspaceFoldersTests {

@@ -1,9 +1,9 @@
 import AgentKit
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("The bridge against a scripted gateway of each era")
 struct GatewayErasTests {

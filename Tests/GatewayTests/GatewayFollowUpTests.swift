@@ -1,8 +1,8 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// Follow-ups of approvals as real gateways have them: late, or without words.
 @Suite("Follow-ups of approvals")

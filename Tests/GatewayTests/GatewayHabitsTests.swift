@@ -1,8 +1,8 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// Habits of running gateways beside the main road, as the scripted one has them.
 @Suite("Habits of a gateway")

@@ -1,7 +1,7 @@
-import BridgeModel
-import BridgeTesting
 import FoundationEssentials
 import Testing
+import Vocabulary
+import Worlds
 
 /// The scripts of the recordings, played by the scripted gateway: its frames are of the kinds that the real gateway of the era sent, with
 /// the same members, but for what the tables name.

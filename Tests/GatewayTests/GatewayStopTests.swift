@@ -1,8 +1,8 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("Stops and decisions against a scripted gateway of each era")
 struct GatewayStopTests {

@@ -1,8 +1,8 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// Texts that a gateway's own joining breaks: repeated characters, overlaps at every joint, fences, trimmed ends.
 @Suite("Generated texts of a gateway's agent")

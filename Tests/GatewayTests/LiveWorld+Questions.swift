@@ -1,8 +1,8 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import RelayRules
+import Vocabulary
+import Worlds
 
 /// Outcomes of the messages, by their index.
 extension LiveWorld {

@@ -1,9 +1,9 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import FoundationEssentials
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// What real gateways of three eras said, played to the bridge as it is: each bubble ends with what the agent said.
 @Suite("Recordings of real gateways")

@@ -1,4 +1,4 @@
-import BridgeTesting
+import Worlds
 
 /// One message and what the agent does with it, with the text the bubble must hold in the end.
 enum Scenario: String, CaseIterable {

@@ -1,6 +1,6 @@
-import BridgeModel
 import Locking
 import Testing
+import Vocabulary
 
 @testable import Journal
 

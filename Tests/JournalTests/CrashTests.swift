@@ -1,7 +1,7 @@
-import BridgeModel
 import FoundationEssentials
 import Glibc
 import Testing
+import Vocabulary
 
 @testable import Journal
 

@@ -1,7 +1,7 @@
-import BridgeModel
 import FoundationEssentials
 import Glibc
 import Locking
+import Vocabulary
 import WireTesting
 
 @testable import Journal

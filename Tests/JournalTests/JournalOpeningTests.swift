@@ -1,8 +1,8 @@
-import BridgeModel
 import CSQLite
 import FoundationEssentials
 import Glibc
 import Testing
+import Vocabulary
 
 @testable import Journal
 

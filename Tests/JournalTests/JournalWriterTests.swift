@@ -1,8 +1,8 @@
-import BridgeModel
 import CSQLite
 import FoundationEssentials
 import Locking
 import Testing
+import Vocabulary
 import WireTesting
 
 @testable import Journal

@@ -1,9 +1,9 @@
-import BridgeModel
 import CSQLite
 import FoundationEssentials
 import Glibc
 import Locking
 import Testing
+import Vocabulary
 
 @testable import Journal
 

@@ -1,7 +1,7 @@
-import BridgeModel
 import CSQLite
 import Locking
 import Testing
+import Vocabulary
 
 @testable import Journal
 

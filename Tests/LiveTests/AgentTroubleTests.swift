@@ -1,9 +1,9 @@
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import Links
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// What only a person can mend at the agent, on a live link: tried again by itself, said, and answered in the bubble.
 @Suite("Agents that a person has to mend")

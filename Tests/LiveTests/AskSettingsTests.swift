@@ -1,9 +1,9 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("What a running bridge is told about asks")
 struct AskSettingsTests {

@@ -1,7 +1,7 @@
-import BridgeModel
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// What single seeds found with doubles as they were once: with habits that came later their numbers play other stories.
 @Suite("What seeds of earlier worlds found")

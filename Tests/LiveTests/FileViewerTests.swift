@@ -1,10 +1,10 @@
-import BridgeModel
 import RelayRules
 import Sealing
 import Testing
+import Vocabulary
 
 @testable import BridgeService
-@testable import BridgeTesting
+@testable import Worlds
 
 /// Files that the agent's tools touch, from the call to the phone.
 @Suite("The file viewer")

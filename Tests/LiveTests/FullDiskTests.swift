@@ -1,9 +1,9 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("A journal that cannot be written while the bridge runs")
 struct FullDiskTests {

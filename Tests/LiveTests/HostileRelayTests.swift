@@ -1,10 +1,10 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import RelayRules
 import Sealing
 import Testing
+import Vocabulary
+import Worlds
 
 /// What a relay can do that is not on the person's side, and the devices that it announces.
 @Suite("Sealed chats: a relay that lies")

@@ -1,8 +1,8 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// One conversation, and the bridge's process killed after so many steps of the world.
 struct Kill: CustomTestStringConvertible {

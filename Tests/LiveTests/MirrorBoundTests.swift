@@ -1,11 +1,11 @@
 import AgentKit
 import BridgeCore
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import OpenClaw
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("Runs that no phone message began, while nothing can be shown")
 struct MirrorBoundTests {

@@ -1,9 +1,9 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("Runs that no phone message began, in bad moments")
 struct MirrorTroubleTests {

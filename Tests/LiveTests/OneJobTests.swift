@@ -1,7 +1,7 @@
-import BridgeModel
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 @testable import BridgeCore
 @testable import BridgeService

@@ -1,10 +1,10 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import RelayRules
 import Sealing
 import Testing
+import Vocabulary
+import Worlds
 
 /// A live connection, its relay and a phone that seals.
 @Suite("Sealed chats")

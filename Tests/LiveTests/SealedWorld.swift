@@ -1,8 +1,8 @@
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import RelayRules
 import Sealing
+import Vocabulary
+import Worlds
 
 /// A live connection, its relay and phones that seal.
 enum SealedWorld {

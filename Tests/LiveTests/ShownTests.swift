@@ -1,8 +1,8 @@
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// The world knows what the relay was given to show, in the open and sealed, and can let an approval run out.
 @Suite struct ShownTests {

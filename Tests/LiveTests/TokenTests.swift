@@ -1,9 +1,9 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// Tokens that die and change under a live connection, and machines that sleep.
 @Suite("Another token, and waking up")

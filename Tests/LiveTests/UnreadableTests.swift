@@ -1,8 +1,8 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// The bridge dies, its records are spoiled, and it starts again.
 @Suite("A journal with records that cannot be read")

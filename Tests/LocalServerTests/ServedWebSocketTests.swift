@@ -1,9 +1,9 @@
-import BridgeModel
 import LocalServer
 import Locking
+import OSThreads
 import Testing
-import Threads
 import Transport
+import Vocabulary
 import WireTesting
 
 /// The server's side, against a client in Python with a library that is not ours, our own client, and bare bytes.

@@ -1,13 +1,13 @@
 import AgentKit
 import Agents
 import BridgeCore
-import BridgeModel
 import BridgeService
 import Recording
 import RelayRules
 import Simulator
 import Testing
 import Transport
+import Vocabulary
 
 /// The real pipeline against the real simulator, over sockets on loopback.
 final class Pipeline {

@@ -1,11 +1,11 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
 import CSQLite
 import Dispatch
 import FoundationEssentials
 import Locking
 import Testing
+import Vocabulary
 
 @testable import Journal
 

@@ -1,7 +1,7 @@
-import BridgeModel
-import BridgeTesting
 import RelayProtocol
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("Numbers that no honest relay sends")
 struct HostileNumbersTests {

@@ -1,6 +1,6 @@
-import BridgeModel
 import RelayProtocol
 import Testing
+import Vocabulary
 
 @Suite("Bodies of relay calls")
 struct RelayEncoderTests {

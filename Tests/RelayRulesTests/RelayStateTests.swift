@@ -1,7 +1,7 @@
-import BridgeModel
-import BridgeTesting
 import RelayRules
 import Testing
+import Vocabulary
+import Worlds
 
 /// The state of a relay as a document: a relay made from it answers as the one that wrote it.
 @Suite struct RelayStateTests {

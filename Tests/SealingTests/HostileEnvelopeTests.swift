@@ -1,7 +1,7 @@
-import BridgeModel
 import Crypto
 import Sealing
 import Testing
+import Vocabulary
 
 @Suite("Envelopes from a far side that lies")
 struct HostileEnvelopeTests {

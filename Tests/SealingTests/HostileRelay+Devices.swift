@@ -1,7 +1,7 @@
-import BridgeModel
 import Crypto
 import Sealing
 import Testing
+import Vocabulary
 
 // What the relay says of devices and installations, and what the person says.
 extension HostileRelay {

@@ -1,7 +1,7 @@
-import BridgeModel
 import Crypto
 import Sealing
 import Testing
+import Vocabulary
 
 // Ends of the process, and what becomes of its files.
 extension HostileRelay {

@@ -1,7 +1,7 @@
-import BridgeModel
 import Crypto
 import Sealing
 import Testing
+import Vocabulary
 
 /// A relay that sends what it likes about four chats and four devices, and a book of what persons chose beside it.
 ///

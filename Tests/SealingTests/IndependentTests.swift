@@ -1,8 +1,8 @@
-import BridgeModel
 import Crypto
 import FoundationEssentials
 import Sealing
 import Testing
+import Vocabulary
 import WireTesting
 
 /// Ours against an implementation that has no line of it: Tests/Peers/sealing.py, on Python's `cryptography`.

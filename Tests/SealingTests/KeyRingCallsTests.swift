@@ -1,7 +1,7 @@
-import BridgeModel
 import RelayProtocol
 import Sealing
 import Testing
+import Vocabulary
 
 @Suite("The calls of the ring of keys")
 struct KeyRingCallsTests {

@@ -1,6 +1,6 @@
-import BridgeModel
 import Sealing
 import Testing
+import Vocabulary
 
 @Suite("The ring of keys against a relay that wants one of its own")
 struct KeyRingHostileTests {

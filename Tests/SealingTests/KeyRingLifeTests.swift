@@ -1,7 +1,7 @@
-import BridgeModel
 import Crypto
 import Sealing
 import Testing
+import Vocabulary
 
 @Suite("The ring of keys: ends, installations, the person's word")
 struct KeyRingLifeTests {

@@ -1,7 +1,7 @@
-import BridgeModel
 import Crypto
 import Sealing
 import Testing
+import Vocabulary
 
 @Suite("The ring of keys: chats")
 struct KeyRingTests {

@@ -1,7 +1,7 @@
-import BridgeModel
 import Crypto
 import Sealing
 import Testing
+import Vocabulary
 
 /// A `KeyRing` in a conversation: events in, orders out as short lines, time moved by hand.
 struct RingConversation {

@@ -1,8 +1,8 @@
-import BridgeModel
 import Crypto
 import RelayProtocol
 import Sealing
 import Testing
+import Vocabulary
 
 @Suite("Relay calls, sealed")
 struct SealedCallsTests {

@@ -1,9 +1,9 @@
-import BridgeModel
 import Crypto
 import FoundationEssentials
 import Locking
 import Sealing
 import Testing
+import Vocabulary
 
 /// Randomness that is known: what was put in, in order, and after that a count.
 final class ScriptedRandom: SecretRandom {

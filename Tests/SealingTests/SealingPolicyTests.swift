@@ -1,6 +1,6 @@
-import BridgeModel
 import Sealing
 import Testing
+import Vocabulary
 
 @Suite("What is sealed")
 struct SealingPolicyTests {

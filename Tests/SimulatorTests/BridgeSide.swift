@@ -1,7 +1,7 @@
-import BridgeModel
 import RelayRules
 import Simulator
 import Transport
+import Vocabulary
 import WireTesting
 
 /// The bridge's end of its socket, with our client.

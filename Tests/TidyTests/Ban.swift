@@ -22,7 +22,7 @@ struct Ban: CustomStringConvertible {
     }
 
     /// No I/O, no clock, no randomness: the rooms that `Package.swift` calls pure.
-    static let pure: Set = ["BridgeModel", "BridgeCore", "RelayRules", "Commands", "Sealing"]
+    static let pure: Set = ["Vocabulary", "BridgeCore", "RelayRules", "Commands", "Sealing"]
 
     init(
         _ what: String, instead: String, in rooms: Rooms, words: [String], bad: [String], good: [String] = [],
@@ -110,10 +110,10 @@ struct Ban: CustomStringConvertible {
             good: ["import FoundationEssentials", "package import FoundationEssentials"]
         ) { /\bimport +Foundation(?!Essentials\b)/ },
         Ban(
-            "the outside in a pure room", instead: "make it a port of BridgeModel, and do it at an edge",
+            "the outside in a pure room", instead: "make it a port of Vocabulary, and do it at an edge",
             in: .only(pure),
             words: ["import"], bad: ["import Glibc", "import Dispatch", "package import FoundationEssentials"],
-            good: ["import BridgeModel", "importGlibc()"]
+            good: ["import Vocabulary", "importGlibc()"]
         ) { /\bimport +(?:Glibc|Musl|Darwin|Dispatch|Synchronization|Foundation\w*)\b/ },
         Ban(
             "a number from outside without a range",

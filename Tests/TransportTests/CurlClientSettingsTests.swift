@@ -1,7 +1,7 @@
-import BridgeModel
 import Glibc
 import Testing
 import Transport
+import Vocabulary
 import WireTesting
 
 @Suite("HTTP over TLS and proxies")

@@ -1,6 +1,6 @@
-import BridgeModel
 import Testing
 import Transport
+import Vocabulary
 
 @Suite("HTTP over libcurl")
 struct CurlClientTests {

@@ -1,5 +1,5 @@
-import BridgeModel
 import Transport
+import Vocabulary
 
 extension CurlClient {
     /// One exchange, awaited.

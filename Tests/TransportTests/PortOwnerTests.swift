@@ -1,7 +1,7 @@
-import BridgeModel
 import Glibc
 import Locking
 import Testing
+import Vocabulary
 
 @testable import Transport
 

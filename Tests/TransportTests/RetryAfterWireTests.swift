@@ -1,7 +1,7 @@
-import BridgeModel
 import RelayProtocol
 import Testing
 import Transport
+import Vocabulary
 
 @Suite("Retry-After, as it comes over a socket")
 struct RetryAfterWireTests {

@@ -1,7 +1,7 @@
-import BridgeModel
 import Locking
 import Testing
 import Transport
+import Vocabulary
 import WireTesting
 
 /// Against a server in Python with a library that is not ours. Nothing sleeps; every wait has its limit.

@@ -1,7 +1,7 @@
-import BridgeModel
 import Glibc
 import Testing
 import Transport
+import Vocabulary
 import WireTesting
 
 /// Servers that do what no library does.

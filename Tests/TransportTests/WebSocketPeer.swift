@@ -1,6 +1,6 @@
-import BridgeModel
 import Locking
 import Transport
+import Vocabulary
 import WireTesting
 
 /// The Python server of Tests/Peers, and a connection to it.

@@ -1,7 +1,7 @@
-import BridgeModel
 import Glibc
 import Testing
 import Transport
+import Vocabulary
 import WireTesting
 
 /// Whom a WebSocket is opened to: by the certificate, or by the owner of a Unix socket.

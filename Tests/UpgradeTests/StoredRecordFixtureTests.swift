@@ -1,9 +1,9 @@
-import BridgeModel
 import Crypto
 import FoundationEssentials
 import Journal
 import Sealing
 import Testing
+import Vocabulary
 
 @testable import BridgeCore
 @testable import BridgeService
@@ -13,7 +13,7 @@ import Testing
 struct StoredRecordFixtureTests {
     private static let later: Int64 = 5_000
 
-    private struct Stopped: BridgeModel.Clock {
+    private struct Stopped: Vocabulary.Clock {
         var now: Instant
         var wallMilliseconds: Int64
     }

@@ -1,5 +1,5 @@
-import BridgeModel
 import Testing
+import Vocabulary
 import WebSocketCodec
 
 @Suite struct HandshakeTests {

@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// A request of the server that a person answers (codex.md#server-requests).
 ///

@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 /// Frames of a recorded app-server to observations (codex.md): of one connection after another, over a socket or of a child.
 ///

@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// What a request says beside its command, diff or question (codex.md#server-requests). The bridge declares to Codex that its experimental fields are
 /// understood, so each field is either read, or known to change nothing about what a yes does, or a line of the card.

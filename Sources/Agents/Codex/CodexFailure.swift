@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// Why a turn failed (codex.md#ends-and-errors): Codex's own words, and a kind that the bridge knows.
 enum CodexFailure {

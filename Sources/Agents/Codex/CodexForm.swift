@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// One question of a form, under the name of its member.
 struct CodexQuestion: Hashable {

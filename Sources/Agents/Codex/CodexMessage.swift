@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// One JSON-RPC message of the app-server (codex.md#framing): what it is follows from its members, never from its id, because both sides
 /// count their requests from small numbers.

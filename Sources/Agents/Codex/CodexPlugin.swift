@@ -1,7 +1,7 @@
 package import AgentKit
-package import BridgeModel
-import Configuring
+import ConfigurationFile
 package import JSONReading
+package import Vocabulary
 
 /// OpenAI Codex through its app-server (codex.md): a server of the bridge's own, which outlives it, or one that is named.
 package struct CodexPlugin: AgentPlugin {

@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // What the list of a thread's turns, or the answer to its resume, says of one of them.
 extension CodexThread {

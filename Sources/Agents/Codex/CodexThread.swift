@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// What the frames of one thread, and of its sub-agents' threads, say about the turn that is going on in it (codex.md#a-turn).
 ///

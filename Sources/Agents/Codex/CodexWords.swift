@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// What people read of Codex's items.
 enum CodexWords {

@@ -1,5 +1,5 @@
 package import AgentKit
-package import BridgeModel
+package import Vocabulary
 
 /// What the host needs of the outside, each behind its port.
 package struct AgentEdges: Sendable {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Locking
+import Vocabulary
 
 // The edges: what is ordered of them, and what they report.
 extension AgentRunner where Machine: ~Copyable {

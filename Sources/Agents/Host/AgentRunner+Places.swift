@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Locking
+import Vocabulary
 
 // The places that children of all connections share.
 extension AgentRunner where Machine: ~Copyable {

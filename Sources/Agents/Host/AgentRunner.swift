@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 import Locking
+package import Vocabulary
 
 /// Carries one machine: its channels, its work, its timer, and nothing of its own.
 ///

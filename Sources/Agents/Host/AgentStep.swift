@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// An order, with who is meant by it.
 enum AgentStep: Sendable {

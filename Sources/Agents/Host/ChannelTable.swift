@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// What is open, in two views: the machine's channels by their ids, and all sockets and children by a number that is never used
 /// again, also those that are closing.

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What children write to standard error, for the log: so many lines in a while, each cut, and then their count.
 struct ComplaintLimit {

@@ -1,5 +1,5 @@
 package import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// Facts and running children as the journal names them: settings of the connection.
 package struct KeptFacts: Sendable {

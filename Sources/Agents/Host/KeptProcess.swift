@@ -1,5 +1,5 @@
 package import AgentKit
-package import BridgeModel
+package import Vocabulary
 
 /// A child as the journal names it, from before it runs until its end is known: also for commands that look from outside.
 package struct KeptProcess: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// The places of one connection's children, by the numbers of their channels; and children whose start waits for one.
 struct Seats {

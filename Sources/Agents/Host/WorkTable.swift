@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// The works of one machine: how many are under way, which of them wait, and until when each may take.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What a connection needs of its agent, whatever its bus: a machine and its host.
 package protocol AgentLink: Sendable {

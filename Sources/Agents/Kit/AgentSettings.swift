@@ -1,5 +1,5 @@
-package import BridgeModel
-package import Configuring
+package import ConfigurationFile
+package import Vocabulary
 
 /// What one agent's part of the configuration came to. Only its plug-in knows the type.
 package protocol AgentValues: Hashable, Sendable {}

@@ -1,5 +1,5 @@
-package import BridgeModel
 package import JSONReading
+package import Vocabulary
 
 /// The input of a tool as a card shows it, with nothing left out: a command and the members beside it, or the whole input.
 package struct AskedInput: Hashable, Sendable {

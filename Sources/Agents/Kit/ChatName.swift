@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The part of an agent session's name that is a chat's.
 ///

@@ -1,5 +1,5 @@
-package import BridgeModel
 package import JSONReading
+package import Vocabulary
 
 /// The dialogs of pi's extensions, which Oppi hands on (pi.md#extension-ui, oppi.md#extension-dialogs): those that yes and no answer are
 /// cards, the others are questions.

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// One thing that was looked at, and how it is.
 package struct DoctorFinding: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What an earlier process had handed over to the agent for one turn: runs that may have begun, and decisions that may have arrived.
 package struct EarlierTurn: Hashable, Sendable {

@@ -1,5 +1,5 @@
-package import BridgeModel
-package import Configuring
+package import ConfigurationFile
+package import Vocabulary
 
 /// The configuration's `agent.listener`.
 package enum ListenerForm {

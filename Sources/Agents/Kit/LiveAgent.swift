@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What a connection's agent may know of the program that it serves.
 package struct AgentContext: Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The content of one frame of an agent's bus, in the bridge's terms. Frames that we sent count too, so that a
 /// recording can be followed.

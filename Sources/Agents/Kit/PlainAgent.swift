@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A live agent whose configuration says all that its machine needs: no file is read, and nothing changes before the next start.
 package struct PlainAgent: LiveAgent {

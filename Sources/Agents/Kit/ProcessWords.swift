@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 extension ProcessEnd {
     /// How a process ended, for a sentence: with the last it wrote to standard error.

@@ -1,5 +1,5 @@
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 /// The answer of a scheduler without its words: what the person or the agent wrote stays with the agent, since the relay reads the answer.
 /// Of members that are known, ids, numbers, flags and the words of the scheduler itself are kept. Any other may be named by a person, or

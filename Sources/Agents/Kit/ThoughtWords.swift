@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The agents' words for how long a model thinks. No word of the phone's is passed on: each is one of these, or none.
 package enum ThoughtWords {

@@ -1,5 +1,5 @@
-package import BridgeModel
 package import JSONReading
+package import Vocabulary
 
 /// What a card says when the agent gives no title: the tool's name and its most telling argument.
 package enum ToolLabel {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// What an approval's `request` says beside its command (openclaw.md#approvals). A member that is not known here is shown too, since it may
 /// decide; the same members give the same facts in an event and in a list, whatever their order.

@@ -1,5 +1,5 @@
 package import AgentKit
-package import BridgeModel
+package import Vocabulary
 
 /// What `doctor` makes of one gateway: what was found before it was asked, then its verdict, once.
 package struct GatewayCheck {

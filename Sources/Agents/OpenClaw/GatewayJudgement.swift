@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 import Locking
+package import Vocabulary
 
 /// What the gateway made of us.
 package enum GatewayVerdict: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import BridgeModel
 import Glibc
+import Vocabulary
 
 /// The last text of each run, as bytes, so that a cumulative text which only grew costs one comparison and the Swift string
 /// of what was added.

@@ -1,8 +1,8 @@
 package import AgentKit
-package import BridgeModel
 import Crypto
 import Files
 import Locking
+package import Vocabulary
 
 /// How one connection shows itself to its OpenClaw gateway: what is configured, what OpenClaw's own files hold, and this bridge's
 /// device. Read at the start, at a reload, and again before a refused link is retried, since a person may have mended a file.

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Decodes approvals, from events and from lists (openclaw.md#approvals).
 extension OpenClawDecoder {

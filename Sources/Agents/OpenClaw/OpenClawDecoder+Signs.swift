@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Signs of life of runs (DESIGN.md#silence).
 extension OpenClawDecoder {

@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 /// Frames of an OpenClaw gateway, all eras (openclaw.md#eras), to observations.
 ///

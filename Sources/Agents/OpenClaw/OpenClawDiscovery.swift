@@ -1,7 +1,7 @@
-package import BridgeModel
 import Files
 import FoundationEssentials
 import Glibc
+package import Vocabulary
 
 /// Finds the gateway of an OpenClaw on this machine in OpenClaw's own files (openclaw.md#transport).
 ///

@@ -1,6 +1,6 @@
-package import BridgeModel
 package import Files
 import FoundationEssentials
+package import Vocabulary
 
 /// The bridge's own device towards OpenClaw gateways: its key and the tokens that gateways gave it (openclaw.md#device-identity-and-signature, openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 package struct OpenClawDeviceFiles: Sendable {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// What a `chat.history` answer says of one run (openclaw.md#chathistory, openclaw.md#disconnects): is it over, and what is its text.
 enum OpenClawHistory {

@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 import Links
+package import Vocabulary
 
 /// OpenClaw's session as a machine of the host: on one channel, with its device's token in a private file.
 ///

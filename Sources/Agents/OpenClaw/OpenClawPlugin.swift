@@ -1,7 +1,7 @@
 package import AgentKit
-package import BridgeModel
-import Configuring
+import ConfigurationFile
 package import JSONReading
+package import Vocabulary
 
 /// OpenClaw: a gateway behind one WebSocket (openclaw.md).
 package struct OpenClawPlugin: AgentPlugin {

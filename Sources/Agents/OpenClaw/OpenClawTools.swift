@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// The three channels that report a tool call (openclaw.md#agent), and one that waits for an approval (6.4).
 enum OpenClawTools {

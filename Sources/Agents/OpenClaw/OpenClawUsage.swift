@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// What a run cost, and which model it was, from the frames that say so (openclaw.md#chat, openclaw.md#small-ones).
 struct OpenClawUsage {

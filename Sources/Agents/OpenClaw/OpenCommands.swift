@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// The shell calls that have not returned, on gateways that detach approvals (E1, E2). There the frame of a call that returned
 /// "waiting for approval" is stripped of that (openclaw.md#agent), so the call is known by its command when the approval is asked for,

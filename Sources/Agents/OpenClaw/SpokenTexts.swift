@@ -1,5 +1,5 @@
-import BridgeModel
 import Glibc
+import Vocabulary
 
 /// How the texts of runs move, made of what the agent says message by message (`agent` frames, stream `assistant`).
 ///

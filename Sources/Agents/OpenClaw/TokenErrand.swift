@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Files
+import Vocabulary
 
 /// Tokens that gateways gave this device, on their way into the file of all of them: read, changed, written whole.
 ///

@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// What a session has cost since it was made, as its state says; a run's share is the difference (oppi.md#usage).
 struct OppiAccount: Hashable {

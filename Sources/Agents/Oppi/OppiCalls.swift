@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The tool calls of one session that have begun and not ended.
 ///

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Whose loop begins (oppi.md#retries-compaction-queue).
 extension OppiDecoder {

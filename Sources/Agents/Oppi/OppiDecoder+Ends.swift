@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // How loops end, and how they fail (oppi.md#errors, oppi.md#stopping).
 extension OppiDecoder {

@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // What the link tells the decoder of the one session that it reads (oppi.md#envelope-and-sequence-numbers).
 extension OppiDecoder {

@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 // What only a recording has: frames of ours, and REST beside them.
 extension OppiDecoder {

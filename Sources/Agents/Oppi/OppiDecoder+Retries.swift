@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Loops that fail and begin again (oppi.md#retries-compaction-queue).
 extension OppiDecoder.Session {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Tool calls, and what the agent asks a person.
 extension OppiDecoder {

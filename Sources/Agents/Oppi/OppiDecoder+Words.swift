@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 // The owner of a person's message within a loop (oppi.md#retries-compaction-queue).
 extension OppiDecoder.Session {

@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 /// Frames of an Oppi server, both dialects (oppi.md#dialects), to observations.
 ///

@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// The words of a message that was written into a run, as a fact keeps them: their length and hash, by which the history's row is known
 /// again, with what agents write behind it (`PromptText`). A command may be there in any words.

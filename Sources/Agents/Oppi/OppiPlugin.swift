@@ -1,7 +1,7 @@
 package import AgentKit
-package import BridgeModel
-import Configuring
+import ConfigurationFile
 package import JSONReading
+package import Vocabulary
 
 /// The Oppi server (oppi.md).
 package struct OppiPlugin: AgentPlugin {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// What the ring of a session says of its last run, beside a trace that keeps failed and stopped messages without a mark
 /// (oppi.md#over-rest).

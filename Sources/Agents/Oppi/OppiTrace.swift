@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// The whole history of a session (oppi.md#shared-objects, TraceEvent): what a question was answered with, when the frames of its
 /// run are not to be had any more.

@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 // Signs of life of the run (DESIGN.md#silence).
 extension PiDecoder {

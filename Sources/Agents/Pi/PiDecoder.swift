@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 /// Lines of `pi --mode rpc` to observations, both protocol lines (pi.md#versions, pi.md#later-lines-l-what-changes).
 ///

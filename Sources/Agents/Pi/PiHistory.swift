@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// A prompt that is looked for in a session.
 struct PiQuestion: Hashable {

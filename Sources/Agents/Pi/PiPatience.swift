@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// A prompt of ours whose run has not begun.
 struct PiPrompted {

@@ -1,7 +1,7 @@
 package import AgentKit
-import BridgeModel
-import Configuring
+import ConfigurationFile
 package import JSONReading
+import Vocabulary
 
 /// pi: a child for each chat, spoken to over its standard input and output (pi.md).
 package struct PiPlugin: AgentPlugin {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// The events of a tool call (pi.md#tools).
 enum PiTools {

@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// What messages of pi's cost, and why the last of them ended (pi.md#final-text-and-usage).
 enum PiUsage {

@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
 import Glibc
 import Locking
-import Threads
+import OSThreads
+import Vocabulary
 
 /// A program to its end, with what it wrote. Blocks until then, or until its time is over.
 final class ProgramRun: Sendable {

@@ -1,9 +1,9 @@
-package import BridgeModel
 import Children
 import Glibc
 import Locking
-import Threads
+import OSThreads
 import Transport
+package import Vocabulary
 
 /// Notices on the real outside: a program, or a webhook on a client of its own, so that no recipient has a part of the relay's connections.
 ///

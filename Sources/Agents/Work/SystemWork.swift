@@ -1,10 +1,10 @@
 package import AgentKit
-package import BridgeModel
 import Children
 import Files
 import Locking
-import Threads
+import OSThreads
 import Transport
+package import Vocabulary
 
 /// Carries out what machines order beside their channels: HTTP on one client for each trust, everything that may block on a thread
 /// of its own. How many are under way at once is the host's to bound; between two of them there is no order.

@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
 import Files
 import Glibc
 import Locking
+import Vocabulary
 
 /// What machines read and write. Blocks.
 struct WorkFiles: Sendable {

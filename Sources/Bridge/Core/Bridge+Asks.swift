@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Asks as the connection sees them: what the configuration says of them, and when unanswered ones come back (DESIGN.md#asks).
 extension Bridge {

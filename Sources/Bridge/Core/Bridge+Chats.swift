@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // What a chat knows beyond its turns, and turns of runs that the bridge did not begin.
 extension Bridge {

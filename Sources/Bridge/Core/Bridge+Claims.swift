@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Messages that another bridge may have (`Claim`).
 extension Bridge {

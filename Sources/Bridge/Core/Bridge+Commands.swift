@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Commands on their way to the agent: what is written down first, what a Stop takes back, and what it owes (DESIGN.md#the-turn-machine).
 extension Bridge {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What is on its way, for `status` and metrics.
 package struct BridgeFigures: Hashable, Sendable {

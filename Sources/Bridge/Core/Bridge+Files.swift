@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // The files that come with messages.
 extension Bridge {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Which turn goes to the agent next: one after another in each session, and no more than the agent is given at once.
 extension Bridge {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Which message is the answer to a question (DESIGN.md#questions). A question of the chat that a person can have read takes the next
 // message; so does the end of one that no person can have read yet, with a line that it was too late.

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // What is kept of turns, and how they go on in another process (DESIGN.md#lanes-buckets-pacing, DESIGN.md#journal-and-recovery).
 extension Bridge {

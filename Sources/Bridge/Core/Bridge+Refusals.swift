@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A message that refuses an ask, kept with its turn (DESIGN.md#words-refuse).
 ///

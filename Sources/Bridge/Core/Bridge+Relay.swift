@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // The relay's token: refused, changed, or that of another installation.
 extension Bridge {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A message that cannot be read before its key comes.
 package struct AwaitedMessage: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Runs of which nothing is heard (DESIGN.md#silence): what ends the silence beside the run's own events, and its settings.
 extension Bridge {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // The names of cards: unique in a turn for the turn, unique in all turns for the relay.
 extension Bridge {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // What is due.
 extension Bridge {

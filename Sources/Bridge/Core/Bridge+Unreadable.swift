@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A turn of an earlier process whose record cannot be read: the plain columns of its journal row.
 package struct UnreadableTurn: Sendable {

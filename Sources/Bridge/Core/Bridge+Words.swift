@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // The words that are the bridge's own, and what they change: which session of the agent's answers in a chat, and in which workspace
 // (DESIGN.md#the-bridges-own-words). They pass no agent, and answer no question.

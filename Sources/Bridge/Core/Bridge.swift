@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// All decisions of one connection: the turns, the queue of each agent session, and the delivery of what they say.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What the bridge wants done, in order.
 package enum BridgeOrder: Sendable, Hashable {

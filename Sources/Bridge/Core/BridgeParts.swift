@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // What the bridge knows beside its turns and their delivery: each part is one concern.
 

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Limits and policies of one connection's core.
 package struct BridgeSettings: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The level of a chat that the journal keeps: a message without one leads back from it.
 package struct ChosenLevel: Hashable, Sendable {

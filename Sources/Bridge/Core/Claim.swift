@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Whose a message is, where two bridges have one token. The relay is the referee: both open the bubble of a message under the same
 /// key, and the body says by whom it was made.

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A command that waits for its turn's record.
 package struct CommandNumber: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Wake-ups by owner, earliest first.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The choices of a chat as the journal keeps them: a message without a model leads back from it.
 package struct ChosenModel: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What a Stop owes to the agent until the agent has answered it: also after the turn has closed, after a lost link, and in the
 /// next process.

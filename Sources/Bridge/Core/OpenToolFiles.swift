@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The files of tool calls that are open. They are touched when the call has ended well: a new file is not there before.
 struct OpenToolFiles: Sendable {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // What a post costs while it waits, what is left of it when it has to give way, and whether it may be read on the way.
 extension Post {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Which post a report is about.
 package enum PostName: Hashable, Sendable {

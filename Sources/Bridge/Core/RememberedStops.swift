@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Stops for messages that have not come yet: a Stop can overtake its message (DESIGN.md#the-turn-machine).
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Which turn a card on the phone is of. A provider's call id is unique in its run only, and the relay keeps cards for longer
 /// than turns last: the same id in another turn gets a name of its own.

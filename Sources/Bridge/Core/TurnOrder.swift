@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What a turn wants done. Orders are carried out in the order given.
 package enum TurnOrder: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A record on its way to the journal, passed on by reference. Two are the same only if they are one.
 package final class KeptRecord: Sendable, Hashable {

@@ -1,5 +1,5 @@
-package import BridgeModel
 import Locking
+package import Vocabulary
 
 /// Drives a session machine as far as one verdict, then says goodbye: what `doctor` needs of a link.
 package final class LinkProbe<Machine: SessionMachine & ~Copyable, Verdict: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What a person can do about a link that is down; it is also retried automatically.
 package struct LinkRemedy: Hashable, Sendable {

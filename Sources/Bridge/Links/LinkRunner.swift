@@ -1,5 +1,5 @@
-package import BridgeModel
 import Locking
+package import Vocabulary
 
 package struct LinkEdges: Sendable {
 

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 package struct RandomAdapter: RandomNumberGenerator {
     private let source: any RandomSource

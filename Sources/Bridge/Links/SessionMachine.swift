@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What the link's runner does by itself; everything else is for the link's owner.
 package enum SocketOrder: Sendable {

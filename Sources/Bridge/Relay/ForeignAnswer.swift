@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 extension ForeignAnswer {
     /// An answer that is not in the relay's envelope. Nothing of its body is quoted: a proxy may repeat what it was sent.

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Reads what the relay answered (relay.md#response-envelope, relay.md#headers, relay.md#errors, relay.md#headers-on-every-bridge-response).
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Makes the bytes of relay calls (relay.md#bridge-rest-methods), plain or sealed.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What a bridge wants to know of a response's headers (relay.md#headers, relay.md#headers-on-every-bridge-response), read in one pass.
 struct RelayHeaders {

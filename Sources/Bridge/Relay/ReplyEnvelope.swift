@@ -1,6 +1,6 @@
-import BridgeModel
 import JSONReading
 import Locking
+import Vocabulary
 
 /// The relay's envelope (relay.md#response-envelope), read with simdjson: with `JSONDecoder` the reply cost more than all the rest of a call.
 ///

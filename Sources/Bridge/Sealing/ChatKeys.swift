@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The keys of one chat: the newest, and older ones under which turns are still open.
 ///

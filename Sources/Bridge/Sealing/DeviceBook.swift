@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The devices that the relay has announced, and which of them may be given keys.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What this bridge is for those who wrap keys for it.
 struct DeviceIdentity: Sendable {

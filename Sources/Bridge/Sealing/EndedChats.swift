@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Chats that had a key and are gone: what is said in their names is never taken in the open, nor under a key that nobody chose.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A content sealed under one key (relay.md#symmetric-envelope):
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Which grants are under way, and when the next may be tried.
 struct GrantQueue: Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Devices: announced by the relay, chosen by the person, reported to the phone.
 extension KeyRing {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The keys of one connection: the device that this bridge is, the devices it gives keys to, and a key for each sealed chat
 /// (relay.md#session-key-life-cycle).

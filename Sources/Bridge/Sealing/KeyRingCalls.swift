@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The two calls that a `KeyRing` asks for, as bytes: compact JSON with the members in a fixed order. Neither has a key; made twice, each
 /// says the same as once.

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What a `KeyRing` wants done. Orders are carried out one after the other.
 package enum KeyRingOrder: Sendable {

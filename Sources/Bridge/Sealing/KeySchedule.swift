@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What a session's key is for, by the name that goes into the derivation (relay.md#key-schedule).
 package enum SealedPath: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Makes this bridge known to the relay as a device, after each connect (relay.md#device-identity): a relay that has lost it, or
 /// has another key of it, would have phones wrap their keys for a device that does not exist.

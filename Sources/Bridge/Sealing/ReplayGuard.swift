@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Notices when a text that this bridge has sealed comes back as the user's.
 ///

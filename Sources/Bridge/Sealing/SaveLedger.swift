@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Which state of the ring the files have, and which updates wait for that. One save is under way at a time.
 struct SaveLedger: Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A session's key, sealed so that one device alone can read it (relay.md#sealed-box-wraps-a-session-key-for-one-device):
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Which turns are sealed. Asked once for each, when it begins.
 package enum SealingPolicy {

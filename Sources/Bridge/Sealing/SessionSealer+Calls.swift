@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Content that needs no key (relay.md#symmetric-envelope): what a bubble opens with, and what it ends with when no key ever came.
 extension SealedContent {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Seals and opens what is said in one chat under one key of it (relay.md#key-schedule).
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A `KeyRing` as its two files have it.
 package struct StoredKeyRing: Sendable, Equatable {

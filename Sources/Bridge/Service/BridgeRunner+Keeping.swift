@@ -1,5 +1,5 @@
 import BridgeCore
-import BridgeModel
+import Vocabulary
 
 // What is kept beside the turns' records, and what is looked at before a message is passed on.
 extension BridgeRunner {

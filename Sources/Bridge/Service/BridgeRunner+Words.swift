@@ -1,5 +1,5 @@
 import BridgeCore
-package import BridgeModel
+package import Vocabulary
 
 extension BridgeRunner {
     package static func notSentSentence(_ failure: JournalFailure) -> String {

@@ -1,8 +1,8 @@
 package import BridgeCore
-package import BridgeModel
 import Links
 import Locking
 import RelayProtocol
+package import Vocabulary
 
 /// The other half of the machine `Bridge`: takes the lock, calls one method, leaves the lock, and does what the orders say.
 ///

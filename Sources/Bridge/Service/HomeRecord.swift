@@ -1,5 +1,5 @@
 import BridgeCore
-import BridgeModel
+import Vocabulary
 
 /// What a chat has of its own, as the journal keeps it: a setting of the connection.
 enum HomeRecord {

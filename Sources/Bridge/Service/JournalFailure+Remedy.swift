@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 extension JournalFailure {
     /// For the person at the phone, who may be far from the machine.

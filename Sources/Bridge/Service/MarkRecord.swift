@@ -1,5 +1,5 @@
 import BridgeCore
-import BridgeModel
+import Vocabulary
 
 /// The mark of a state directory, and the other bridge that was seen (`Claim`), as the journal keeps them: settings of the connection.
 enum MarkRecord {

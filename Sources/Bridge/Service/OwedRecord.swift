@@ -1,5 +1,5 @@
 import BridgeCore
-import BridgeModel
+import Vocabulary
 
 /// What a Stop owes to the agent, as the journal keeps it: a setting of its own, because the turn may be closed by then.
 enum OwedRecord {

@@ -1,7 +1,7 @@
 package import BridgeCore
-package import BridgeModel
 import FoundationEssentials
 import Sealing
+package import Vocabulary
 
 /// Records as bytes: JSON with the version of its form. The clock of decisions restarts with each start of the
 /// machine, so a record says what both clocks showed when it was made, and its moments are moved by the difference when it is

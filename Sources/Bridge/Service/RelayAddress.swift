@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Where the relay is and who we are there.
 package struct RelayAddress: Sendable, Hashable {

@@ -1,6 +1,6 @@
 package import BridgeCore
-package import BridgeModel
 package import Sealing
+package import Vocabulary
 
 /// What the bridge asks of the keys of its chats: what goes out in sealed turns, what came in, and what the journal keeps of both.
 ///

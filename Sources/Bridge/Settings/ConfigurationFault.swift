@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// One thing that is wrong with the configuration: where, what was found, what was expected, and what to do.
 package struct ConfigurationFault: Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// An object of the file, or the place where it is missing.
 package struct ConfigurationSection {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// One value of the configuration file, with the line it begins on.
 package struct ConfigurationValue: Hashable, Sendable {

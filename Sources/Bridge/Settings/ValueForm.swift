@@ -1,5 +1,5 @@
-package import BridgeModel
 import Glibc
+package import Vocabulary
 
 /// Why a value cannot be taken.
 package struct Complaint: Error {

@@ -1,5 +1,5 @@
-import BridgeModel
 import COpenSSL
+import Vocabulary
 
 /// The Ed25519 key that a device proves itself with to an OpenClaw gateway (openclaw.md#device-identity-and-signature).
 ///

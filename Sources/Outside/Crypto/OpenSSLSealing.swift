@@ -1,5 +1,5 @@
-package import BridgeModel
 import COpenSSL
+package import Vocabulary
 
 /// Sealing and secret randomness, over libcrypto (relay.md#primitives).
 ///

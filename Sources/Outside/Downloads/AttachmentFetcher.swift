@@ -1,6 +1,6 @@
-package import BridgeModel
 import Locking
-import Threads
+import OSThreads
+package import Vocabulary
 
 /// Fetches the files of one connection's messages into the spool, `FetchSettings.workerLimit` at once, in turns: a message whose file was
 /// fetched goes behind the others that wait, so that slow servers of some messages do not keep the others waiting for long.

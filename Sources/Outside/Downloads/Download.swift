@@ -1,7 +1,7 @@
-import BridgeModel
 import CCurl
 import Glibc
-import Threads
+import OSThreads
+import Vocabulary
 
 /// One request for one file: from its address to bytes in the spool, on the thread that calls it. Nothing is followed.
 ///

@@ -1,5 +1,5 @@
-import BridgeModel
 import CCurl
+import Vocabulary
 
 /// The address of a file, as libcurl itself reads it: another reader could find another host in the same text.
 final class FetchAddress {

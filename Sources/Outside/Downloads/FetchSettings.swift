@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What may be fetched, from where, and how long it may take.
 package struct FetchSettings: Sendable {

@@ -1,5 +1,5 @@
-import BridgeModel
 import Files
+import Vocabulary
 
 /// What a file is: by its first bytes where they say it, else as the phone or the server names it.
 ///

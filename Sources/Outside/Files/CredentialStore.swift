@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What pairing gave (relay.md#credentials-on-disk).
 package struct RelayCredentials: Hashable, Sendable {

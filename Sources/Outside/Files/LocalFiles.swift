@@ -1,6 +1,6 @@
-package import BridgeModel
 import Glibc
 import Locking
+package import Vocabulary
 
 /// The agent's files on this machine, on threads of their own: what is looked at after a tool call does not hold up what a person
 /// waits for.

@@ -1,5 +1,5 @@
-import BridgeModel
 import Glibc
+import Vocabulary
 
 /// A file that was opened to be shown to the phone, and to no one who could swap it meanwhile.
 ///

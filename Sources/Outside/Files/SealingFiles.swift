@@ -1,6 +1,6 @@
-package import BridgeModel
 import Glibc
 package import Sealing
+package import Vocabulary
 
 /// The keys of sealed chats and what is known of devices, a pair of files for each connection.
 ///

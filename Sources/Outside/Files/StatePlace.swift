@@ -1,5 +1,5 @@
-import BridgeModel
 import Glibc
+import Vocabulary
 
 /// Names the place of a state directory: this machine, and the file of the journal on it. A directory that is moved or copied to another
 /// machine, restored from a copy, or copied beside the first one has another name there.

@@ -1,5 +1,5 @@
 import Locking
-import Threads
+import OSThreads
 
 /// Jobs that may hang on a disk, on threads that are there while there is work: `workerLimit` of them hang, and nothing else.
 final class WorkerPool: Sendable {

@@ -1,5 +1,5 @@
-package import BridgeModel
 import Glibc
+package import Vocabulary
 
 /// Which folders an agent may be given to work in: one that is there, and that neither is nor holds the person's home, nor what the
 /// bridge itself keeps.

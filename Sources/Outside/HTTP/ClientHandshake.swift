@@ -1,5 +1,5 @@
-import BridgeModel
-import Threads
+import OSThreads
+import Vocabulary
 import WebSocketCodec
 import WebSocketLoop
 

@@ -1,7 +1,7 @@
-package import BridgeModel
 import CCurl
 import Glibc
 import Locking
+package import Vocabulary
 
 /// HTTP over libcurl: one thread of its own drives all transfers over a pool of keep-alive connections.
 ///

@@ -1,7 +1,7 @@
-import BridgeModel
 import CCurl
 import Glibc
 import Locking
+import Vocabulary
 
 /// The thread that owns the multi handle and every transfer on it.
 final class CurlLoop: @unchecked Sendable {

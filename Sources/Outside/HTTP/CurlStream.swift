@@ -1,7 +1,7 @@
-import BridgeModel
 import CCurl
 import Glibc
-import Threads
+import OSThreads
+import Vocabulary
 import WebSocketLoop
 
 /// A byte stream, with TLS or without, that libcurl opens (`CONNECT_ONLY`) and we read and write.

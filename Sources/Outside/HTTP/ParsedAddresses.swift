@@ -1,5 +1,5 @@
-import BridgeModel
 import CCurl
+import Vocabulary
 
 /// The addresses that requests are posted to, read once: libcurl reads an address given as text on every transfer, writes it
 /// out again and reads that, which was a tenth of all its work for a relay call.

@@ -1,5 +1,5 @@
-package import BridgeModel
 import Glibc
+package import Vocabulary
 
 /// Whose program is at the other end of a connection within this machine, by the kernel's own tables.
 ///

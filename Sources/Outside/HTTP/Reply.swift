@@ -1,5 +1,5 @@
-import BridgeModel
 import Glibc
+import Vocabulary
 
 /// A response as far as it was received.
 struct Reply {

@@ -1,6 +1,6 @@
-import BridgeModel
 import CCurl
 import Glibc
+import Vocabulary
 
 /// One exchange on one easy handle; the handle serves again when it is over. Lives on the loop's thread.
 final class Transfer {

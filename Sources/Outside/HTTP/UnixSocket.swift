@@ -1,6 +1,6 @@
-import BridgeModel
 import CPosix
 import Glibc
+import Vocabulary
 
 /// What is asked of a Unix socket before a byte is sent over it: other users of the machine are not trusted.
 enum UnixSocket {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A `ws://` or `wss://` address, taken apart for the handshake.
 struct WebSocketAddress: Hashable {

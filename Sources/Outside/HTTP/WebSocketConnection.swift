@@ -1,5 +1,5 @@
-package import BridgeModel
-import Threads
+import OSThreads
+package import Vocabulary
 import WebSocketCodec
 package import WebSocketLoop
 

@@ -1,5 +1,5 @@
-package import BridgeModel
 package import CSimdjson
+package import Vocabulary
 
 /// Reads frames with simdjson. One parser serves one thread; what it gives is valid until the next frame, and as long as the
 /// parser itself.

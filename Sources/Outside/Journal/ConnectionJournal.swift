@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The view that one connection has of the journal.
 struct ConnectionJournal: TurnJournal {

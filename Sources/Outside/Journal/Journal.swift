@@ -1,6 +1,6 @@
-package import BridgeModel
 import Glibc
 import Locking
+package import Vocabulary
 
 /// The durable state of a bridge: one SQLite file in its state directory, written by one thread.
 ///

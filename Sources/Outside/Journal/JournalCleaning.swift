@@ -1,6 +1,6 @@
-package import BridgeModel
 import CSQLite
 import Glibc
+package import Vocabulary
 
 /// Tidying a journal that no bridge has open. The caller sees to it that none does.
 package enum JournalCleaning {

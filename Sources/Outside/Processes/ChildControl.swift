@@ -1,5 +1,5 @@
 import Locking
-import Threads
+import OSThreads
 
 /// What other threads ask of a child's thread. All calls return at once; after the end they go nowhere.
 final class ChildControl: Sendable {

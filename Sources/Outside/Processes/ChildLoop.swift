@@ -1,7 +1,7 @@
-import BridgeModel
 import CPosix
 import Glibc
-import Threads
+import OSThreads
+import Vocabulary
 
 /// The life of one child on its thread: takes orders, writes, reads, delivers events, polls; in a loop.
 ///

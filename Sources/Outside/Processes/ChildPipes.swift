@@ -1,5 +1,5 @@
-import BridgeModel
 import Glibc
+import Vocabulary
 
 /// Input queued for the child.
 struct OutgoingInput {

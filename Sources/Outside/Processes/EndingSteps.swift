@@ -1,5 +1,5 @@
-import BridgeModel
-import Threads
+import OSThreads
+import Vocabulary
 
 /// The steps of a child's end, each once and in order. Gets the time with each event.
 struct EndingSteps {

@@ -1,7 +1,7 @@
 import CPosix
 import Glibc
 import Locking
-import Threads
+import OSThreads
 
 /// The thread that forks every child. It lives as long as the process: the signal that ends a child with its parent
 /// (`PR_SET_PDEATHSIG`) is sent when the forking *thread* ends, and a pool's thread may end at any time.

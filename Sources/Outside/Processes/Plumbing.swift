@@ -1,6 +1,6 @@
-import BridgeModel
 import CPosix
 import Glibc
+import Vocabulary
 
 /// A descriptor that is closed with its last owner.
 final class Descriptor: Sendable {

@@ -1,7 +1,7 @@
-package import BridgeModel
 import CPosix
 import Glibc
-import Threads
+import OSThreads
+package import Vocabulary
 
 /// What `/proc` says of processes.
 package enum ProcessTable {

@@ -1,5 +1,5 @@
-package import BridgeModel
 import Glibc
+package import Vocabulary
 
 /// Which file a command means.
 enum ProgramSearch {

@@ -1,8 +1,8 @@
-package import BridgeModel
 import CPosix
 import Glibc
 import Locking
-import Threads
+import OSThreads
+package import Vocabulary
 
 /// Children of this process. Each has two threads: one that carries its pipes and delivers its events, one that waits for its end.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 package struct ResponseHead: Hashable, Sendable {
     package var status: Int

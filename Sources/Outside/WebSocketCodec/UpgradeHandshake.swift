@@ -1,5 +1,5 @@
-package import BridgeModel
 import COpenSSL
+package import Vocabulary
 
 /// Both sides of the opening handshake (RFC 6455, section 4), as values.
 package enum UpgradeHandshake {

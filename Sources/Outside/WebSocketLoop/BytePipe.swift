@@ -1,5 +1,5 @@
 import Glibc
-package import Threads
+package import OSThreads
 
 /// What carries the bytes of one connection: a socket, with TLS or without. Used by its connection's thread alone.
 package protocol BytePipe: AnyObject {

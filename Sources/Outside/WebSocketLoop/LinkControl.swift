@@ -1,6 +1,6 @@
-package import BridgeModel
 import Locking
-package import Threads
+package import OSThreads
+package import Vocabulary
 import WebSocketCodec
 
 /// What other threads ask of a connection's thread. All calls return at once; after the end they go nowhere.

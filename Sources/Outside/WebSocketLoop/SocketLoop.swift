@@ -1,6 +1,6 @@
-package import BridgeModel
 import Glibc
-import Threads
+import OSThreads
+package import Vocabulary
 package import WebSocketCodec
 
 /// The life of one open connection on its thread: takes orders, writes, reads, delivers events, polls; in a loop.

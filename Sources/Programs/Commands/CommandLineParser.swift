@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What was asked for on the command line.
 package enum Invocation: Sendable, Equatable {

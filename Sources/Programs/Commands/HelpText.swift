@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The help, made from the declarations.
 package struct HelpText {

@@ -1,8 +1,8 @@
-import BridgeModel
 import BridgeService
 import Dispatch
 import Glibc
 import Journal
+import Vocabulary
 
 /// How fast the journal commits, one call at a time: the next is submitted when the one before has completed.
 enum JournalBench {

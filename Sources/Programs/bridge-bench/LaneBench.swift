@@ -1,11 +1,11 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
 import FoundationEssentials
 import Glibc
 import Locking
 import RelayProtocol
 import Transport
+import Vocabulary
 
 /// One lane through the whole delivery, buckets and all.
 enum LaneBench {

@@ -1,7 +1,7 @@
-import BridgeModel
 import Crypto
 import Glibc
 import Sealing
+import Vocabulary
 
 /// What it costs to seal a piece of text for the phone: from the call as a value to its member in base64.
 enum SealingBench {

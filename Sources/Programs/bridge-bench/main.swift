@@ -1,5 +1,5 @@
-import BridgeModel
 import Glibc
+import Vocabulary
 
 // Parts of `make bench` that need the project's own code or Swift's JSONDecoder; scripts/bench runs them and compares.
 let arguments = Array(CommandLine.arguments.dropFirst())

@@ -1,6 +1,6 @@
-import BridgeModel
-import BridgeTesting
 import Glibc
+import Vocabulary
+import Worlds
 
 // simulate-seeds trace SEED: all that passes in one world. simulate-seeds choices SEED: in the world of models and ends of that seed.
 // simulate-seeds asks SEED: in its world of asks. simulate-seeds silence SEED: in its world of silent runs.
@@ -57,7 +57,7 @@ func run(_ seed: UInt64, _ tally: inout SeedTally) {
     guard isChosen(seed) else { return }
     let plan = WorldPlan.random(seed: seed)
     say("seed \(seed)")
-    let core = Simulation.run(.random(seed: seed))
+    let core = CoreWorld.run(.random(seed: seed))
     let world = WorldRun.run(plan)
     tally.calls += core.calls + world.calls
     tally.add(world.habits)
@@ -82,7 +82,7 @@ func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> SeedTally {
 
 #if PLANTED_FAULTS
     func firstViolation(_ seed: UInt64) -> String? {
-        Simulation.run(.random(seed: seed)).violations.first ?? WorldRun.run(.random(seed: seed)).violations.first
+        CoreWorld.run(.random(seed: seed)).violations.first ?? WorldRun.run(.random(seed: seed)).violations.first
             ?? ChoiceWorld.run(seed: seed).first ?? AskWorld.run(seed: seed).first ?? SilenceWorld.run(seed: seed).first
     }
 
@@ -105,13 +105,13 @@ func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> SeedTally {
 func load() {
     for turns in [5, 20, 200] {
         let plan = Load.steady(turns: turns, seconds: 20)
-        let loaded = Simulation.run(plan)
-        let bare = Simulation.run(Load.withoutText(plan))
+        let loaded = CoreWorld.run(plan)
+        let bare = CoreWorld.run(Load.withoutText(plan))
         let use = Load.useOfRefill(loaded).map { "\(($0 * 100).rounded() / 100)" } ?? "text never waited"
         say("\(turns) turns: use of refill \(use), ends at most \(Load.worstDelay(of: loaded, against: bare)) later")
         say("  \(loaded.violations.prefix(2))")
     }
-    let overload = Simulation.run(Load.messages(perSecond: 6, seconds: 60))
+    let overload = CoreWorld.run(Load.messages(perSecond: 6, seconds: 60))
     let (end, open) = (overload.endWaits.max() ?? .zero, overload.openWaits.max() ?? .zero)
     say("6 messages a second: end waits \(end), open waits \(open)")
 }

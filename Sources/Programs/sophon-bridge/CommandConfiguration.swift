@@ -1,11 +1,11 @@
 import AgentKit
 import Agents
-import BridgeModel
 import BridgeService
 import Commands
-import Configuring
+import ConfigurationFile
 import FoundationEssentials
 import Glibc
+import Vocabulary
 
 /// The configuration for a command, from its options, the environment and the file.
 enum CommandConfiguration {

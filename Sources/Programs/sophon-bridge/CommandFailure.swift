@@ -1,5 +1,5 @@
-import BridgeModel
 import LocalServer
+import Vocabulary
 
 /// Why a command ends, with the code that scripts see.
 struct CommandFailure: Error, CustomStringConvertible {

@@ -1,13 +1,13 @@
+import AgentHosting
 import AgentKit
 import AgentWork
-import BridgeModel
 import BridgeService
 import Children
 import Commands
 import FoundationEssentials
-import Hosting
 import Recording
 import Transport
+import Vocabulary
 
 extension AgentRegistry {
     /// The agent of a connection as `run`, a reload and `doctor` speak to it. Nil: this version plays its recordings alone.

@@ -1,11 +1,11 @@
+import AgentHosting
 import AgentKit
-import BridgeModel
 import BridgeService
 import Children
 import Files
-import Hosting
 import Journal
 import Locking
+import Vocabulary
 
 /// Children of a bridge that the journal names and that still run: by process and start time, so that the next process of the same
 /// number is never meant.

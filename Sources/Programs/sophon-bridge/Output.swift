@@ -1,8 +1,8 @@
-import BridgeModel
 import BridgeService
 import Commands
 import Glibc
 import Locking
+import Vocabulary
 
 /// Results and events on standard output, words for people on standard error. Each goes through a bounded queue to a thread that
 /// writes it, so that no terminal, pipe or disk holds a command that has something else to do.

@@ -1,7 +1,7 @@
-import BridgeModel
 import BridgeService
 import Commands
 import Glibc
+import Vocabulary
 
 /// Waits for the moments of a recording.
 struct Pace {

@@ -1,12 +1,12 @@
 import AgentKit
-import BridgeModel
 import BridgeService
 import Children
 import Commands
-import Configuring
+import ConfigurationFile
 import Files
 import FoundationEssentials
 import Glibc
+import Vocabulary
 
 // Decides nothing: makes the edges, hands them to the service.
 OwnProcess.hide()

@@ -1,5 +1,5 @@
-import BridgeModel
 import CMicrohttpd
+import Vocabulary
 import WebSocketCodec
 
 /// One request from its first line to its end, as the library's callbacks go through it. Only the library's thread

@@ -1,9 +1,9 @@
-package import BridgeModel
 import CMicrohttpd
 import Dispatch
 import Glibc
 import Locking
-import Threads
+import OSThreads
+package import Vocabulary
 import WebSocketCodec
 import WebSocketLoop
 

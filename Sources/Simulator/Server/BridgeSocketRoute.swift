@@ -1,7 +1,7 @@
-import BridgeModel
 import LocalServer
 import Locking
 import RelayRules
+import Vocabulary
 
 // The bridge's socket (relay.md#the-bridge-websocket): the rules decide, this carries.
 extension RelaySimulator {

@@ -1,6 +1,6 @@
-import BridgeModel
 import CPhonePage
 import LocalServer
+import Vocabulary
 
 /// The page that behaves like the phone: its files are part of the program.
 ///

@@ -1,6 +1,6 @@
-import BridgeModel
 import LocalServer
 import RelayRules
+import Vocabulary
 
 /// Everything of a simulator that changes, under its one lock: the relay and its subscribers.
 struct SimulatorState {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// `waits` fails where a deadline stays that has passed.
 @Suite("Codex's alarm rings for what is done then")

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// A decision is one on what was shown, whatever else is asked under the same item.
 @Suite("Another ask of Codex under the same item")

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("A Stop at Codex while its server is too busy to take all of it")
 struct CodexBusyStopTests {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// Whatever a yes lets Codex do is on the card: the bridge declares that it understands its experimental fields.
 @Suite("What a card of Codex shows")

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import JSONReading
 import Testing
+import Vocabulary
 
 @testable import Codex
 

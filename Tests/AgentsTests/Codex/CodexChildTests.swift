@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("Codex's sub-agents behind their turn, and chats that are over")
 struct CodexChildTests {

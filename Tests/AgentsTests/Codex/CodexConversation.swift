@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Codex
+import Vocabulary
 
 /// Codex's machine with a server of its own, and the events that it meets: its orders as lines.
 struct CodexConversation: MachineConversation {

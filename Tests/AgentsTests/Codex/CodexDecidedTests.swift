@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("What became of what Codex asked")
 struct CodexDecidedTests {
@@ -70,7 +70,7 @@ struct CodexDecidedTests {
     func deniedElsewhere() {
         var codex = Self.asking()
         #expect(Self.settled(codex.says(Self.resolved)).isEmpty)
-        #expect(Self.settled(codex.says(Self.ends("declined"))) == ["U:c1 decided(BridgeModel.ApprovalDecision.deny)"])
+        #expect(Self.settled(codex.says(Self.ends("declined"))) == ["U:c1 decided(Vocabulary.ApprovalDecision.deny)"])
     }
 
     @Test("what another client allowed shows in the call, which ends otherwise or goes on")
@@ -78,10 +78,10 @@ struct CodexDecidedTests {
         var codex = Self.asking()
         _ = codex.says(Self.resolved)
         let ended = codex.says(Self.ends("failed", exitCode: 2))
-        #expect(Self.settled(ended) == ["U:c1 decided(BridgeModel.ApprovalDecision.approve)"])
+        #expect(Self.settled(ended) == ["U:c1 decided(Vocabulary.ApprovalDecision.approve)"])
         codex = Self.asking()
         _ = codex.says(Self.resolved)
-        #expect(Self.settled(codex.waits(1_500)) == ["U:c1 decided(BridgeModel.ApprovalDecision.approve)"])
+        #expect(Self.settled(codex.waits(1_500)) == ["U:c1 decided(Vocabulary.ApprovalDecision.approve)"])
     }
 
     @Test("a decision that comes behind another client's is not sent")
@@ -117,7 +117,7 @@ struct CodexDecidedTests {
             _ = codex.rejoins()
             _ = codex.says(Self.active)
             let said = codex.says(Self.list("inProgress", Self.command(status, exitCode: 0)))
-            #expect(Self.settled(said) == ["U:c1 decided(BridgeModel.ApprovalDecision.\(expected))"])
+            #expect(Self.settled(said) == ["U:c1 decided(Vocabulary.ApprovalDecision.\(expected))"])
         }
     }
 
@@ -177,7 +177,7 @@ struct CodexDecidedTests {
         codex = Self.earlier(decided: .approve)
         _ = codex.says(Self.active)
         let said = codex.says(Self.list("inProgress", Self.command("completed", exitCode: 0)))
-        #expect(Self.settled(said) == ["U:c1 decided(BridgeModel.ApprovalDecision.approve)"])
+        #expect(Self.settled(said) == ["U:c1 decided(Vocabulary.ApprovalDecision.approve)"])
     }
 
     @Test("an answer to a question of an earlier process waits until the question is asked again")

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("Codex: the folder of a chat's thread")
 struct CodexFolderTests {

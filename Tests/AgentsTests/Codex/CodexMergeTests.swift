@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// Another client of the server prompts in the same thread (codex.md#one-writer-several-clients).
 @Suite("Codex: another client's message in the same thread")

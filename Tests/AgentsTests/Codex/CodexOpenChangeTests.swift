@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// The real Codex lists no open item, and asks again for its change without a diff.
 @Suite("Codex: a change of files that is asked again when its thread is resumed")

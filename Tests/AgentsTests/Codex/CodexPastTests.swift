@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("Codex: two messages that an earlier bridge had handed over")
 struct CodexPastTests {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// A yes is for the patch that was shown: Codex applies the newest one of the item.
 @Suite("Codex: patches that change, and items of one name")

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("Codex's server: one start at a time with one CODEX_HOME")
 struct CodexQueueTests {

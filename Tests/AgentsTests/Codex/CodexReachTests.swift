@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// Our prompt steers the turn that another client's message began (codex.md#stop-steer-busy), and the relay stops ours alone.
 @Suite("Codex: a Stop of our runs alone, in another client's turn")

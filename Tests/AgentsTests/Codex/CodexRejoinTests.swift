@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("Codex: the way back to a turn")
 struct CodexRejoinTests {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("Codex's server: which one, and in which version")
 struct CodexServerTests {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// A list that is asked for in short has the first and the last message of a turn alone.
 @Suite("Codex's turn that is listed in short")

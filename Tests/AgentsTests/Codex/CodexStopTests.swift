@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("A Stop at Codex, with sub-agents")
 struct CodexStopTests {

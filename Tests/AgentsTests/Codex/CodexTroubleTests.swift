@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("Codex: turns of an earlier process, while something is wrong with the server")
 struct CodexTroubleTests {

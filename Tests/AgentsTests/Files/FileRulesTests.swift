@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("What an agent takes of a message's files")
 struct FileRulesTests {

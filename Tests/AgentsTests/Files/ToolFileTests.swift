@@ -1,9 +1,9 @@
 import AgentKit
-import BridgeModel
 import OpenClaw
 import Oppi
 import Pi
 import Testing
+import Vocabulary
 
 /// Which files each agent's tools touch, as its frames say it.
 @Suite("Files that tools touch")

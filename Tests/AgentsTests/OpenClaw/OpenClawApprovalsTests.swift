@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("Approvals on an OpenClaw link")
 struct OpenClawApprovalsTests {

@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 /// Messages that come while another client's run is at work in their session.
 @Suite("A busy OpenClaw session")

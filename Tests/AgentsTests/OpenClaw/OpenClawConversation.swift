@@ -1,9 +1,9 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import FoundationEssentials
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 /// One session and the runner's side of it: a line an event, and what was asked for since.
 final class OpenClawConversation {

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import OpenClaw
 import Testing
+import Vocabulary
 
 @Suite("Frames of OpenClaw")
 struct OpenClawDecoderTests {

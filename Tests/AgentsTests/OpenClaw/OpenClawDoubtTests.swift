@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 /// Messages of which it is unknown at first whether they arrived, whether they are still wanted, or under which name they run.
 @Suite("Messages in doubt on an OpenClaw link")

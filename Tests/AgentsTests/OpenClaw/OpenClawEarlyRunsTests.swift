@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 /// What early gateways leave unsaid of their runs (openclaw.md#seen-on-running-gateways).
 @Suite("A run of an early OpenClaw gateway")

@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 /// Attempts that fail, and when the last of them is known to be that (openclaw.md#order-of-frames-in-one-run).
 @Suite("A failed run of an OpenClaw gateway")

@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 /// Two messages in one session: what follows an approval of the first one's run comes after the second (openclaw.md#approvals).
 @Suite("Follow-ups in the history of an OpenClaw session")

@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 /// The machine, and its orders in words.
 private final class MachineStage {

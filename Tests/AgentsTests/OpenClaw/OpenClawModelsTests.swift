@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("Models and schedules on an OpenClaw link")
 struct OpenClawModelsTests {

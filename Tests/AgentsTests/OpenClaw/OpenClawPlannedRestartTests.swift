@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 /// A gateway of the third era that its owner or an update restarts (openclaw.md#disconnects).
 @Suite("A planned restart of an OpenClaw gateway")

@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 /// A run that took queued messages of ours, in the third era: the gateway has it in no list, and knows it by the message's name
 /// (openclaw.md#chatsend).

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("An OpenClaw link that was lost")
 struct OpenClawRecoveryTests {

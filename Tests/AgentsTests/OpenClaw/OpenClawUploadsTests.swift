@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
-import BridgeTesting
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 /// Messages with files take their time to the gateway, and other requests wait behind them.
 @Suite("Messages with files on their way to OpenClaw")

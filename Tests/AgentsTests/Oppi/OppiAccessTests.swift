@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 enum OppiLinks {
     /// `{"v":3,"host":"shed","port":7750,"token":"","pairingToken":"pt_abc","name":"Shed","scheme":"https","tlsCertFingerprint":"sha256:…"}`

@@ -1,6 +1,6 @@
-import BridgeModel
 import JSONReading
 import Testing
+import Vocabulary
 
 @testable import Oppi
 

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 /// What comes again, or says too little to be taken by itself.
 @Suite("Oppi, where frames and histories repeat themselves or leave something out")

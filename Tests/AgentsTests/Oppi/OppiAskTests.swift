@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 @Suite("What a card of Oppi's says")
 struct OppiAskTests {
@@ -185,7 +185,7 @@ struct OppiAskTests {
         #expect(said.first == "2 > extension_ui_response s1 d1 cancelled")
         #expect(
             oppi.replies("unsubscribe")
-                == ["r1 oppi:ses_1 approval settled d1 decided(BridgeModel.ApprovalDecision.deny)"])
+                == ["r1 oppi:ses_1 approval settled d1 decided(Vocabulary.ApprovalDecision.deny)"])
     }
 
     @Test("a permission that never expires waits for twelve hours: nothing is denied, dropped or stopped")

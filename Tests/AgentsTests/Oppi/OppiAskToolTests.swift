@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 /// The tool `ask` as the server carries it: its questions are shown before it runs, and its end is told to all (oppi.md#extension-dialogs).
 @Suite("Oppi's tool ask")

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 /// A loop that fails and begins again, beside losses, restarts, messages and stops (oppi.md#retries-compaction-queue).
 @Suite("Oppi between two attempts")

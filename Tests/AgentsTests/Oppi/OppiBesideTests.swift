@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 /// What a session says besides our run, in the middle of it.
 @Suite("Oppi in the middle of our run")

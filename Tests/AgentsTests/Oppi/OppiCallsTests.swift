@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 @Suite("What is not Oppi's answer, and how many are asked for")
 struct OppiCallsTests {

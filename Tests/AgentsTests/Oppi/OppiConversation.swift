@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
 import JSONReading
 import Links
 import Oppi
+import Vocabulary
 
 /// Oppi's machine and the events that it meets: its orders as lines.
 struct OppiConversation: MachineConversation {

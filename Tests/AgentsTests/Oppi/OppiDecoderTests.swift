@@ -1,6 +1,6 @@
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 @Suite("Frames of Oppi")
 struct OppiDecoderTests {

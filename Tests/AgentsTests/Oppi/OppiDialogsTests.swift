@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 @Suite("Dialogs of Oppi's extensions")
 struct OppiDialogsTests {
@@ -179,7 +179,7 @@ struct OppiDialogsTests {
 
     private static let confirm = #""id":"d1","method":"confirm","title":"Sure?","message":"Really""#
     private static let approved =
-        "r1 oppi:ses_1 approval settled d1 decided(BridgeModel.ApprovalDecision.approve)"
+        "r1 oppi:ses_1 approval settled d1 decided(Vocabulary.ApprovalDecision.approve)"
 
     /// The chat's stream is lost in mid-run and is back.
     private func reconnect(_ oppi: inout OppiConversation) -> [String] {

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 /// As the server itself behaves, where a kind double would not (oppi.md#stopping, oppi.md#retries-compaction-queue).
 @Suite("Oppi as it is")

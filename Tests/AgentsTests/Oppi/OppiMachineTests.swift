@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 @Suite("The link to an Oppi server")
 struct OppiMachineTests {

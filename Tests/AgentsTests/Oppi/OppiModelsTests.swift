@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 @Suite("Models of Oppi, and the end of its chats")
 struct OppiModelsTests {

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 /// Other clients work in the same session: what is theirs is neither shown as ours nor stopped.
 @Suite("Oppi beside other clients")

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 /// What may have arrived, and what was said while the bridge was looking elsewhere.
 @Suite("Oppi, where an outcome is not known")

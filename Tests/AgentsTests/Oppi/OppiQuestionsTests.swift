@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 @Suite("What Oppi asks a person, live")
 struct OppiQuestionsTests {
@@ -27,7 +27,7 @@ struct OppiQuestionsTests {
         #expect(oppi.decides("p1", .approve) == ["1 > permission_response p1 allow once"])
         #expect(
             oppi.replies("permission_response", on: 1) == [
-                "- oppi:ses_1 approval settled p1 decided(BridgeModel.ApprovalDecision.approve)"
+                "- oppi:ses_1 approval settled p1 decided(Vocabulary.ApprovalDecision.approve)"
             ])
     }
 
@@ -70,7 +70,7 @@ struct OppiQuestionsTests {
             oppi.hears(
                 #"{"type":"rpc_result","command":"permission_response","requestId":"\#(approval)","success":true}"#,
                 on: 1)
-                == ["- oppi:ses_1 approval settled p1 decided(BridgeModel.ApprovalDecision.approve)"])
+                == ["- oppi:ses_1 approval settled p1 decided(Vocabulary.ApprovalDecision.approve)"])
     }
 
     @Test("one of another session is left to others, and counted")

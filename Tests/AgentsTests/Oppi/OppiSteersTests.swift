@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 /// Messages that go into a run, and what becomes of those that none has taken up (oppi.md#retries-compaction-queue).
 @Suite("Oppi's steered runs")

@@ -1,6 +1,6 @@
-import BridgeModel
 import Oppi
 import Testing
+import Vocabulary
 
 @Suite("Tools, permissions and dialogs of Oppi")
 struct OppiToolTests {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @testable import Pi
 
@@ -83,7 +83,7 @@ struct PiAskTests {
         #expect(
             pi.decides("d1", .deny, isUnanswered: true) == [
                 #"1 > {"type":"extension_ui_response","id":"d1","cancelled":true}"#,
-                "- pi-ses_1 approval settled d1 decided(BridgeModel.ApprovalDecision.deny)",
+                "- pi-ses_1 approval settled d1 decided(Vocabulary.ApprovalDecision.deny)",
             ])
     }
 

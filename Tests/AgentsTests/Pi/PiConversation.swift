@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Pi
+import Vocabulary
 
 /// pi's machine and the events that it meets, a line an event: its orders as lines.
 struct PiConversation: MachineConversation {

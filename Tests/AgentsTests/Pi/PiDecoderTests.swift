@@ -1,6 +1,6 @@
-import BridgeModel
 import Pi
 import Testing
+import Vocabulary
 
 @Suite("Lines of pi")
 struct PiDecoderTests {

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Pi
 import Testing
+import Vocabulary
 
 @Suite("Pictures for pi")
 struct PiFilesTests {

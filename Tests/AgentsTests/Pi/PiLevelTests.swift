@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("A phone's level of thought at pi")
 struct PiLevelTests {

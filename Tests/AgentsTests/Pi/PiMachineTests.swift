@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Pi
 import Testing
+import Vocabulary
 
 @Suite("pi, live")
 struct PiMachineTests {
@@ -285,7 +285,7 @@ struct PiMachineTests {
         #expect(
             pi.decides("d1", .approve) == [
                 #"1 > {"type":"extension_ui_response","id":"d1","confirmed":true}"#,
-                "- pi-ses_1 approval settled d1 decided(BridgeModel.ApprovalDecision.approve)",
+                "- pi-ses_1 approval settled d1 decided(Vocabulary.ApprovalDecision.approve)",
             ])
         #expect(pi.decides("d1", .deny) == ["- - approval settled d1 unknown"])
     }

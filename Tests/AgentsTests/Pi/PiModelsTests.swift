@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import Pi
 import Testing
+import Vocabulary
 
 @Suite("Models of pi, and the end of its chats")
 struct PiModelsTests {

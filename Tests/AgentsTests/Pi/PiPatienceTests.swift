@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// What pi does before it takes a prompt, and what it leaves out behind one.
 @Suite("pi, slow to take a prompt or to end")

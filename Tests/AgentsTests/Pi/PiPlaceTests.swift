@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("pi's processes and their places")
 struct PiPlaceTests {

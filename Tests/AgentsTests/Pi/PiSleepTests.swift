@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Testing
+import Vocabulary
 
 /// A closed lid suspends pi and the bridge alike, while the bridge's clock advances.
 @Suite("pi, after the computer slept")

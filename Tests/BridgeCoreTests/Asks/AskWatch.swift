@@ -1,5 +1,5 @@
-import BridgeModel
-import BridgeTesting
+import Vocabulary
+import Worlds
 
 @testable import BridgeCore
 

@@ -1,6 +1,6 @@
-import BridgeModel
 import Glibc
 import Testing
+import Vocabulary
 
 @testable import BridgeCore
 

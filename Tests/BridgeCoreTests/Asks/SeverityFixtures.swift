@@ -1,5 +1,5 @@
-import BridgeModel
 import FoundationEssentials
+import Vocabulary
 
 @testable import BridgeCore
 

@@ -1,6 +1,6 @@
 import BridgeCore
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("Delivery under load, on exact buckets")
 struct DeliveryLoadTests {

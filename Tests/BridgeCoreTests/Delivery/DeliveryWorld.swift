@@ -1,6 +1,6 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
+import Vocabulary
+import Worlds
 
 /// A `Delivery` and a `VirtualRelay` on one virtual clock.
 struct DeliveryWorld {

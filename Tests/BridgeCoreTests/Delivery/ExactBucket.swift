@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The relay's token bucket, written for the tests from relay.md#rate-limits alone: it shares nothing with ours.
 struct ExactBucket {

@@ -1,6 +1,6 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
+import Vocabulary
+import Worlds
 
 /// One lane, talked to by hand: posts in, calls out, answers in.
 struct LaneConversation {

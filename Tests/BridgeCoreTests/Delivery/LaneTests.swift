@@ -1,6 +1,6 @@
 import BridgeCore
-import BridgeModel
 import Testing
+import Vocabulary
 
 @Suite("A lane")
 struct LaneTests {

@@ -1,7 +1,7 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("The retry policy")
 struct RetryPolicyTests {

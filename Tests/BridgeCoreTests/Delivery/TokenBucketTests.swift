@@ -1,7 +1,7 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("A token bucket")
 struct TokenBucketTests {

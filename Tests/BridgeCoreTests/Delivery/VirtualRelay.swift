@@ -1,6 +1,6 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
+import Vocabulary
+import Worlds
 
 /// A relay on virtual time that judges every call, and the network before it.
 ///

@@ -1,5 +1,5 @@
-import BridgeModel
 import Testing
+import Vocabulary
 
 @testable import BridgeCore
 

@@ -1,6 +1,6 @@
-import BridgeModel
-import BridgeTesting
 import Testing
+import Vocabulary
+import Worlds
 
 @testable import BridgeCore
 

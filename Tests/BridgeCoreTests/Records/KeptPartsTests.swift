@@ -1,6 +1,6 @@
-import BridgeModel
 import FoundationEssentials
 import Testing
+import Vocabulary
 
 @testable import BridgeCore
 

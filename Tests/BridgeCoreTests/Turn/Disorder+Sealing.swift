@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 @testable import BridgeCore
 

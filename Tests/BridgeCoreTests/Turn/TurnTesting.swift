@@ -1,9 +1,9 @@
-import BridgeModel
+import Vocabulary
 
 @testable import BridgeCore
 
 /// Testing has one of its own.
-typealias Attachment = BridgeModel.Attachment
+typealias Attachment = Vocabulary.Attachment
 
 /// A turn in a known state, and short words for what is said to it. The window ends at 30 minutes, the bubble at 29.
 enum Make {

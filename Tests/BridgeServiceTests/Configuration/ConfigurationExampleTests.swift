@@ -1,5 +1,5 @@
 import BridgeService
-import Configuring
+import ConfigurationFile
 import FoundationEssentials
 import Testing
 

@@ -1,11 +1,11 @@
 import AgentKit
-import BridgeModel
 import BridgeService
-import Configuring
+import ConfigurationFile
 import OpenClaw
 import Oppi
 import Pi
 import Testing
+import Vocabulary
 
 @Suite("The configuration")
 struct ConfigurationLoaderTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuring
+@testable import ConfigurationFile
 
 @Suite("The configuration file's JSON")
 struct ConfigurationParserTests {

@@ -1,5 +1,5 @@
 import BridgeService
-import Configuring
+import ConfigurationFile
 import Testing
 
 @Suite("Who may listen, in the configuration")

@@ -1,6 +1,6 @@
 import Agents
 import BridgeService
-import Configuring
+import ConfigurationFile
 import FoundationEssentials
 import Testing
 

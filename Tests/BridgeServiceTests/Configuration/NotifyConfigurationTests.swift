@@ -1,8 +1,8 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
-import Configuring
+import ConfigurationFile
 import Testing
+import Vocabulary
 
 @Suite("The configuration of notices")
 struct NotifyConfigurationTests {

@@ -1,7 +1,7 @@
-import BridgeModel
 import BridgeService
-import Configuring
+import ConfigurationFile
 import Testing
+import Vocabulary
 
 @Suite("The configuration of Oppi")
 struct OppiConfigurationTests {

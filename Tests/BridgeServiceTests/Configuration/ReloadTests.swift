@@ -1,6 +1,6 @@
-import BridgeModel
 import BridgeService
 import Testing
+import Vocabulary
 
 @Suite("Which changes a running bridge can take")
 struct ReloadTests {

@@ -1,8 +1,8 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
-import Configuring
+import ConfigurationFile
 import Testing
+import Vocabulary
 
 @Suite("Workspaces in the configuration")
 struct WorkspaceConfigurationTests {

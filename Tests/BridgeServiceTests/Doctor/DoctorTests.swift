@@ -1,12 +1,12 @@
 import AgentKit
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import Links
 import Locking
 import OpenClaw
 import RelayProtocol
 import Testing
+import Vocabulary
+import Worlds
 
 /// Sockets that say what the test lets them, as soon as they are opened.
 private final class ScriptedSockets: WebSocketClient {

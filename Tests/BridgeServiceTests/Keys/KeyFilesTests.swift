@@ -1,5 +1,4 @@
 import AgentKit
-import BridgeModel
 import BridgeService
 import Crypto
 import Files
@@ -8,6 +7,7 @@ import Glibc
 import Locking
 import Sealing
 import Testing
+import Vocabulary
 
 @Suite("The keys of a connection in their files")
 struct KeyFilesTests {

@@ -1,9 +1,9 @@
-import BridgeModel
 import BridgeService
 import Crypto
 import Locking
 import Sealing
 import Testing
+import Vocabulary
 
 @Suite("The ring of keys on its edges")
 struct KeyRunnerTests {

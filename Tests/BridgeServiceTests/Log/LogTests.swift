@@ -1,8 +1,8 @@
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import Locking
 import Testing
+import Vocabulary
+import Worlds
 
 /// A log whose lines and time the test has in hand.
 private final class Desk: Sendable {

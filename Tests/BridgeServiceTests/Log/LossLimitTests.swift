@@ -1,6 +1,6 @@
-import BridgeModel
 import BridgeService
 import Testing
+import Vocabulary
 
 @Suite("Losses in the log")
 struct LossLimitTests {

@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
 import BridgeService
 import FoundationEssentials
 import Testing
+import Vocabulary
 
 @Suite("What a recording hides")
 struct RecorderTests {

@@ -1,7 +1,7 @@
-import BridgeModel
 import BridgeService
 import FoundationEssentials
 import Testing
+import Vocabulary
 
 @Suite("Secrets that nothing shows")
 struct SecretCoverTests {

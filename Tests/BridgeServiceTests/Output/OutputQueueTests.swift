@@ -1,6 +1,6 @@
-import BridgeModel
 import BridgeService
 import Testing
+import Vocabulary
 
 @Suite("What of the output is dropped when nobody reads it")
 struct OutputQueueTests {

@@ -1,7 +1,7 @@
-import BridgeModel
 import BridgeService
 import Glibc
 import Testing
+import Vocabulary
 
 /// Both ends of a pipe of one page.
 private final class Pipe: @unchecked Sendable {

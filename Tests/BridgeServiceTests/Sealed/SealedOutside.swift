@@ -1,9 +1,9 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import Crypto
 import FoundationEssentials
 import Sealing
+import Vocabulary
+import Worlds
 
 @testable import BridgeService
 

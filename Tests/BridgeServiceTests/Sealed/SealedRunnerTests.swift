@@ -1,9 +1,9 @@
 import BridgeCore
-import BridgeModel
-import BridgeTesting
 import FoundationEssentials
 import Sealing
 import Testing
+import Vocabulary
+import Worlds
 
 @testable import BridgeService
 

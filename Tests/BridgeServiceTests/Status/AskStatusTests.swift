@@ -1,11 +1,11 @@
 import AgentKit
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import Files
 import FoundationEssentials
 import OpenClaw
 import Testing
+import Vocabulary
+import Worlds
 
 @testable import BridgeCore
 

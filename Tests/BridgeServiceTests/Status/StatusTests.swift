@@ -1,8 +1,6 @@
 import AgentKit
 import BridgeCore
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import Files
 import FoundationEssentials
 import Glibc
@@ -11,6 +9,8 @@ import Locking
 import OpenClaw
 import Sealing
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("The status")
 struct StatusTests {

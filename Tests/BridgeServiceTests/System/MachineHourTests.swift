@@ -1,8 +1,8 @@
-import BridgeModel
 import BridgeService
-import BridgeTesting
 import Glibc
 import Testing
+import Vocabulary
+import Worlds
 
 @Suite("The hour of the machine")
 struct MachineHourTests {

@@ -1,8 +1,8 @@
-import BridgeModel
 import BridgeService
 import Dispatch
 import Locking
 import Testing
+import Vocabulary
 
 @Suite("Folders that are looked at before a message is passed on")
 struct SystemFoldersTests {

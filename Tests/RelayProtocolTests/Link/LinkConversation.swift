@@ -1,7 +1,7 @@
-import BridgeModel
-import BridgeTesting
 import RelayProtocol
 import Testing
+import Vocabulary
+import Worlds
 
 /// One link and the runner's side of it: a line an event, and what was ordered since.
 final class LinkConversation {

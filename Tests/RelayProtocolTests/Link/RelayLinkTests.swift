@@ -1,6 +1,6 @@
-import BridgeModel
 import RelayProtocol
 import Testing
+import Vocabulary
 
 @Suite("The link to the relay")
 struct RelayLinkTests {

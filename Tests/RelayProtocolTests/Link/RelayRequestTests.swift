@@ -1,6 +1,6 @@
-import BridgeModel
 import RelayProtocol
 import Testing
+import Vocabulary
 
 @Suite("Requests of the relay")
 struct RelayRequestTests {

@@ -1,6 +1,6 @@
-import BridgeModel
 import RelayProtocol
 import Testing
+import Vocabulary
 
 @Suite("Updates of the relay and their acknowledgement")
 struct RelayUpdateTests {

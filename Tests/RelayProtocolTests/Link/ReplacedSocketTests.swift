@@ -1,6 +1,6 @@
-import BridgeModel
 import RelayProtocol
 import Testing
+import Vocabulary
 
 @Suite("A socket whose place another bridge takes")
 struct ReplacedSocketTests {

@@ -1,6 +1,6 @@
-import BridgeModel
 import RelayProtocol
 import Testing
+import Vocabulary
 
 /// One pairing and the runner's side of it, as lines.
 private final class PairingConversation {

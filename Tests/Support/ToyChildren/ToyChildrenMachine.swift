@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// A program a chat. It gives the chat its id, which is kept before the first prompt: with it a later program finds the transcript.
 /// A prompt is confirmed by nothing but its writing, and never said twice.

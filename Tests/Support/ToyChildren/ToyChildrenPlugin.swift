@@ -1,7 +1,7 @@
 package import AgentKit
-import BridgeModel
-import Configuring
+import ConfigurationFile
 package import JSONReading
+import Vocabulary
 
 /// A toy agent of programs, one for each chat, to show what the least plug-in is.
 package struct ToyChildrenPlugin: AgentPlugin {

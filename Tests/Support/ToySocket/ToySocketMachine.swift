@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// Prompts have ids of ours: what the agent has not answered is said again on the next socket, and nothing runs twice.
 struct ToySocketMachine: AgentMachine {

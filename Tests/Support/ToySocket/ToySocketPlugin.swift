@@ -1,7 +1,7 @@
 package import AgentKit
-import BridgeModel
-import Configuring
+import ConfigurationFile
 package import JSONReading
+import Vocabulary
 
 /// A toy agent behind one socket, to show what the least plug-in is. Its frames are lists of words in an object with its type.
 package struct ToySocketPlugin: AgentPlugin {

@@ -1,5 +1,5 @@
-package import BridgeModel
 import Locking
+package import Vocabulary
 
 /// Always the middle of the range, so that a back-off has no jitter.
 package struct NoJitter: RandomNumberGenerator {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 extension SeededGenerator {
     package mutating func happens(_ probability: Double) -> Bool {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 package struct LoadedFile: Hashable, Sendable {
     package var file: MessageFile

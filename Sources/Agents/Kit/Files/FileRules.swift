@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What an agent takes of the files of a message: decided by their kinds and sizes, before any of them is read.
 package struct FileRules: Hashable, Sendable {

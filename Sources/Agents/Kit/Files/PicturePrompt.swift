@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A message on its way to an agent that takes pictures beside the text and nothing else.
 package struct PicturePrompt: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A message as its agent reads it: what the person wrote, and behind it which of its files did not come along.
 package enum PromptText {

@@ -1,5 +1,5 @@
-package import BridgeModel
 package import JSONReading
+package import Vocabulary
 
 extension ToolFile {
     /// The file that a call is about to touch, where its tool is one of those that agents have in common: read, write, and what

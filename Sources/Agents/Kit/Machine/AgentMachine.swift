@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The link of one connection to its agent, with all of its channels, for ever: events go in, orders come back.
 ///

@@ -1,5 +1,5 @@
-package import BridgeModel
 package import Links
+package import Vocabulary
 
 /// What a machine wants done.
 package enum AgentOrder: Sendable {

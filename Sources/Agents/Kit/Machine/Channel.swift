@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 package struct ChannelID: Hashable, Sendable {
     package var number: Int

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// An agent that `doctor` need not connect to: all is found already.
 package struct FindingsMachine: AgentMachine {

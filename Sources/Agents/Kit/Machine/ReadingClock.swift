@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The clock that stands while a host does not read the channels of its machine (`Occasion.read`).
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A chat whose child waits for a person. The child works on nothing meanwhile, and keeps its place.
 package struct WaitingChat: Hashable, Sendable {

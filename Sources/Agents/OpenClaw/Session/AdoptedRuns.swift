@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Runs of the gateway's own that answer a message of ours (openclaw.md#chatsend, openclaw.md#disconnects).
 ///

@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// Why a gateway did not let us in, read from its error or, where it sent none, from the reason of its close.
 struct ConnectRefusal {

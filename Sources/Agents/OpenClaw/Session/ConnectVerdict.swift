@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What to do about a refused introduction (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 enum ConnectVerdict: Hashable {

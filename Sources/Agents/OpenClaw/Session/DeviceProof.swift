@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// The text a device signs to prove itself (openclaw.md#device-identity-and-signature).
 struct DeviceProof {

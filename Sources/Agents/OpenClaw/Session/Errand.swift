@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A message that must reach the gateway: its state on the current socket.
 enum Errand: Hashable {

@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// The content of the gateway's greeting (openclaw.md#hello-ok).
 struct Gateway {

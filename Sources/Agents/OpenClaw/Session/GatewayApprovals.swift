@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Decisions on their way to the gateway, and what is known of the questions they answer.
 ///

@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// What was asked of the gateway, and what for.
 enum GatewayRequest: Hashable {

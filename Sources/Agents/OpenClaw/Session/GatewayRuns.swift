@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Messages on their way to the gateway, the runs they begin, and the stops of these.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// How the bridge introduces itself on the next socket: what is configured, and what the gateways on earlier sockets have taught
 /// (openclaw.md#handshake).

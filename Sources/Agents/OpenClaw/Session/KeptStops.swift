@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Stops on their way to the gateway.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What is asked of the history: which runs, for whom, and how far each question is.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Runs of an earlier process of this bridge, known from its journal (DESIGN.md#journal-and-recovery).
 extension OpenClawSession {

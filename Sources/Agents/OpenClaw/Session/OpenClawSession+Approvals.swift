@@ -1,6 +1,6 @@
 import AgentKit
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 // Decisions on their way to the gateway (openclaw.md#approvals, openclaw.md#others).
 extension OpenClawSession {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Ends that no terminal frame brings, and answers that come under another name (openclaw.md#order-of-frames-in-one-run, openclaw.md#chatsend).
 extension OpenClawSession {

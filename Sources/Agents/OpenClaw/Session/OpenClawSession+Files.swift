@@ -1,5 +1,5 @@
 package import AgentKit
-package import BridgeModel
+package import Vocabulary
 
 // Files of messages: chosen by what the gateway takes, read, and sent as base64 within the frame (openclaw.md#chatsend).
 extension OpenClawSession {

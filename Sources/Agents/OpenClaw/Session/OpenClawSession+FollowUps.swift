@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Follow-ups that may never come, and those of the first era: heartbeats of random names, of which several may come behind one decision
 // (openclaw.md#approvals).

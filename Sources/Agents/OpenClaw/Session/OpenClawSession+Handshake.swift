@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // From the dial to the greeting (openclaw.md#handshake).
 extension OpenClawSession {

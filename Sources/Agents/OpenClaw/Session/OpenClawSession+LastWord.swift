@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Ends of the second era, which may be none: behind an attempt that only planned, or took too long, its gateway begins another one under
 // the same name, and has no terminal frame for that (openclaw.md#order-of-frames-in-one-run). What the run is to the gateway

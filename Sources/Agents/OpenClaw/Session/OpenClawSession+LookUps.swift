@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // What became of a run: history, and where that does not say it, a short wait (openclaw.md#disconnects).
 extension OpenClawSession {

@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 // The model of a session (openclaw.md#others, `sessions.patch` and `models.list`), and the end of a chat.
 extension OpenClawSession {

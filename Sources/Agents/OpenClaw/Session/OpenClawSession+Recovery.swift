@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // After the greeting, in the order of openclaw.md#disconnects: first the events, then what is missing, then what was kept.
 extension OpenClawSession {

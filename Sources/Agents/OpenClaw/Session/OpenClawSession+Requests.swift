@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Requests on the socket, their answers and their time limits.
 extension OpenClawSession {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Rows as they are written down (openclaw.md#seen-on-running-gateways): whose answer comes, and what no frame of a run says.
 extension OpenClawSession {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Messages on their way, the runs they begin, and stops (openclaw.md#chatsend, openclaw.md#chatabort, openclaw.md#disconnects).
 extension OpenClawSession {

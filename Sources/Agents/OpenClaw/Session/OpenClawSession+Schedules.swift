@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // Routines: the gateway's scheduler, asked for the phone (openclaw.md#others, `cron.*`).
 extension OpenClawSession {

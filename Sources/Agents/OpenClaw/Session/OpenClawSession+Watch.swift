@@ -1,6 +1,6 @@
 import AgentKit
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 // Losing the link, waiting, and noticing that it is dead (DESIGN.md#links-and-watchdogs).
 extension OpenClawSession {

@@ -1,6 +1,6 @@
 import AgentKit
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 /// The link to one OpenClaw gateway, for ever: what arrives goes in with the time, what is to be done comes out as orders.
 ///

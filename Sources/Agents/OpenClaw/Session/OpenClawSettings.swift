@@ -1,5 +1,5 @@
 package import AgentKit
-package import BridgeModel
+package import Vocabulary
 
 /// What a session needs to know of its gateway and of this bridge.
 package struct OpenClawSettings: Sendable {

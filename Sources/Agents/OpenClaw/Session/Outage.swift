@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Why the link is away, and what the gateway said of its return. Nothing while the link is up, but for a restart that was announced.
 struct Outage {

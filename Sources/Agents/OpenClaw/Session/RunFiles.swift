@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// The files of a message on its way to the gateway.
 struct RunFiles: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// What began each run, and which questions its turn was asked, also after its end: a history may be asked about it.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Ends that no terminal frame brings, or that may be none (openclaw.md#order-of-frames-in-one-run).
 ///

@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 /// Whether parameters have the shapes that the gateway takes (openclaw.md#others). Members that are not listed there pass: newer
 /// gateways and phones may know more.

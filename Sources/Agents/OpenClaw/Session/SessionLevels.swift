@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// How long each session's model thinks, as far as this link has set it, and what each message is to have.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Which model each session has, as far as this link has set it, and which one each message is to have.
 ///

@@ -1,5 +1,5 @@
 import AgentKit
-package import BridgeModel
+package import Vocabulary
 
 /// The core's own spelling of the sessions it has named. A gateway answers to a bare or a capital key, and speaks of the
 /// session in its canonical form (openclaw.md#session-keys); without this an approval would find no turn.

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Sessions whose run was stopped, and not let go of by the agent (openclaw.md#chatabort).
 ///

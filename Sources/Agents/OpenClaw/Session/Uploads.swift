@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 /// Messages with files on their way through one socket, one after another, so that few of their bytes are in memory and wait to be sent.
 ///

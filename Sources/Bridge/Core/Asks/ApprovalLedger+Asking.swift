@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // What the agent asks: which ask it is, what its card shows, and what of it cannot be asked.
 extension ApprovalLedger {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // The cards of the turn's asks: which is the newest, what the relay says of it, and when the next one comes.
 extension ApprovalLedger {

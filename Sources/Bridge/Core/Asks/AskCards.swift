@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What a person was shown of an ask, or is about to be.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// One reading of an ask, from its beginning to its end: the shell's text is taken apart into commands in the order in which they run,
 /// and each is held against the rules.

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What the configuration says of asks. It changes while the bridge runs.
 package struct AskSettings: Sendable, Hashable {

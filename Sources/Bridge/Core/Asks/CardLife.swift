@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The cards of one ask, one after another; a question's appearances in the chat likewise.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What the relay calls the cards of an ask: the first has the ask's own name, so that earlier records fit.
 enum CardName {

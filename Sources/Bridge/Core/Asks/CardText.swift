@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The words of a card: all that the agent may do after a yes, as an eye can read it.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Raises the severity of an ask by what its command does, so that the phone asks for a slower gesture.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // For status, metrics and the journal.
 extension Delivery {

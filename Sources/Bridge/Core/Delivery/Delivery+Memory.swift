@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // What the lanes hold in bytes, and what gives way when that is too much.
 extension Delivery {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Calls that only the phone may read (relay.md#end-to-end-encryption).
 extension Delivery {

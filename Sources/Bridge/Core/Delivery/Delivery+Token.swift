@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // The token that calls go out with: refused, changed, or that of another installation.
 extension Delivery {

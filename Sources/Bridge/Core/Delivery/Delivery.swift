@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// All lanes of one installation, its token buckets, and who goes next (DESIGN.md#lanes-buckets-pacing).
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The lines in which lanes wait for a token, and the timers of those that wait for a moment.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Which lane of which turn has which slot.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 package enum DeliveryReport: Hashable, Sendable {
     case post(TurnID, PostReport)

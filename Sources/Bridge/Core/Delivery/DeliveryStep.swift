@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A call of this process, the same over all its tries.
 package struct CallID: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// How often one turn may send a delta.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The keys of one turn's relay calls: 1 to 64 characters of `[A-Za-z0-9_-]` (relay.md#rules).
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What goes out: which call is next and when, how it is frozen, and what its answer makes of the lane.
 extension Lane {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 extension LaneBounds {
     /// How long a call may be sent again under its key: the relay knows it for a day (relay.md#rules), by a clock of its own.

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What a lane holds at most.
 package enum LaneBounds {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What the relay knows the calls of one lane by: gives them their keys, and keeps the mark of its placeholder.
 ///

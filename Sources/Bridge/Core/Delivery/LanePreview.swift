@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The text that a turn shows while it runs: how far it has come, how fast it may go on, and whether it continues at all.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The posts of one lane that were never tried, in order.
 ///

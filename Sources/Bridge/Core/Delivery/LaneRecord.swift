@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What is known of a lane after a restart.
 package struct LaneRecord: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // States of a lane, each with the values that are valid only in it. `Lane` documents the transitions.
 extension Lane {

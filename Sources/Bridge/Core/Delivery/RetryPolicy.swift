@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What kind of post a call carries: rules differ by kind, not by content.
 package enum PostKind: Hashable, Sendable, CaseIterable {

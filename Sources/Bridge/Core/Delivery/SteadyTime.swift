@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Time that never goes back: when the clock it is read from jumps back, it continues from there.
 struct SteadyTime: Hashable, Sendable {

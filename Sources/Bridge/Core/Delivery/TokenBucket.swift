@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What a bucket holds and how fast it fills.
 package struct BucketFigures: Hashable, Sendable {

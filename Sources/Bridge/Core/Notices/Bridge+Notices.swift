@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// An ask or a question within its turn.
 package struct WaitingName: Hashable, Sendable {

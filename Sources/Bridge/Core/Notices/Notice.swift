@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The kinds of events that a notice reports.
 package enum NoticeEvent: String, Hashable, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The sender of a connection's notices.
 package struct NoticeSender: Hashable, Sendable {

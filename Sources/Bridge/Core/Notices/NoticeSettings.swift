@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What is worth a notice, and when.
 package struct NoticeSettings: Hashable, Sendable {

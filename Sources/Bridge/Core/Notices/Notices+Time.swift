@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // When notices go out: tries one after the other, and the quiet hours.
 extension Notices {

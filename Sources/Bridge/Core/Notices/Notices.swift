@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The second channel to a person: a notice when a run ended, failed, is stuck, or waits for a person.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What a message says as the answer to a question.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The questions of one turn: asked one after the other, each answered at most once.
 ///

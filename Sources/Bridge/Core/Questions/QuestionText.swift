@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A question as the chat shows it (DESIGN.md#questions). The phone page reads the numbered options and the last line (`page/questions.js`),
 /// so the two change together.

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // The form in which the journal holds a turn: version 2 of the records. A table lists each kept type's fields once, with the key and the
 // value of a field that the record leaves out; encoding and decoding both follow from the table.

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // MARK: Approvals
 

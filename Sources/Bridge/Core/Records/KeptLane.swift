@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 extension LaneRecord: Kept {
     package static let blank = Self(

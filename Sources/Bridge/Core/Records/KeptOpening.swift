@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 extension TurnOpening: Kept {
     package static let blank = Self(

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The parts of a turn: rows of the journal beside its record, each written once.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Which post a call makes. Every stored call has it, so it is short. `n`: where a text ends, or which whole message it is.
 extension PostName: Codable {

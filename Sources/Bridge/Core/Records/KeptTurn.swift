@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// One turn, as the journal holds it beside its parts.
 extension TurnRecord: Kept {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The approvals of one turn: each decided once, forwarded once, and shown on one card after another (`CardLife`).
 ///

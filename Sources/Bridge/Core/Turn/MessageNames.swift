@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The names of a turn's whole messages: each is used once, because a second body under a used key would be taken for a
 /// repetition and never be seen (relay.md#rules).

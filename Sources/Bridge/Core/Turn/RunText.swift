@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The current text of a run, whatever form its bus has.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Every sentence that a bubble can show and the agent did not write. Each says what happened and what a person can do.
 enum Sentences {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What happens to a message that comes while its agent session is running.
 package enum WhenBusy: String, Sendable, Hashable, CaseIterable {

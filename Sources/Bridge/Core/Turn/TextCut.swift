@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Cutting text by UTF-8 bytes without breaking a character, as people count characters: a flag or a family stays whole.
 package enum TextCut {

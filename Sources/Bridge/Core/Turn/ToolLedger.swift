@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The tool cards of one turn: one card a call, however many channels report it.
 ///

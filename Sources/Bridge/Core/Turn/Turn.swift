@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// One turn: from the user's message to the confirmed end of its bubble (DESIGN.md#a-runs-journey, DESIGN.md#the-turn-machine).
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Approvals and stops: what a person says, and what the agent says about it.
 extension Turn {

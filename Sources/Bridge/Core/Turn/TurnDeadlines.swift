@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The moments a turn waits for, each for one reason. Taking one that has come switches it off.
 struct TurnDeadlines: Sendable, Hashable {

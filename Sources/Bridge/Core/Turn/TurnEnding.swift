@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // How a turn ends.
 extension Turn {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Messages with files: the agent gets the message when each of them was fetched, or could not be.
 extension Turn {

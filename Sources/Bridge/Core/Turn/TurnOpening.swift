@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What a turn begins with.
 package struct TurnOpening: Sendable, Hashable {

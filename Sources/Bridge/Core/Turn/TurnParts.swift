@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // What a turn is made of beside its phase, its text and its ledgers: each part is one concern.
 

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // Questions that yes and no do not answer (DESIGN.md#questions): the turn that asks, and the turn of the message that answers.
 extension Turn {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // What the relay says to a turn's posts.
 extension Turn {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // What the agent's bus says about the run, and what a look-up says where the bus was silent.
 extension Turn {

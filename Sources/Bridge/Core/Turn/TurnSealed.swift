@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Turns whose content only the phone may read: the key that is awaited, and what is said where there is none.
 extension Turn {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A run of which nothing is heard, and the task of its bubble that says how it is (DESIGN.md#silence).
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// How a chat is, in a line of the list of `/bridge status` (DESIGN.md#silence).
 struct ChatStanding: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What the words of the bridge's own are answered with.
 package struct OwnWordSettings: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A folder in which agents work for chats.
 package struct Workspace: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 extension String {
     /// Free text from outside, without what has the shape of a secret.

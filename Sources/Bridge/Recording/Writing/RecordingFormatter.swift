@@ -1,5 +1,5 @@
-import BridgeModel
 import CSimdjson
+import Vocabulary
 
 /// Entries to lines of a recording (DESIGN.md#recording), without their secrets. Lives on one thread; does no I/O.
 package final class RecordingFormatter {

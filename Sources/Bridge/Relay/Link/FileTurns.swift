@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Files that the relay asks for: an answer is megabytes, and on the one socket it goes before the pongs and acknowledgements behind it.
 ///

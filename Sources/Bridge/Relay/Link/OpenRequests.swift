@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Requests of the relay that have no answer yet, on the one socket.
 ///

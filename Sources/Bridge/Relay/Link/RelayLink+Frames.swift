@@ -1,5 +1,5 @@
-import BridgeModel
 import JSONReading
+import Vocabulary
 
 // What the relay says (relay.md#frames-relay-to-bridge, relay.md#updates-relay-to-bridge).
 extension RelayLink {

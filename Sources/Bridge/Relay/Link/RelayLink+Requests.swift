@@ -1,5 +1,5 @@
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 // Frames with a `req_id`, and their answers (relay.md#relay-to-bridge-rpcs-req_id-frames).
 extension RelayLink {

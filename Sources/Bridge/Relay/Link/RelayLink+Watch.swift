@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Dialling, losing the link, waiting, and noticing that it is dead (DESIGN.md#links-and-watchdogs).
 extension RelayLink {

@@ -1,5 +1,5 @@
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 /// The socket to the relay, which carries the user's actions (relay.md#the-bridge-websocket), for ever: what arrives goes in with the time,
 /// what is to be done comes out as orders.

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What a link needs to know of its relay and of this bridge.
 package struct RelayLinkSettings: Sendable {

@@ -1,5 +1,5 @@
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 /// A question of the relay that is answered on the socket it came on (relay.md#relay-to-bridge-rpcs-req_id-frames).
 package struct RelayRequest: Hashable, Sendable {

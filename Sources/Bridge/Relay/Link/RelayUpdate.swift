@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Something that happened on the phone or at the relay (relay.md#updates-relay-to-bridge). It comes at least once: who takes it remembers its id,
 /// and besides the message's id or the fingerprint, since two relay nodes may send one update under two ids (relay.md#delivery-ack-replay).

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Updates received on the current socket, and up to where they may be acknowledged.
 ///

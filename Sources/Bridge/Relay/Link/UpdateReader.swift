@@ -1,5 +1,5 @@
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 /// Reads an update from its frame (relay.md#updates-relay-to-bridge).
 struct UpdateReader {

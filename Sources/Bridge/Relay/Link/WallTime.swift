@@ -1,6 +1,6 @@
-import BridgeModel
 import FoundationEssentials
 import JSONReading
+import Vocabulary
 
 /// Times of the relay: milliseconds or seconds since 1970, as a number or its digits, or ISO 8601 (relay.md#json-rules, relay.md#pairing-the-documented-form, relay.md#wrapper).
 enum WallTime {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Gets a token for this bridge from the relay, by a person who confirms it in a browser or on the phone (relay.md#pairing-the-shipping-form, relay.md#claiming):
 /// what happened goes in with the time, what is to be done comes out as orders.

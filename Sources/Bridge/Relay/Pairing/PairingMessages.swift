@@ -1,5 +1,5 @@
-package import BridgeModel
 import JSONReading
+package import Vocabulary
 
 extension Pairing {
     package struct Settings: Sendable {

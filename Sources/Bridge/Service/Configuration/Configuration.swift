@@ -1,7 +1,7 @@
 package import AgentKit
 package import BridgeCore
-package import BridgeModel
 package import Sealing
+package import Vocabulary
 
 /// All that a user can set, with what holds when nothing is set.
 ///

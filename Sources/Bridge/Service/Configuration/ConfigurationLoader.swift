@@ -1,7 +1,7 @@
 package import AgentKit
 import BridgeCore
-import BridgeModel
-package import Configuring
+package import ConfigurationFile
+import Vocabulary
 
 /// A configuration without a fault, and where each value of it came from.
 package struct LoadedConfiguration: Sendable {

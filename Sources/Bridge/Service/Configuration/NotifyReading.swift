@@ -1,6 +1,6 @@
 package import BridgeCore
-package import BridgeModel
-import Configuring
+import ConfigurationFile
+package import Vocabulary
 
 /// `notify`: the second channel to the person.
 struct NotifyReading {

@@ -1,4 +1,4 @@
-import Configuring
+import ConfigurationFile
 
 /// Which differences between two configurations a running bridge can take; any other refuses the whole reload.
 package enum Reload {

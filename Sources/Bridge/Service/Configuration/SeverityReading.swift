@@ -1,5 +1,5 @@
-import BridgeModel
-import Configuring
+import ConfigurationFile
+import Vocabulary
 
 /// `connections[].severity`: texts as they are, in which `${` and `@/` mean nothing. Each rule is judged by itself.
 struct SeverityReading {

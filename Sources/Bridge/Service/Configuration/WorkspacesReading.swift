@@ -1,6 +1,6 @@
 import AgentKit
 import BridgeCore
-import Configuring
+import ConfigurationFile
 import Files
 
 /// The folders that agents work in, from the configuration: `workspaces` with one default; else the variable; else where the program

@@ -1,7 +1,7 @@
 package import AgentKit
-import BridgeModel
 package import Files
 import Sealing
+import Vocabulary
 
 // The keys of sealed chats in their files, as findings.
 extension DoctorFinding {

@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 import RelayProtocol
+package import Vocabulary
 
 // What was heard, as findings. The exit codes are those of DESIGN.md#what-the-user-sees.
 extension DoctorFinding {

@@ -1,8 +1,8 @@
 package import AgentKit
 import BridgeCore
-import BridgeModel
 package import Files
 import FoundationEssentials
+import Vocabulary
 
 extension WorkspaceFolders {
     package init(of configuration: Configuration) {

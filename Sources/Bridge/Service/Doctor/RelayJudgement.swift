@@ -1,6 +1,6 @@
-import BridgeModel
 import Locking
 package import RelayProtocol
+import Vocabulary
 
 /// What the relay made of our token.
 package enum RelayVerdict: Hashable, Sendable {

@@ -1,8 +1,8 @@
-package import BridgeModel
 package import Files
 import FoundationEssentials
 import Glibc
 package import Sealing
+package import Vocabulary
 
 /// What a person decides about devices while a bridge runs and keeps the keys: files in the state directory, one for each decision.
 ///

@@ -1,6 +1,6 @@
-package import BridgeModel
 package import Files
 package import Sealing
+package import Vocabulary
 
 /// The keys of one connection in its files (relay.md#credentials-on-disk).
 package struct KeyFiles: Sendable {

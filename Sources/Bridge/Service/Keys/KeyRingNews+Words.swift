@@ -1,5 +1,5 @@
-import BridgeModel
 package import Sealing
+import Vocabulary
 
 // What the ring of keys reports, in words for people.
 extension KeyRingNews {

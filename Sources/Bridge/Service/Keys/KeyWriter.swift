@@ -1,10 +1,10 @@
-package import BridgeModel
 import Files
 import Glibc
 package import Links
 import Locking
+import OSThreads
 package import Sealing
-import Threads
+package import Vocabulary
 
 /// The thread that writes the keys of one connection, so that no thread of a socket waits for the disk. A `KeyRing` has one save
 /// under way at a time.

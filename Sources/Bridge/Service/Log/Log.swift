@@ -1,5 +1,5 @@
-package import BridgeModel
 import Locking
+package import Vocabulary
 
 /// What the bridge says of itself while it works, for those who keep it running.
 ///

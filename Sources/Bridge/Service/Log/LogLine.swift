@@ -1,5 +1,5 @@
-import BridgeModel
 import Glibc
+import Vocabulary
 
 /// A line before it has a time.
 struct LogLine: Hashable {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The value of a field in a log line. A secret cannot get in: it shows itself as stars (DESIGN.md#security).
 package enum LogValue: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Which losses of links are worth a line: a link that is tried every 15 s for days says why once, then now and then.
 ///

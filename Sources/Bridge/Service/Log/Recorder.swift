@@ -1,8 +1,8 @@
 package import AgentKit
-package import BridgeModel
 import Files
 import Locking
 import Recording
+package import Vocabulary
 
 /// `--record`: every frame of one connection's links, secrets taken out, in a file that can be replayed.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Keeps a line that comes again and again from filling the log: it is written once, then counted, and the count is reported when
 /// its window ends.

@@ -1,5 +1,5 @@
-package import BridgeModel
 import Locking
+package import Vocabulary
 
 /// What nothing that the bridge writes for people or programs may show: the log, the events, the status, the last line on standard
 /// error. All of these share one, so that a secret is made known once.

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// What is still to be written to one place, such as a terminal or a pipe: bounded in bytes and in entries, without any I/O.
 ///

@@ -1,6 +1,6 @@
-import BridgeModel
 import Glibc
 import Links
+import Vocabulary
 
 /// Writes what an `OutputQueue` holds, on a thread of its own: no other thread blocks on a terminal, a pipe or a disk.
 ///

@@ -1,5 +1,5 @@
-package import BridgeModel
 import Locking
+package import Vocabulary
 
 /// Wraps an HTTP client and records each call once, however often it is tried.
 package final class CallLog: HTTPClient {

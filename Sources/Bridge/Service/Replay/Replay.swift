@@ -1,8 +1,8 @@
 package import AgentKit
 package import BridgeCore
-package import BridgeModel
 import Locking
 package import Recording
+package import Vocabulary
 
 /// Plays a recording through the whole pipeline: decoder, turns, lanes, relay.
 ///

@@ -1,6 +1,6 @@
 package import AgentKit
-package import BridgeModel
 package import Recording
+package import Vocabulary
 
 /// How fast a recording is played.
 package enum ReplaySpeed: Sendable, Hashable {

@@ -1,6 +1,6 @@
 import AgentKit
-import BridgeModel
 import Recording
+import Vocabulary
 
 /// The decoders of a recording: one for all of it, or one for each of its streams.
 struct StreamDecoders {

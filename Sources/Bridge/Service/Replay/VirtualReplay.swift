@@ -1,8 +1,8 @@
 package import AgentKit
 import BridgeCore
-import BridgeModel
 import Locking
 import Recording
+import Vocabulary
 
 /// A recording played on virtual time against a relay that takes every call at once: the calls are the same every time, and
 /// can be compared with a golden file (DESIGN.md#recording).

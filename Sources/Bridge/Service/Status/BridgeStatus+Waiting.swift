@@ -1,5 +1,5 @@
 package import BridgeCore
-package import BridgeModel
+package import Vocabulary
 
 extension BridgeStatus {
     /// Open asks of one connection, how cards ended, and the other bridge.

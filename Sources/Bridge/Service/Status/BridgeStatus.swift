@@ -1,6 +1,6 @@
 package import BridgeCore
-package import BridgeModel
 package import Sealing
+package import Vocabulary
 
 /// A running bridge's report for `status`: the state of each link, in words for people, and the calls in flight. Never
 /// what a user or an agent wrote. Times are milliseconds since 1970, like all times on the relay's wire (relay.md#json-rules).

@@ -1,8 +1,8 @@
 import AgentKit
 import BridgeCore
-package import BridgeModel
 import Links
 import Locking
+package import Vocabulary
 
 /// Keeps the status of a running bridge from its connections' events, from any thread.
 package final class StatusBoard: Sendable {

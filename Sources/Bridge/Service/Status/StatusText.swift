@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A status in plain words.
 package enum StatusText {

@@ -1,7 +1,7 @@
-import BridgeModel
 import Glibc
 package import Links
 import Locking
+import Vocabulary
 
 /// The signals that end or notify a long-running command, taken by a thread of its own with `sigwait`: a handler
 /// may do what it likes there, which no handler of a signal may.

@@ -1,6 +1,6 @@
-package import BridgeModel
 import Glibc
 package import Links
+package import Vocabulary
 
 /// An alarm on a thread of its own, which sleeps in `pthread_cond_timedwait` until the moment comes or is changed.
 ///

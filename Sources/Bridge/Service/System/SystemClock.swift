@@ -1,5 +1,5 @@
-package import BridgeModel
 import Glibc
+package import Vocabulary
 
 /// The machine's monotonic clock, which continues while the machine sleeps, and its wall clock.
 package struct SystemClock: Clock {

@@ -1,8 +1,8 @@
-package import BridgeModel
 import Dispatch
 package import Files
 import Locking
-import Threads
+import OSThreads
+package import Vocabulary
 
 /// Looks at folders on threads of their own. A disk that hangs (a network that is gone, a drive that does not wake up) blocks
 /// nothing else: after the timeout its folder is refused, and no further thread waits for it until it answers.

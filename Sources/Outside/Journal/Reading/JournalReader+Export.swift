@@ -1,6 +1,6 @@
-package import BridgeModel
 import CSQLite
 import FoundationEssentials
+package import Vocabulary
 
 extension JournalReader {
     private static let tables: [(name: String, key: [String])] = [

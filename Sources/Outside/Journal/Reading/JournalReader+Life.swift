@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 extension JournalReader {
     /// The turns that an id names: of a message, an interaction, a turn, an update, a call's key, a request, a task, an

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 extension JournalReader {
     /// What connections keep by name, in order.

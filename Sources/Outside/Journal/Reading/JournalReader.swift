@@ -1,5 +1,5 @@
-package import BridgeModel
 import Glibc
+package import Vocabulary
 
 /// Looks into a journal, whether or not a bridge runs; changes nothing, and keeps no transaction open for long.
 ///

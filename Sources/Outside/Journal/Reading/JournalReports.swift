@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The journal at a glance.
 package struct JournalSummary: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import BridgeModel
 import CSQLite
+import Vocabulary
 
 /// What SQLite said when something could not be done.
 struct DatabaseError: Error {

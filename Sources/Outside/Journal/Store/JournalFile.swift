@@ -1,6 +1,6 @@
-import BridgeModel
 import CSQLite
 import Glibc
+import Vocabulary
 
 /// Where the journal lies, and how it is opened.
 enum JournalFile {

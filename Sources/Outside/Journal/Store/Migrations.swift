@@ -1,5 +1,5 @@
-import BridgeModel
 import CSQLite
+import Vocabulary
 
 /// The tables, as numbered steps: each is applied once, in a transaction of its own, and never changed afterwards.
 enum Migrations {

@@ -1,6 +1,6 @@
-import BridgeModel
 import CSQLite
 import Glibc
+import Vocabulary
 
 /// Pages that nothing needs any more go back to the system, a few at a time. A file can do so once it was made for it: by a
 /// `VACUUM`, which needs as much room again as the file takes (https://www.sqlite.org/pragma.html#pragma_auto_vacuum).

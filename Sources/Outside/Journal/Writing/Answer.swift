@@ -1,6 +1,6 @@
-import BridgeModel
 import Glibc
 import Locking
+import Vocabulary
 
 /// Wakes one thread that has nothing to do. Each `raise` ends one `wait`.
 final class Wakeup: @unchecked Sendable {

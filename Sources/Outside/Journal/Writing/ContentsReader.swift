@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Where the parts of a turn are: together, and in order.
 enum Parts {

@@ -1,5 +1,5 @@
-import BridgeModel
 import CSQLite
+import Vocabulary
 
 /// Entries to rows, within the writer's transaction.
 struct EntryWriter {

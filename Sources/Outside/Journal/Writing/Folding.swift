@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Makes one row of all pieces of text of a closed turn, and one of all progress of its tools: most of what is written about a
 /// turn is about these, and a single one of them is of no interest afterwards.

@@ -1,5 +1,5 @@
-import BridgeModel
 import Locking
+import Vocabulary
 
 /// One job of the writer, with its completion.
 struct JournalJob: Sendable {

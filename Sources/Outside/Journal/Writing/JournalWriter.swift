@@ -1,5 +1,5 @@
-import BridgeModel
 import CSQLite
+import Vocabulary
 
 /// The thread that writes.
 ///

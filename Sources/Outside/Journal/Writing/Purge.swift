@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Forgets what is old, a few turns at a time, so that no job waits long for it.
 struct Purge {

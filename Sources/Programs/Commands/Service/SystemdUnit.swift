@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A systemd user unit for `sophon-bridge run`.
 ///

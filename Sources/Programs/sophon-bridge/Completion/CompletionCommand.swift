@@ -1,5 +1,5 @@
-import BridgeModel
 import Commands
+import Vocabulary
 
 /// `completion bash|zsh|fish`
 struct CompletionCommand: Command {

@@ -1,7 +1,7 @@
-import BridgeModel
 import BridgeService
 import Commands
-import Configuring
+import ConfigurationFile
+import Vocabulary
 
 /// `config check|show|example`: what is in force, where it came from, and all that is wrong with it at once.
 struct ConfigCommand: Command {

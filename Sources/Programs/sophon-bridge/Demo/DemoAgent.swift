@@ -1,12 +1,12 @@
 import Agents
-import BridgeModel
 import BridgeService
 import Commands
-import Configuring
+import ConfigurationFile
 import Dispatch
 import FoundationEssentials
 import Glibc
 import Simulator
+import Vocabulary
 
 /// `demo --agent KIND`: the phone page, with a real agent behind the real live bridge. What the bridge keeps lies in a
 /// temporary directory, and goes with it.

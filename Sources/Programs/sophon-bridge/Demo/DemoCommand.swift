@@ -1,13 +1,13 @@
 import AgentKit
 import Agents
-import BridgeModel
 import BridgeService
 import Commands
-import Configuring
+import ConfigurationFile
 import Dispatch
 import Glibc
 import RelayRules
 import Simulator
+import Vocabulary
 
 /// `demo`: the main job, offline. Recorded runs go through the real pipeline to a relay in this process; the phone page and the
 /// terminal show what the phone would.

@@ -1,5 +1,4 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
 import Commands
 import Dispatch
@@ -9,6 +8,7 @@ import RelayProtocol
 import RelayRules
 import Sealing
 import Simulator
+import Vocabulary
 
 /// The agent's side of the demo: every message of the user starts a recorded run in its chat, whether the demo wrote it or a
 /// person on the page. In one chat runs follow one another; chats do not wait for each other.

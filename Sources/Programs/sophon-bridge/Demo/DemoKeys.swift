@@ -1,10 +1,10 @@
-import BridgeModel
 import BridgeService
 import Crypto
 import Locking
 import RelayRules
 import Sealing
 import Simulator
+import Vocabulary
 
 /// Both ends of the demo's sealed chats: the user who writes in them, and the bridge that answers.
 ///

@@ -1,8 +1,8 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
 import Locking
 import Simulator
+import Vocabulary
 
 /// One playing of a recorded run in a chat: the pace, and the person in front of it.
 final class DemoPlay: ReplayUser {

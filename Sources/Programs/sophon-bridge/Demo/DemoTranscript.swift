@@ -1,8 +1,8 @@
-import BridgeModel
 import FoundationEssentials
 import Locking
 import RelayRules
 import Sealing
+import Vocabulary
 
 /// What the phone shows, as lines on a terminal, while it grows.
 final class DemoTranscript: Sendable {

@@ -1,9 +1,9 @@
-import BridgeModel
 import BridgeService
 import Commands
 import Crypto
 import Files
 import Sealing
+import Vocabulary
 
 /// `devices list|allow|revoke`: the phones that may read sealed chats.
 struct DevicesCommand: Command {

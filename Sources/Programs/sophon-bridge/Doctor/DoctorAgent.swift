@@ -1,10 +1,10 @@
+import AgentHosting
 import AgentKit
 import Agents
-import BridgeModel
 import BridgeService
-import Hosting
 import Links
 import Locking
+import Vocabulary
 
 /// What `doctor` asks of a connection's agent.
 struct DoctorAgent {

@@ -1,5 +1,4 @@
 import AgentKit
-import BridgeModel
 import BridgeService
 import Commands
 import Crypto
@@ -8,6 +7,7 @@ import Glibc
 import Links
 import Locking
 import Transport
+import Vocabulary
 
 /// `doctor`: looks at everything from the configuration to both live handshakes, and changes nothing.
 struct DoctorCommand: Command {

@@ -1,8 +1,8 @@
 import AgentKit
-import BridgeModel
 import BridgeService
 import Children
 import Glibc
+import Vocabulary
 
 /// `doctor`: whether there is a recipient of notices. Nothing is sent to it.
 struct DoctorNotify {

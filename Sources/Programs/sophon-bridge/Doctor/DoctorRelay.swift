@@ -1,10 +1,10 @@
 import AgentKit
-import BridgeModel
 import BridgeService
 import Files
 import Links
 import RelayProtocol
 import Transport
+import Vocabulary
 
 /// What `doctor` asks of a connection's relay.
 struct DoctorRelay {

@@ -1,7 +1,7 @@
-import BridgeModel
 import BridgeService
 import Commands
 import Journal
+import Vocabulary
 
 /// `explain ID`: what became of a message, a turn, a call, an approval or a run.
 struct ExplainCommand: Command {

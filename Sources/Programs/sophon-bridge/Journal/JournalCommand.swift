@@ -1,8 +1,8 @@
-import BridgeModel
 import BridgeService
 import Commands
 import Files
 import Journal
+import Vocabulary
 
 /// `journal inspect|verify|export|clean`
 struct JournalCommand: Command {

@@ -1,8 +1,8 @@
 import Attachments
-import BridgeModel
 import BridgeService
 import Commands
 import Files
+import Vocabulary
 
 /// `logout`
 struct LogoutCommand: Command {

@@ -1,5 +1,4 @@
 import AgentKit
-import BridgeModel
 import BridgeService
 import Commands
 import Crypto
@@ -9,6 +8,7 @@ import Glibc
 import Locking
 import RelayProtocol
 import Transport
+import Vocabulary
 
 /// `pair`: the edges of the machine `Pairing`, and what a person sees of it.
 struct PairCommand: Command {

@@ -1,5 +1,4 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
 import Commands
 import Locking
@@ -7,6 +6,7 @@ import RelayProtocol
 import RelayRules
 import Simulator
 import Transport
+import Vocabulary
 
 /// The person in front of the simulator in this process.
 struct SimulatorUser: ReplayUser {

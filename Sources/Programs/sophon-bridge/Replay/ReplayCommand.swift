@@ -1,7 +1,6 @@
 import AgentKit
 import Agents
 import BridgeCore
-import BridgeModel
 import BridgeService
 import Commands
 import FoundationEssentials
@@ -11,6 +10,7 @@ import Recording
 import RelayRules
 import Simulator
 import Transport
+import Vocabulary
 
 /// `replay FILE…`
 struct ReplayCommand: Command {

@@ -1,12 +1,12 @@
 import AgentKit
 import Agents
 import BridgeCore
-import BridgeModel
 import BridgeService
 import Commands
 import Links
 import Recording
 import Transport
+import Vocabulary
 
 /// One bridge for all recordings of a command, on real edges.
 final class ReplaySession: Sendable {

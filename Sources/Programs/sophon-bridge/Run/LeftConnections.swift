@@ -1,8 +1,8 @@
+import AgentHosting
 import AgentKit
-import BridgeModel
 import BridgeService
-import Hosting
 import Journal
+import Vocabulary
 
 /// Connections that the journal has open turns of and the configuration does not have any more: removed, or renamed.
 struct LeftConnections {

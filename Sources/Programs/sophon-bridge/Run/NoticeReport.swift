@@ -1,6 +1,6 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
+import Vocabulary
 
 /// What became of notices, for programs and for the log.
 enum NoticeReport {

@@ -1,11 +1,11 @@
-import BridgeModel
 import BridgeService
 import Commands
 import Files
 import FoundationEssentials
 import Glibc
 import Locking
-import Threads
+import OSThreads
+import Vocabulary
 
 /// `run`: the edges of the live bridge, its lock, its signals and its exit.
 struct RunCommand: Command {

@@ -1,7 +1,7 @@
-import BridgeModel
 import BridgeService
 import Files
 import Locking
+import Vocabulary
 
 /// Carries out what `devices allow` and `devices revoke` have left for the bridge that runs.
 final class RunDevices: Sendable {

@@ -1,21 +1,21 @@
+import AgentHosting
 import AgentKit
 import AgentWork
 import Agents
 import Attachments
 import BridgeCore
-import BridgeModel
 import BridgeService
 import Children
 import Commands
 import Crypto
 import Files
-import Hosting
 import Journal
 import Links
 import Locking
 import Recording
 import RelayProtocol
 import Transport
+import Vocabulary
 
 /// Makes the edges of each connection: sockets, HTTP, clock, alarms, the journal, and what the files know.
 final class RunEdges {

@@ -1,7 +1,7 @@
 import AgentKit
-import BridgeModel
 import BridgeService
 import Commands
+import Vocabulary
 
 /// SIGHUP: the configuration is reloaded, whole or not at all. Everything is read and judged before anything changes.
 struct RunReload {

@@ -1,11 +1,11 @@
 import AgentKit
 import BridgeCore
-import BridgeModel
 import BridgeService
 import Commands
 import Links
 import Locking
 import Sealing
+import Vocabulary
 
 /// The output of a running bridge: events for programs on standard output, and the log.
 final class RunReport: Sendable {

@@ -1,10 +1,10 @@
 import AgentKit
 import BridgeCore
-import BridgeModel
 import BridgeService
-import Configuring
+import ConfigurationFile
 import Files
 import FoundationEssentials
+import Vocabulary
 
 extension LocalFiles {
     /// Nil: the agent's files are on another machine.

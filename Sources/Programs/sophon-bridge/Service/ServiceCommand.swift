@@ -1,12 +1,12 @@
 import AgentKit
 import Agents
 import BridgeCore
-import BridgeModel
 import BridgeService
 import Commands
 import Files
 import FoundationEssentials
 import Glibc
+import Vocabulary
 
 /// `service install|uninstall|status|restart|stop|logs`: the bridge as a systemd unit of this user.
 struct ServiceCommand: Command {

@@ -1,7 +1,7 @@
-import BridgeModel
 import Commands
 import RelayRules
 import Simulator
+import Vocabulary
 
 /// `--fault`, `--fault-rate` and `--fault-seed` of `simulate`.
 struct PlannedFaults {

@@ -1,8 +1,8 @@
-import BridgeModel
 import Commands
 import Glibc
 import RelayRules
 import Simulator
+import Vocabulary
 
 /// `simulate`
 struct SimulateCommand: Command {

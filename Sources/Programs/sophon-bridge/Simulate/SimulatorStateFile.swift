@@ -1,8 +1,8 @@
-import BridgeModel
 import Commands
 import Files
 import RelayRules
 import Simulator
+import Vocabulary
 
 /// `simulate --state FILE`
 enum SimulatorStateFile {

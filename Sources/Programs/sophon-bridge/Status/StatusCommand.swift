@@ -1,9 +1,9 @@
-import BridgeModel
 import BridgeService
 import Commands
 import Files
 import Glibc
 import Journal
+import Vocabulary
 
 /// `status`: what the running bridge has left in its state directory, and whether it still runs.
 struct StatusCommand: Command {

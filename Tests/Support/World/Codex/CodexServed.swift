@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A thread on the disk of the scripted Codex (codex.md#what-survives).
 final class CodexRollout {

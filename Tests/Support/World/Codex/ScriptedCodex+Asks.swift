@@ -1,5 +1,5 @@
 import AgentKit
-import BridgeModel
+import Vocabulary
 
 // What it asks of a person (codex.md#server-requests), and what happens at it without the bridge.
 extension ScriptedCodex {

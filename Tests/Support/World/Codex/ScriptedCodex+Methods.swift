@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // What clients ask of it (codex.md#methods).
 extension ScriptedCodex {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What happens at a Codex without the bridge.
 package enum CodexMisfortune: Sendable {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // A turn from its prompt to its end (codex.md#a-turn).
 extension ScriptedCodex {

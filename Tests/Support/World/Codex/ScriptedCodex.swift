@@ -1,5 +1,5 @@
 import AgentKit
-package import BridgeModel
+package import Vocabulary
 
 /// Codex's app-server on virtual time, written from codex.md and sharing no code with the bridge's side: a process with its sockets, and
 /// the threads on its disk, which outlive it.

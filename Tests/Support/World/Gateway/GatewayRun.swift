@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// One run of the scripted gateway's agent.
 struct GatewayRun {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A gateway that says what a real one was recorded to say, to a bridge that may ask otherwise than the recorded one did.
 ///

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // Approvals in both shapes (openclaw.md#approvals).
 extension ScriptedGateway {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // The introduction, judged in the documented order (openclaw.md#connect-params, openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 extension ScriptedGateway {

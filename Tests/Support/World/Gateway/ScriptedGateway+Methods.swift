@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 // The methods, their closed schemas and scopes (openclaw.md#scopes, openclaw.md#methods).
 extension ScriptedGateway {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A run as it was admitted, with the model that its session had at that moment.
 package struct GatewayBegin: Sendable, Hashable {

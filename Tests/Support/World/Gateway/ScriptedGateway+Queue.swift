@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A message that came while its session was busy.
 struct GatewayWaiting {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // The history of sessions, and its rows as they are written (openclaw.md#chathistory).
 extension ScriptedGateway {

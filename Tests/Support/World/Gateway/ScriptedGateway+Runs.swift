@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // What a run says, in the order of openclaw.md#order-of-frames-in-one-run.
 extension ScriptedGateway {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // Members of frames by era, as running gateways sent them (openclaw.md#seen-on-running-gateways).
 extension ScriptedGateway {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// A call that began, ended or decided something.
 package struct GatewayHeard: Sendable, Hashable {

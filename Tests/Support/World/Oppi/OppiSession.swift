@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// A session of the scripted Oppi server: what is on its disk, and its agent while that is active.
 final class OppiSession {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // Commands of a session that a socket follows at full, and how a prompt is handed over (oppi.md#turn-delivery-clientturnid-and-turn_ack).
 extension ScriptedOppi {

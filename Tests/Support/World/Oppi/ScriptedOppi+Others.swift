@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What happens at an Oppi server without the bridge.
 package enum OppiTrouble: Sendable {

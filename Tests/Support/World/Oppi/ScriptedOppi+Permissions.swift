@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // What a run asks of its owner (oppi.md#permissions, oppi.md#extension-dialogs).
 extension ScriptedOppi {

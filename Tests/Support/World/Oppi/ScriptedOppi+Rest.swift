@@ -1,5 +1,5 @@
 package import AgentKit
-package import BridgeModel
+package import Vocabulary
 
 // REST beside the stream (oppi.md#rest-routes-worth-knowing).
 extension ScriptedOppi {

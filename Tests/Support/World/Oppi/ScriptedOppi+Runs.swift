@@ -1,5 +1,5 @@
-import BridgeModel
 import FoundationEssentials
+import Vocabulary
 
 // What a run says, in the order of oppi.md#how-a-run-looks-and-where-the-final-text-is.
 extension ScriptedOppi {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // Subscriptions, and the beginning and end of a session's agent.
 extension ScriptedOppi {

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// An Oppi server on virtual time, written from oppi.md and sharing no code with the bridge's side. Its sessions have one run at a
 /// time, which continues whether a socket follows it or not; the trace of a session is what is on its disk.

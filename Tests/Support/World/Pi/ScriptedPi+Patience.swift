@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // What a program does before it takes a prompt, and behind the end of a loop.
 extension ScriptedPi {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // What a run says, in the order of pi.md#a-run.
 extension ScriptedPi {

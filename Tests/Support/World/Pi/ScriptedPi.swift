@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// `pi --mode rpc` as programs on virtual time, written from pi.md and sharing no code with the bridge's side. A program has one
 /// session and one run; its session file holds what had ended (pi.md#process-end).

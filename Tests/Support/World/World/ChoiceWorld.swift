@@ -1,6 +1,6 @@
 import BridgeCore
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 /// A world about what belongs to chats: models that change between messages, that the gateway refuses or cannot set, and chats and tools
 /// that end at random moments; with kills and lost links on both sides.

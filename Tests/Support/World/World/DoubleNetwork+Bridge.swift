@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // The bridge's side of a double's network: its sockets, and its children.
 

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// The far side of an agent: what it says on sockets that the bridge opens, and as programs that the bridge starts. OpenClaw has its
 /// own (`ScriptedGateway`).

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// Frames in one direction, in the order of sending, whatever delays them.
 final class HeldLine {

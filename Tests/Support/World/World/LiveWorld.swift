@@ -1,7 +1,7 @@
+import AgentHosting
 import BridgeCore
-package import BridgeModel
 package import BridgeService
-import Hosting
+package import Vocabulary
 
 /// A person's phone, a relay, a live connection of the bridge with its links on sockets, and a scripted gateway, as often as
 /// there are connections: everything but the sockets and the disk themselves, in one thread on virtual time. The bridge's

@@ -1,5 +1,5 @@
 package import AgentKit
-package import BridgeModel
+package import Vocabulary
 
 /// An agent's double that a world can have: it does what the scripts say, and knows what it was asked. Runs are named by the texts of
 /// their prompts, which are said once in a world.

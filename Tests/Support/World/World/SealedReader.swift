@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What a phone reads of a sealed chat, made of the words of the protocol alone (relay.md#key-schedule): it shares the ciphers with
 /// the bridge, and not the code that uses them, so that a mistake is not made twice.

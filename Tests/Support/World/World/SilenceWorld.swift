@@ -1,7 +1,7 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
 import RelayRules
+import Vocabulary
 
 /// A world about runs of which nothing is heard, an hour of it: one that freezes after its first words, one with a tool of forty minutes,
 /// one that asks, one that speaks every few minutes, and a message behind the frozen one; with kills and lost links in some.

@@ -1,5 +1,5 @@
-import BridgeModel
 import BridgeService
+import Vocabulary
 
 /// The files of the agent in a world, by their paths without links.
 package final class VirtualAgentFiles: @unchecked Sendable {

@@ -1,5 +1,5 @@
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 /// Files that messages name in a world: where their addresses lead, how long they take, and what of them is on the computer's disk.
 ///

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// The disk under all journals of a process: it writes after a moment, and loses with its process what it had not written by
 /// then. Jobs are written in the order they come, as many behind one sync as waited for it.

@@ -1,6 +1,6 @@
 import BridgeCore
-package import BridgeModel
 import BridgeService
+package import Vocabulary
 
 /// What one connection's journal keeps on the disk. It follows the real one's rules: a call that is kept is never replaced by
 /// another body, a closed turn that is kept again is open again, a turn has one message.

@@ -1,6 +1,6 @@
 import BridgeCore
-package import BridgeModel
 import BridgeService
+package import Vocabulary
 
 /// A recipient of notices in a world. As on the real outside, what it was given arrives though the process dies meanwhile, and an answer
 /// reaches only the process that waits for it.

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 final class VirtualLink: WebSocketLink, @unchecked Sendable {
     var onSend: (([UInt8]) -> Void)?

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Time that moves from one appointment to the next. One thread, so that nothing here needs a lock.
 package final class VirtualTime: Clock, @unchecked Sendable {

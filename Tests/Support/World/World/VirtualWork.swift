@@ -1,5 +1,5 @@
 package import AgentKit
-package import BridgeModel
+package import Vocabulary
 
 /// What the work of machines touches in the world: files and secrets that outlive a process, and what a far side answers.
 /// Answers come after a moment, while their process lives.

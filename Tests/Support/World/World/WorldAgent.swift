@@ -1,6 +1,6 @@
+import AgentHosting
 package import AgentKit
-package import BridgeModel
-import Hosting
+package import Vocabulary
 
 /// The agent of a side: its machine, and where its channels lead.
 package struct WorldAgent {

@@ -1,9 +1,9 @@
 import AgentKit
 import BridgeCore
-import BridgeModel
 import Codex
 import Oppi
 import Pi
+import Vocabulary
 
 /// Which agent a side of a world has. Another one: a case, its double in `double`, its plug-in in `agent`, and what makes its text
 /// and its losses its own (`WorldScript.text`, `WorldJudge+Agents`).

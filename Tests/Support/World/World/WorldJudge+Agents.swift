@@ -1,7 +1,7 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
 import RelayRules
+import Vocabulary
 
 // What becomes of a run where its agent loses it with its process.
 extension WorldPlan {

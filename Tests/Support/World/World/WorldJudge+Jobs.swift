@@ -1,6 +1,6 @@
-import BridgeModel
 import BridgeService
 import RelayRules
+import Vocabulary
 
 // What a phone may hold of runs without a phone message, and what the agent may hear about them.
 extension WorldJudge {

@@ -1,5 +1,5 @@
 import BridgeCore
-import BridgeModel
+import Vocabulary
 
 // Notices, as their recipient has them.
 extension WorldJudge {

@@ -1,5 +1,5 @@
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 // What one connection's trouble may not do to another.
 extension WorldJudge {

@@ -1,5 +1,5 @@
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 // Whose word a denial is.
 extension WorldJudge {

@@ -1,5 +1,5 @@
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 // What the relay's own doings cost, and what they may not.
 extension WorldJudge {

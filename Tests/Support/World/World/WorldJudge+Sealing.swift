@@ -1,5 +1,5 @@
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 // The words that only the phone may read.
 extension WorldJudge {

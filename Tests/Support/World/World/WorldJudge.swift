@@ -1,7 +1,7 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
 import RelayRules
+import Vocabulary
 
 /// What no bridge may do, seen from outside: by the phones, by what the agents heard, and by what the journal holds. It knows the
 /// plan, so that it knows what was to come.

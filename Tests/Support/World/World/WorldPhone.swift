@@ -1,7 +1,7 @@
-package import BridgeModel
 import Crypto
 package import RelayRules
 package import Sealing
+package import Vocabulary
 
 /// The person's phone as far as sealing goes: a device with the keys of its chats. It shares the ciphers with the bridge, and
 /// nothing that decides.

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // Other clients of an OpenClaw gateway that are at work in a chat of the phone, and runs that are silent for long.
 extension WorldPlan {

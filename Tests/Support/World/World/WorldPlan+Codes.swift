@@ -1,5 +1,5 @@
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 /// A row of the relay's table of codes (relay.md#codes), or one that the table does not have.
 package struct WorldCode: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import BridgeModel
 import BridgeService
 import RelayRules
+import Vocabulary
 
 // Codex in a world, and what happens at it beside the bridge.
 extension WorldPlan {

@@ -1,6 +1,6 @@
-import BridgeModel
 import BridgeService
 import RelayRules
+import Vocabulary
 
 /// One run of the agent's scheduler, in the session of its job.
 package struct WorldJob: Sendable {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // Processes that are asked to stop, and connections beside one in trouble.
 extension WorldPlan {

@@ -1,5 +1,5 @@
-import BridgeModel
 import BridgeService
+import Vocabulary
 
 // What happens at an Oppi server beside the bridge.
 extension WorldPlan {

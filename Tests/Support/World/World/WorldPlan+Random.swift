@@ -1,6 +1,6 @@
-import BridgeModel
 import BridgeService
 import RelayRules
+import Vocabulary
 
 // A plan from a seed.
 extension WorldPlan {

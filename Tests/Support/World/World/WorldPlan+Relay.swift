@@ -1,6 +1,6 @@
-import BridgeModel
 import BridgeService
 import RelayRules
+import Vocabulary
 
 // Habits of the relay's, and levels of thought. Each has a generator of its own behind all others, so that what is drawn above stays
 // what it was.

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// How the chats of a world are sealed, and what goes wrong with their keys.
 package struct SealingPlan: Sendable {

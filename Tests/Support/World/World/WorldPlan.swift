@@ -1,6 +1,6 @@
-import BridgeModel
 package import BridgeService
 package import RelayRules
+import Vocabulary
 
 /// What happens in one world, all of it drawn from a seed: what is written, what the agents do with it, and what goes wrong.
 package struct WorldPlan: Sendable {

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 // Files that come with messages, and what goes wrong with them on their way.
 

@@ -1,5 +1,5 @@
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 // The agent's scheduler, and the person in its chats.
 extension WorldRun {

@@ -1,5 +1,5 @@
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 // The person, and what an agent asks as a choice among several: the reply is the chat's next message.
 extension WorldRun {

@@ -1,6 +1,6 @@
-import BridgeModel
 import RelayRules
 import Sealing
+import Vocabulary
 
 // A world whose chats are sealed.
 extension WorldRun {

@@ -1,7 +1,7 @@
 import BridgeCore
-import BridgeModel
 import BridgeService
 import RelayRules
+import Vocabulary
 
 package struct WorldResult: Sendable {
     package var violations: [String] = []

@@ -1,4 +1,4 @@
-import BridgeModel
+import Vocabulary
 
 /// What an agent does with one message of a plan, and what the phone must hold in the end. No word is said twice in a world, so
 /// that what is lost, doubled or out of order shows itself.

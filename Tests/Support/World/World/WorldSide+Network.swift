@@ -1,6 +1,6 @@
 import AgentKit
-package import BridgeModel
 import RelayRules
+package import Vocabulary
 
 /// The network of one side, and what is wrong with it.
 package struct WorldNetwork {

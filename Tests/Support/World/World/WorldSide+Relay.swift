@@ -1,5 +1,5 @@
-import BridgeModel
 package import RelayRules
+import Vocabulary
 
 // The relay's own clock, cancellations, removals and refusals.
 extension WorldSide {

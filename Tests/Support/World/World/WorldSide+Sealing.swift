@@ -1,8 +1,8 @@
-package import BridgeModel
 import BridgeService
 import Crypto
 import RelayRules
 package import Sealing
+package import Vocabulary
 
 /// A connection's key files on the virtual disk: what was handed in and not written is lost with its process.
 package final class VirtualKeyFiles: @unchecked Sendable {

@@ -1,6 +1,6 @@
-package import BridgeModel
 import OpenClaw
 package import RelayRules
+package import Vocabulary
 
 // The chats as the person sees them: what is sealed is opened with the keys of the phones.
 extension WorldSide {

@@ -1,12 +1,12 @@
+import AgentHosting
 package import AgentKit
 package import BridgeCore
-package import BridgeModel
 package import BridgeService
-import Hosting
 import Links
 import OpenClaw
 import RelayProtocol
 package import RelayRules
+package import Vocabulary
 
 /// The environment of one connection of the bridge: the person, the relay, the network, the gateway; and the connection
 /// itself while its process lives.

@@ -1,4 +1,4 @@
-package import BridgeModel
+package import Vocabulary
 
 /// Commands that an attacker would have an agent ask for: each one shows a person something else than it does, where a card cuts, hides,
 /// joins or believes what stands in it.

@@ -1,5 +1,5 @@
-import BridgeModel
 package import RelayRules
+import Vocabulary
 
 // What is judged, from outside: by what the relay was given, what the person tapped, and what the agent heard and executed. Each is judged
 // in the moment in which it happens: a card that is allowed later is no yes.

@@ -1,5 +1,5 @@
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 // Signs of life: what a person says while an ask has no card, and what has to come of it.
 extension AskWorld {

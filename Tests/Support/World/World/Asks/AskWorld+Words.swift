@@ -1,5 +1,5 @@
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 // What a person writes while a card is open (DESIGN.md#words-refuse): which ask it may refuse, and that the agent reads it once.
 extension AskWorld {

@@ -1,7 +1,7 @@
 import AgentKit
 import BridgeCore
-import BridgeModel
 import RelayRules
+import Vocabulary
 
 /// A world about what a person says yes to: agents that ask with tricks, cards that nobody answers, taps on old ones, Stops while an ask is
 /// open; with kills and lost links on both sides, in the open and sealed.

@@ -1,0 +1,97 @@
+import JSONReading
+import Vocabulary
+
+// Other clients of the server, which prompt in the same thread (codex.md#one-writer-several-clients). A prompt sent during an
+// active turn steers that turn, and the agent's output after our message in it is our answer.
+extension CodexChat {
+    /// A turn of a list, where it is another client's.
+    static func run(of listed: FrameNode) -> RunID? { listed["id"]?.string.map { run(of: $0) } }
+
+    /// Our message was taken into a turn that another client's began, and is not in it yet.
+    var isTakenIn: Bool { turn?.id != nil && turn?.id == thread.turn?.id && thread.turn?.message == .others }
+
+    mutating func reportBeginning(of id: String) -> [Order] {
+        if turn?.id == id { return goesOn() }
+        // Whether it is the one that our prompt began is said by its answer, or by the turn's first message.
+        guard turn == nil || turn?.id != nil else { return [] }
+        thread.isReported()
+        return [observed(.started, of: Self.run(of: id))]
+    }
+
+    mutating func goesOn() -> [Order] {
+        guard let turn, turn.state != .going else { return [] }
+        self.turn?.state = .going
+        return [observed(.started, of: turn.run)]
+    }
+
+    /// An item of the turn, if it is a client's message.
+    mutating func message(_ params: FrameNode, at now: Instant) -> [Order] {
+        guard let item = params["item"], item["type"]?.holds("userMessage") == true, let id = thread.turn?.id,
+            params["turnId"]?.equals(id) == true
+        else { return [] }
+        let label = CodexThread.label(of: item)
+        if let label { followsWaiting(label, at: now) }
+        let orders = recognize(label.map { [$0] } ?? [])
+        guard let turn, turn.id == id, !isTakenIn else { return orders + (isBeyondStop ? advance(at: now) : []) }
+        return orders + accept() + goesOn() + advance(at: now)
+    }
+
+    /// Messages in the turn, in their order. What ends for the client whose message began it.
+    mutating func recognize(_ labels: [RunID]) -> [Order] {
+        guard let id = thread.turn?.id else { return [] }
+        conversation.hasTurns = true
+        var orders: [Order] = []
+        for label in labels {
+            if turn?.run == label {
+                // The answer to a prompt may name a turn that never begins.
+                turn?.id = id
+                turn?.wasAccepted = true
+                orders += thread.hasOurs().map { observed($0, of: Self.run(of: id)) }
+            } else if let taken = takesWords(label) {
+                orders.append(taken)
+            } else {
+                thread.hasOthers()
+            }
+        }
+        if isTakenIn, turn?.state == .going { turn?.state = .accepted }
+        return orders
+    }
+
+    /// Whether the newest turn is another client's, and what became of one that was.
+    mutating func noticeOthers(in turns: [FrameNode]) -> [Order] {
+        let going = turns.first { $0["status"]?.holds("inProgress") == true }?["id"]?.string
+        if thread.turn == nil, let going {
+            thread.begins(turn: going, isAdopted: true)
+        } else if let going, let turn, turn.id == thread.turn?.id, turn.id != going {
+            // Ours is over then, and on another page.
+            self.turn?.watch.other = going
+        } else if turn == nil, let foreign = thread.turn {
+            guard let listed = turns.first(where: { $0["id"]?.equals(foreign.id) == true }) else {
+                // No list has one that has just begun: its message is not written yet.
+                if link.status == .active { return [] }
+                let ended = endForeignTurn()
+                thread.abandonTurn()
+                return ended
+            }
+            let run = owner
+            let lacksItems = CodexThread.isShort(listed)
+            if listed["status"]?.holds("inProgress") != true {
+                return heard(thread.caughtUp(listed, lacksItems: lacksItems), of: run)
+            }
+        }
+        return []
+    }
+
+    /// Another client's turn is over, and its end was not seen: what shows it ends with what was read of it.
+    func endForeignTurn() -> [Order] {
+        guard let foreign = thread.turn, foreign.isReported, foreign.message != .ours, foreign.id != turn?.id else {
+            return []
+        }
+        return [observed(.finished(RunEnd()), of: Self.run(of: foreign.id))]
+    }
+
+    /// The turn is over that our message was taken into.
+    mutating func endLeftOut() -> [Order] {
+        failTurn("Another program's turn in this chat's thread ended without this message. Please send it again.")
+    }
+}

@@ -1,0 +1,16 @@
+import AgentKit
+import JSONReading
+import Vocabulary
+
+// Signs of life of the turn (DESIGN.md#silence).
+extension CodexChat {
+    /// It thinks, or a sub-agent works: frames of the turn that have nothing to show.
+    mutating func alive(
+        _ params: FrameNode, thread id: String, _ run: RunID?, at now: Instant
+    ) -> [Order] {
+        guard let run, let open = thread.turn?.id, id != place?.thread || params["turnId"]?.equals(open) == true,
+            signs.isDue(run, at: now)
+        else { return [] }
+        return [observed(.alive(.working), of: run)]
+    }
+}

@@ -1,0 +1,58 @@
+import AgentKit
+import JSONReading
+import Vocabulary
+
+/// The reasoning efforts of the server's models (codex.md#methods, `model/list`), and the one that a chosen level comes to.
+struct CodexEfforts: Hashable {
+    private struct Model: Hashable {
+        var words: [String]
+        var own: String?
+    }
+
+    /// Where no list says what a model has: every version and every model that reasons takes this word.
+    private static let safe = "high"
+
+    private var models: [String: Model] = [:]
+    /// The model of a thread that names none.
+    private var usual: String?
+
+    /// No list can be had.
+    init() {}
+
+    init(_ result: FrameNode) {
+        for node in result["data"]?.elements ?? [] {
+            guard let name = node["model"]?.string ?? node["id"]?.string else { continue }
+            let words = (node["supportedReasoningEfforts"]?.elements ?? []).compactMap {
+                $0["reasoningEffort"]?.string ?? $0.string
+            }
+            models[name] = Model(words: words, own: node["defaultReasoningEffort"]?.string)
+            if node["isDefault"]?.flag == true { usual = name }
+        }
+    }
+
+    /// Nil: the turn names none. `before`: what the thread has.
+    func effort(
+        for choice: LevelChoice, model: String?, before: String?
+    ) -> (effort: String?, answer: LevelAnswer)? {
+        let model = (model ?? usual).flatMap { models[$0] }
+        switch choice {
+        case .unchanged: return nil
+        case .own(let original):
+            guard let own = original ?? model?.own else {
+                return (nil, .unsettled(message: "Codex does not say which effort is the model's own"))
+            }
+            return (own, .set(before: before, instead: nil))
+        case .level(let level):
+            #if PLANTED_FAULTS
+                if PlantedFault.effortVerbatim.isPlanted { return (level.rawValue, .set(before: before, instead: nil)) }
+            #endif
+            guard let words = model?.words, !words.isEmpty else {
+                return (Self.safe, .set(before: before, instead: level == .max ? Self.safe : nil))
+            }
+            guard let found = ThoughtWords.word(for: level, among: words) else {
+                return (nil, .refused(message: "Codex knows no effort of the model that the bridge knows"))
+            }
+            return (found.word, .set(before: before, instead: found.isLower ? found.word : nil))
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import AgentKit
+package import Vocabulary
+
+/// What the configuration says of Codex, and the sockets, children and settings that follow from it.
+package struct CodexSettings: Hashable, Sendable {
+    /// A server that the bridge starts and rejoins.
+    package struct Own: Hashable, Sendable {
+        var command: [String]
+        var environment: ChildEnvironment
+        /// Where it is started.
+        var folder: String
+        /// Nil: no place has a path that is short enough.
+        var socket: String?
+        var log: String
+        /// Held while a server is started with its CODEX_HOME; nil: there is no place for it.
+        var lock: String?
+        /// Changes with the command and the environment, in which a server would act otherwise.
+        var fingerprint: String
+
+        package init(
+            command: [String], environment: ChildEnvironment = ChildEnvironment(), folder: String, socket: String?,
+            log: String, lock: String? = nil, fingerprint: String
+        ) {
+            self.command = command
+            self.environment = environment
+            self.folder = folder
+            self.socket = socket
+            self.log = log
+            self.lock = lock
+            self.fingerprint = fingerprint
+        }
+    }
+
+    enum Server: Hashable, Sendable {
+        case own(Own)
+        case named(CodexAddress, Secret?)
+    }
+
+    var server: Server
+    var listener = ListenerTrust.own
+    /// Of all chats, where the configuration names one.
+    var folder: String?
+    var sandbox: String
+    var approvalPolicy: String
+    /// Of the bridge, for the handshake.
+    var version: String
+
+    init(server: Server, folder: String?, sandbox: String, approvalPolicy: String, version: String) {
+        self.server = server
+        self.folder = folder
+        self.sandbox = sandbox
+        self.approvalPolicy = approvalPolicy
+        self.version = version
+    }
+
+    package init(_ own: Own, folder: String?) {
+        self.init(
+            server: .own(own), folder: folder, sandbox: "workspace-write", approvalPolicy: "on-request",
+            version: "1.0.0")
+    }
+
+    /// A path of a socket has to be shorter than this (`UnixSocket` in Transport).
+    static let socketPathLimit = 100
+    private static let grace = Duration.seconds(2)
+
+    var own: Own? { if case .own(let own) = server { own } else { nil } }
+
+    /// It may open the files that a message brought.
+    var readsFiles: Bool { if case .named(.web, _) = server { false } else { true } }
+
+    var name: String {
+        switch server {
+        case .own(let own): own.command.joined(separator: " ")
+        case .named(let address, _): address.description
+        }
+    }
+
+    var socketPlan: SocketPlan {
+        var plan = SocketPlan(url: "ws://localhost/")
+        switch server {
+        case .own(let own): plan.unixPath = own.socket
+        case .named(.socket(let path), _): plan.unixPath = path
+        case .named(.web(let address), let token):
+            plan.url = address.description
+            plan.trust = Trust(listener: listener)
+            if let token { plan.headers = [HTTPHeader("Authorization", "Bearer \(token.text)")] }
+        }
+        return plan
+    }
+}
+
+extension CodexSettings.Own {
+    /// Without goals: with them the server would begin turns by itself (codex.md#what-moves-without-us).
+    private static let features = ["--disable", "goals"]
+
+    var serverPlan: ChildPlan {
+        let address = "unix://\(socket ?? "")"
+        return plan(["app-server", "--listen", address] + Self.features, .outlives, .none(log: log))
+    }
+    /// For `doctor`, where no server runs.
+    var checkPlan: ChildPlan {
+        plan(["app-server"] + Self.features, .withBridge(grace: .seconds(6)), .lines(limit: 1 << 20))
+    }
+    var versionPlan: ChildPlan { plan(["--version"], .withBridge(grace: .seconds(1)), .lines(limit: 1 << 16)) }
+
+    private func plan(_ arguments: [String], _ life: ChildPlan.Life, _ pipes: ChildPlan.Pipes) -> ChildPlan {
+        ChildPlan(
+            arguments: command + arguments, environment: environment, folder: folder, life: life, pipes: pipes)
+    }
+}

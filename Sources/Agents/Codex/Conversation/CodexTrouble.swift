@@ -1,0 +1,76 @@
+import Vocabulary
+
+/// Why no message can be answered although nothing is out of reach: a person has to mend it. It is looked at again with each message.
+enum CodexTrouble: Hashable {
+    case notInstalled(String)
+    case tooOld(String)
+    case noPlaceForSocket
+    /// The socket of its server, or what listens there, belongs to another user.
+    case foreignSocket(String)
+    case cannotStart(String)
+    case loggedOut
+    case configuration(String)
+
+    /// The first version whose threads have one writer and whose turns are listed (codex.md#versions).
+    static let oldest = [0, 147, 0]
+
+    var reason: String {
+        switch self {
+        case .notInstalled(let why): "Codex cannot be found: \(why)"
+        case .tooOld(let version): "Codex \(version) is too old for the bridge, which needs 0.147 or later"
+        case .noPlaceForSocket: "there is no folder with a path short enough for the socket of Codex's server"
+        case .foreignSocket(let why): why
+        case .cannotStart(let why): "Codex's server does not start: \(why)"
+        case .loggedOut: "Codex is not logged in"
+        case .configuration(let details): "Codex cannot read its configuration and would use other settings: \(details)"
+        }
+    }
+
+    var remedy: String {
+        switch self {
+        case .notInstalled: "install Codex on the computer where the bridge runs, or name the program by CODEX_COMMAND"
+        case .tooOld: "update Codex"
+        case .noPlaceForSocket: "set SOPHON_STATE_DIR to a folder with a shorter path"
+        case .foreignSocket: "remove that socket, and let no other user write to its folder"
+        case .cannotStart: "try `codex app-server` in a terminal"
+        case .loggedOut: CodexFailure.loginRemedy
+        case .configuration: "mend config.toml in CODEX_HOME (~/.codex)"
+        }
+    }
+
+    /// For a bubble.
+    var sentence: String {
+        "\(reason.prefix(1).uppercased())\(reason.dropFirst()). To mend it, \(remedy); then write again."
+    }
+
+    var exitCode: ExitCode {
+        switch self {
+        case .notInstalled: .agentNotInstalled
+        case .loggedOut: .agentTokenMissing
+        case .foreignSocket: .agentUnreachable
+        case .tooOld, .noPlaceForSocket, .cannotStart, .configuration: .agentNotInitialised
+        }
+    }
+
+    /// Of `codex --version`, or of a server's `userAgent`: the first word that is a version.
+    static func version(in text: String) -> String? {
+        let words = text.split { $0.isWhitespace || $0 == "/" }
+        return words.map(String.init).first { numbers($0) != nil }
+    }
+
+    static func isTooOld(_ version: String) -> Bool {
+        numbers(version)?.lexicographicallyPrecedes(oldest) ?? true
+    }
+
+    private static func numbers(_ word: String) -> [Int]? {
+        let core = word.prefix { $0 != "-" && $0 != "+" }.split(separator: ".", omittingEmptySubsequences: false)
+        let numbers = core.compactMap { part in part.utf8.count <= 6 ? Int(part) : nil }
+        return core.count == 3 && numbers.count == 3 ? numbers : nil
+    }
+
+    /// A `configWarning` that the file as a whole is not in force (codex.md#starting-it).
+    static func configuration(summary: String?, details: String?) -> CodexTrouble? {
+        guard let summary, summary.hasPrefix("Invalid configuration") else { return nil }
+        return .configuration(details ?? summary)
+    }
+}

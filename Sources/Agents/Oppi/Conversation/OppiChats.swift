@@ -1,0 +1,86 @@
+import AgentKit
+import Vocabulary
+
+/// The chats that have something to do, the places of all others, and whose each channel is. A channel number is used once.
+///
+/// A chat at rest costs its place, and no look at each frame: there may be many.
+struct OppiChats {
+    private var awake: [AgentSession: OppiChat] = [:]
+    private var resting: [AgentSession: OppiPlace] = [:]
+    private var sessions: [ChannelID: AgentSession] = [:]
+    private var channels: [AgentSession: ChannelID] = [:]
+    private var natives: [String: AgentSession] = [:]
+    /// In the names of runs that no prompt began: another process of the bridge must not give the same ones, nor another life of a chat.
+    private var mark = ""
+    private var wakings = 0
+    private var lastChannel = OppiMachine.mainChannel.number
+
+    /// Nil: it is at rest, or unknown.
+    subscript(session: AgentSession) -> OppiChat? { awake[session] }
+    /// Of those that are awake.
+    var sorted: [AgentSession] { awake.keys.sorted() }
+    /// The next deadline on the reading clock.
+    var nextDeadline: Instant? { awake.values.compactMap(\.nextDeadline).min() }
+    /// The next expiry of a dialog, on the host's clock.
+    var nextExpiry: Instant? { awake.values.compactMap(\.dialogs.nextExpiry).min() }
+
+    func due(_ now: Occasion) -> [AgentSession] {
+        let due = awake.filter { _, chat in
+            chat.nextDeadline.map { $0 <= now.read } == true || chat.dialogs.nextExpiry.map { $0 <= now.now } == true
+        }
+        return due.keys.sorted()
+    }
+
+    func place(of session: AgentSession) -> OppiPlace? { awake[session]?.place ?? resting[session] }
+    /// Of those at rest: where the newest prompts were, the newest last.
+    func newestAtRest(_ count: Int) -> [AgentSession] {
+        resting.sorted { ($0.value.sentAt, $0.key) < ($1.value.sentAt, $1.key) }.suffix(count).map(\.key)
+    }
+
+    func session(toWrite run: RunID) -> AgentSession? { awake.first { $0.value.isToWrite(run) }?.key }
+    func session(on channel: ChannelID) -> AgentSession? { sessions[channel] }
+    func channel(of session: AgentSession) -> ChannelID? { channels[session] }
+    func session(of native: String) -> AgentSession? { natives[native] }
+
+    mutating func begin(_ facts: [Fact], mark: String) {
+        self.mark = mark
+        for fact in facts where fact.name.hasPrefix(OppiPlace.factPrefix) {
+            guard let place = fact.value.flatMap({ OppiPlace($0) }) else { continue }
+            let session = AgentSession(String(fact.name.dropFirst(OppiPlace.factPrefix.count)))
+            resting[session] = place
+            natives[place.native] = session
+        }
+    }
+
+    mutating func change(_ session: AgentSession, _ body: (inout OppiChat) -> [OppiChat.Order]) -> [OppiChat.Order] {
+        let known = place(of: session)?.native
+        var chat = awake.removeValue(forKey: session) ?? wake(session)
+        defer {
+            if known != chat.place?.native {
+                // What the server still says of the session before is none of this chat's.
+                if let known, natives[known] == session { natives[known] = nil }
+                if let native = chat.place?.native { natives[native] = session }
+            }
+            if chat.isAtRest { resting[session] = chat.place } else { awake[session] = chat }
+        }
+        return body(&chat)
+    }
+
+    private mutating func wake(_ session: AgentSession) -> OppiChat {
+        wakings += 1
+        return OppiChat(session, resting.removeValue(forKey: session), mark: "\(mark)-\(wakings)")
+    }
+
+    mutating func opens(_ session: AgentSession) -> ChannelID {
+        lastChannel += 1
+        let channel = ChannelID(lastChannel)
+        sessions[channel] = session
+        channels[session] = channel
+        return channel
+    }
+
+    mutating func ended(_ channel: ChannelID) {
+        guard let session = sessions.removeValue(forKey: channel), channels[session] == channel else { return }
+        channels[session] = nil
+    }
+}

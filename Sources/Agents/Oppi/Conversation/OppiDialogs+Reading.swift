@@ -1,0 +1,72 @@
+import AgentKit
+import JSONReading
+import Vocabulary
+
+// What a dialog asks, as its frame has it (oppi.md#extension-dialogs).
+extension OppiDialogs {
+    static func questions(_ method: String, _ root: FrameNode, _ id: String, _ expiresAt: Instant?) -> [Question] {
+        let (title, message) = DialogRequest.heading(root)
+        switch method {
+        case "select":
+            let options = (root["options"]?.elements ?? []).compactMap { $0.string.map { Question.Option($0) } }
+            guard !options.isEmpty else { return [] }
+            return [
+                Question(
+                    id: QuestionID(id), title: title, message: message, options: options, expiresAt: expiresAt)
+            ]
+        case "input", "editor":
+            return [
+                Question(
+                    id: QuestionID(id), title: title, message: message, prefill: root["prefill"]?.string,
+                    placeholder: root["placeholder"]?.string, expiresAt: expiresAt)
+            ]
+        case "ask":
+            let allowsOwnWords = root["allowCustom"]?.flag == true
+            return asked(root).enumerated().map { index, part in
+                let options = (part["options"]?.elements ?? []).compactMap { option(in: $0) }
+                let (title, message) = DialogRequest.heading(part["question"]?.string ?? title)
+                return Question(
+                    id: Self.id(of: index, in: id), title: title, message: message, options: options,
+                    isMultiSelect: part["multiSelect"]?.flag == true,
+                    allowsOwnWords: allowsOwnWords || options.isEmpty, expiresAt: expiresAt)
+            }
+        default: return []
+        }
+    }
+
+    static func parts(_ root: FrameNode, _ questions: [Question]) -> [OppiChoices] {
+        zip(asked(root), questions).map { part, question in
+            OppiChoices(id: name(of: part), options: question.options)
+        }
+    }
+
+    /// The answer has one place for each name. A question that is repeated is asked once; where two of one name differ none is, since an
+    /// answer to the first would be one to what no person read.
+    private static func asked(_ root: FrameNode) -> [FrameNode] {
+        var known: [String: JSONText] = [:]
+        var asked: [FrameNode] = []
+        for part in root["questions"]?.elements ?? [] {
+            let text = part.compact
+            if let before = known.updateValue(text, forKey: name(of: part)) {
+                if before != text { return [] }
+            } else {
+                asked.append(part)
+            }
+        }
+        return asked
+    }
+
+    /// The arguments are the model's, unchecked: the server looks an answer up by what its own language makes of a name.
+    private static func name(of part: FrameNode) -> String { part["id"].map { text(of: $0) ?? "" } ?? "undefined" }
+
+    private static func option(in node: FrameNode) -> Question.Option? {
+        let label = node["label"].flatMap { text(of: $0) }
+        guard let value = node["value"].flatMap({ text(of: $0) }) ?? label else { return nil }
+        return Question.Option(value, label: label, details: node["description"]?.string)
+    }
+
+    /// Numbers, yes and no as they are written.
+    private static func text(of node: FrameNode) -> String? {
+        node.string ?? (node.isObject || node.isArray ? nil : node.compact.text)
+    }
+}

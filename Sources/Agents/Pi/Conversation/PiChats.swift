@@ -1,0 +1,45 @@
+import Vocabulary
+
+/// The chats that have something to do, and where the sessions of all others are: a chat that rests costs two paths, and no look at each
+/// event.
+struct PiChats {
+    /// Of a session of pi's: its file, which the next process is started with, and the folder that it works in.
+    struct Place: Hashable, Sendable {
+        var file: String?
+        var folder: String?
+    }
+
+    private(set) var awake: [AgentSession: PiChat] = [:]
+    private var places: [AgentSession: Place] = [:]
+    /// In the names of runs that no prompt began: another process of the bridge must not give the same ones, nor another life of a chat.
+    private let mark: String
+    private var wakings = 0
+    /// Of all chats.
+    private(set) var heldBytes = 0
+
+    init(mark: String) { self.mark = mark }
+
+    var nextDeadline: Instant? { awake.values.compactMap(\.nextDeadline).min() }
+
+    mutating func remember(_ place: Place, of session: AgentSession) { places[session] = place }
+
+    mutating func change<Answer>(_ session: AgentSession, _ change: (inout PiChat) -> Answer) -> Answer {
+        var chat = awake.removeValue(forKey: session) ?? wake(session)
+        heldBytes -= chat.heldBytes
+        defer {
+            heldBytes += chat.heldBytes
+            if chat.isAtRest {
+                if chat.file != nil { places[session] = chat.home.kept }
+            } else {
+                awake[session] = chat
+            }
+        }
+        return change(&chat)
+    }
+
+    private mutating func wake(_ session: AgentSession) -> PiChat {
+        wakings += 1
+        let place = places.removeValue(forKey: session) ?? Place()
+        return PiChat(session, place: place, mark: "\(mark)-\(wakings)")
+    }
+}

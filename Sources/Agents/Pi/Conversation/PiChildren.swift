@@ -1,0 +1,56 @@
+import AgentKit
+import Vocabulary
+
+/// Which child is which chat's, and which of them the host knows to be idle.
+struct PiChildren {
+    private var sessions: [ChannelID: AgentSession] = [:]
+    private var channels: [AgentSession: ChannelID] = [:]
+    private var idle: Set<ChannelID> = []
+    private var asking: Set<ChannelID> = []
+    private var channelCount = 0
+    private var workCount = 0
+
+    var all: [ChannelID] { sessions.keys.sorted { $0.number < $1.number } }
+
+    func session(on channel: ChannelID) -> AgentSession? { sessions[channel] }
+    func channel(of session: AgentSession) -> ChannelID? { channels[session] }
+
+    mutating func begin(_ session: AgentSession) -> ChannelID {
+        let channel = next()
+        sessions[channel] = session
+        channels[session] = channel
+        return channel
+    }
+
+    /// A channel that is no chat's.
+    mutating func next() -> ChannelID {
+        channelCount += 1
+        return ChannelID(channelCount)
+    }
+
+    mutating func ended(_ channel: ChannelID) {
+        idle.remove(channel)
+        asking.remove(channel)
+        guard let session = sessions.removeValue(forKey: channel), channels[session] == channel else { return }
+        channels[session] = nil
+    }
+
+    /// False: the host knows already.
+    mutating func asks(_ channel: ChannelID, _ asks: Bool) -> Bool {
+        guard asks != asking.contains(channel) else { return false }
+        if asks { asking.insert(channel) } else { asking.remove(channel) }
+        return true
+    }
+
+    mutating func nextWork() -> WorkID {
+        workCount += 1
+        return WorkID(workCount)
+    }
+
+    /// False: the host knows already.
+    mutating func isIdle(_ channel: ChannelID, _ isIdle: Bool) -> Bool {
+        guard isIdle != idle.contains(channel) else { return false }
+        if isIdle { idle.insert(channel) } else { idle.remove(channel) }
+        return true
+    }
+}
