@@ -1,5 +1,5 @@
 /// The pauses between the tries of one thing: those of `first` in order, then each `factor` times the one before, at most `longest`.
-/// The bridge has no other formula; each user names its values.
+/// The bridge has no other formula; the code that waits has its values.
 ///
 /// - `jitter` is the least and the largest share of a pause that is waited. Its random number comes from the user's generator.
 /// - The pauses of a link (DESIGN.md#links-and-watchdogs) are `BackOff.link`.

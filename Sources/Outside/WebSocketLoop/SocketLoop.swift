@@ -5,7 +5,7 @@ package import WebSocketCodec
 
 /// The life of one open connection on its thread: takes orders, writes, reads, delivers events, polls; in a loop.
 ///
-/// - It waits only after the pipe had nothing to read, unless reading is paused, and on resuming reads before it waits.
+/// - The thread waits only when the pipe has nothing to read, or while reading is paused; when reading is resumed, it reads first.
 /// - What is being written stays in one array, unchanged until the pipe has taken all of it.
 /// - When a write fails, what the peer sent before is still read: its closing frame says why.
 package final class SocketLoop {

@@ -31,18 +31,20 @@ final class JournalWriter: Sendable {
     /// Of more than these the tries are dropped: a call whose answer is not known is sent again under its key. A close, a stop or
     /// an owed abort is never dropped; its bytes count as held, so that no more is taken than memory allows.
     static let deferredJobs = 1_000
-    static let longestRetry = Duration.seconds(30)
+    private static let longestRetry = Duration.seconds(30)
+    private let backOff: BackOff
 
     init(queue: JournalQueue, wall: @escaping @Sendable () -> Int64, hooks: JournalHooks) {
         self.queue = queue
         self.wall = wall
         self.hooks = hooks
+        backOff = BackOff(first: hooks.firstRetry, longest: Self.longestRetry)
     }
 
     func run(_ database: Database) {
         var progress = Progress()
         while true {
-            let retry = progress.deferred.isEmpty ? nil : retryDelay(after: progress.failures)
+            let retry = progress.deferred.isEmpty ? nil : backOff.pause(after: progress.failures)
             switch queue.next(mayTidy: progress.mayTidy && progress.deferred.isEmpty, retry: retry) {
             case .commit(let jobs): commit(jobs, database, &progress)
             case .purge(let connection, let before): purge(connection, before, database, &progress)
@@ -101,10 +103,6 @@ final class JournalWriter: Sendable {
         queue.settled(jobs)
         queue.stillHeld(left)
         for job in jobs where !job.isLeftToUs { job.fail(failure) }
-    }
-
-    private func retryDelay(after failures: Int) -> Duration {
-        min(hooks.firstRetry * (1 << min(max(0, failures - 1), 10)), Self.longestRetry)
     }
 
     private static let touchBarrier = "UPDATE meta SET value = value + 1 WHERE name = 'barrier'"
