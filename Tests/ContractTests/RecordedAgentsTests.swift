@@ -1,4 +1,5 @@
 import AgentKit
+import Agents
 import FoundationEssentials
 import Recording
 import Testing
@@ -8,7 +9,7 @@ import Testing
 struct RecordedAgentsTests {
     private static let folder = RealOutside.root + "/Tests/Fixtures/traces"
 
-    static let kinds = [AgentKind(rawValue: "oppi"), AgentKind(rawValue: "pi"), AgentKind(rawValue: "codex")]
+    static let kinds = AgentRegistry.all.kinds
 
     @Test("their frames are known as theirs, and say what was asked and answered", arguments: kinds)
     func recorded(_ kind: AgentKind) throws {

@@ -59,7 +59,8 @@ struct Ban: CustomStringConvertible {
 
     /// The rooms that read what a far side wrote.
     static let outsideReaders: Set = [
-        "AgentKit", "JSONReading", "LocalServer", "OpenClaw", "Oppi", "Pi", "Recording", "RelayProtocol", "Sealing",
+        "AgentKit", "Codex", "JSONReading", "LocalServer", "OpenClaw", "Oppi", "Pi", "Recording", "RelayProtocol",
+        "Sealing",
         "Transport", "WebSocketCodec", "WebSocketLoop",
     ]
 

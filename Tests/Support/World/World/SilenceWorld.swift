@@ -37,7 +37,7 @@ package final class SilenceWorld {
 
     private init(_ seed: UInt64) {
         random = SeededGenerator(seed: seed &* 71 &+ 5)
-        let kind = WorldAgentKind.allCases[Int(seed % 4)]
+        let kind = WorldAgentKind.allCases[Int(seed % UInt64(WorldAgentKind.allCases.count))]
         // An Oppi server has places for few sessions: a run may wait for one, or lose it.
         isTroubled = random.happens(0.3) || kind == .oppi
         world = LiveWorld(random.pick([.e3, .e4]), scripts: [:], seed: seed)

@@ -99,7 +99,7 @@ package final class AskWorld {
 
     private init(_ seed: UInt64) {
         random = SeededGenerator(seed: seed &* 67 &+ 3)
-        kind = WorldAgentKind.allCases[Int(seed % 4)]
+        kind = WorldAgentKind.allCases[Int(seed % UInt64(WorldAgentKind.allCases.count))]
         let share = seed / 4 % 5
         let isLong = share < 2
         isSealed = isLong ? share == 0 : random.happens(0.3)
