@@ -4,7 +4,7 @@ import Vocabulary
 /// What the frames of one thread, and of its sub-agents' threads, say about the turn that is going on in it (codex.md#a-turn).
 ///
 /// - One message of the agent is one segment: its deltas are a preview, and the text of its end is canonical.
-/// - A message that another one follows, or a model request that is tried again, without an end of its own leaves no trace.
+/// - A message without an end of its own leaves nothing in the answer: the next message, or the model's next try, takes its place.
 /// - Deltas of a message whose beginning was not seen are not shown: they have a hole.
 /// - Frames of a turn that is over change nothing, but for the sum of tokens.
 struct CodexThread {

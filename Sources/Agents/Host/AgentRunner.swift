@@ -10,7 +10,7 @@ package import Vocabulary
 /// - The machine has its past before its first command.
 /// - Each work and each query is answered once, in its time; what is over the bounds of `WorkTable` is refused.
 /// - The reading clock stands while reading is paused, so that no deadline of it passes then (`ReadingClock`).
-/// - A deadline that the machine leaves behind when it has come rings again after `leastPause`.
+/// - A machine that keeps a deadline in the past is called again after `leastPause`, not at once.
 /// - After `shutDown` no command is handled and no channel is opened; `isClosed` once nothing is open or being written.
 package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     enum Phase { case running, closing, stopped }
@@ -268,7 +268,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         return true
     }
 
-    /// Who is meant by an order is settled now: a channel that is closed by the next one is not that of the last.
+    /// Each order becomes a step for the channel that has the name now: an order behind it may give the name to another channel.
     private func take(_ order: AgentOrder, _ state: State) {
         switch order {
         case .open(let id, let channel): open(id, channel, state)

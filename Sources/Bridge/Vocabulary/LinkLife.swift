@@ -4,8 +4,8 @@
 /// - No I/O, no clock, no randomness: events come in with the time, and what follows from them is returned.
 /// - `Greeting` is what is awaited of the far side during the handshake, `Live` what is true while the link is up and no longer.
 /// - The back-off starts over only after a link that held for a minute, and each step has its time limit.
-/// - A link that is live and silent is dead. Its silence counts on the reading clock (`read`), which stands while nothing is read; all
-///   other times are of the runner's clock (`now`).
+/// - A link that is live and silent is dead. The silence is counted by the reading clock (`read`), which stands while reading is paused;
+///   all other times are of the runner's clock (`now`).
 package struct LinkLife<Greeting, Live> {
     package enum State {
         /// Not begun, shut down, or given up. Can transition to: dialling (`dial`).
@@ -181,8 +181,8 @@ package struct LinkLife<Greeting, Live> {
         sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
     }
 
-    /// Whether the machine slept, as the clocks show. `due`: when the owner had asked to be called. A deadline of the live link that passed
-    /// while there was none is asked for since the greeting: that it is late says nothing.
+    /// Whether the machine slept, as the clocks show. `due`: when the owner had asked to be called. A deadline of the live link counts from
+    /// the greeting on: one that passed before, while no link was live, is late without a sleep.
     package mutating func noticesSleep(at now: Instant, wallMilliseconds: Int64, due: Instant?) -> Bool {
         let due = if case .live(_, let uptime) = state { due.map { max($0, uptime.since) } } else { due }
         return sleepWatch.notices(at: now, wallMilliseconds: wallMilliseconds, due: due)

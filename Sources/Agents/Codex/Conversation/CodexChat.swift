@@ -20,8 +20,8 @@ import Vocabulary
 /// From each of them to `absent`, when the link is lost.
 ///
 /// Invariants:
-/// - A prompt is written to a thread in which no turn continues, as far as anything said: Codex would steer the turn in silence. Words
-///   behind a refusal steer the turn of ours that asked, by its name.
+/// - A prompt is written to a thread in which no turn continues, as far as anything said: Codex would steer the turn in silence. The
+///   words that a person adds to a refusal go into our turn that asked, by the turn's name.
 /// - It is written again only where the process that it was sent to is alive and has no turn of its label.
 /// - Each turn ends: by its own end, by the list of turns where that is lost, or by a sentence.
 struct CodexChat {

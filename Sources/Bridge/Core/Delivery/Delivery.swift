@@ -281,7 +281,7 @@ package struct Delivery: Sendable {
         switch kind {
         case .end: time = since + settings.endTarget
         case .open, .message:
-            // An open whose end waits already ought to be gone by when the end ought to.
+            // Where the end waits as well, the target of the end holds for the open too: the end cannot go before it.
             let own = since + settings.openTarget
             time = lanes[slot].endSince.map { min(own, $0 + settings.endTarget) } ?? own
         case .text, .taskStarted, .taskProgress, .taskEnded, .approval:
