@@ -1,3 +1,5 @@
+import AgentKit
+import Agents
 import BridgeService
 import ConfigurationFile
 import FoundationEssentials
@@ -7,6 +9,8 @@ import Testing
 struct ConfigurationExampleTests {
     /// What only flags and the environment can set: how the file is found, or what belongs to the one who types the command.
     private static let keysOutsideTheFile = ["config_dir", "workspace", "json", "no_color", "manual_pair"]
+
+    private static let kinds = AgentRegistry.all.kinds.map(\.rawValue)
 
     private func text(of file: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -19,7 +23,7 @@ struct ConfigurationExampleTests {
         #expect(try load(text(of: "bridge.example.json")).configuration == load().configuration)
     }
 
-    @Test("the table in the README names every key and every variable", arguments: ["openclaw", "oppi", "pi"])
+    @Test("the table in the README names every key and every variable", arguments: kinds)
     func table(kind: String) throws {
         let readme = try text(of: "README.md")
         for setting in try load(environment: ["SOPHON_AGENT": kind]).settings
@@ -32,13 +36,13 @@ struct ConfigurationExampleTests {
             "SOPHON_HOST_LABEL", "SOPHON_AGENT", "SOPHON_MANUAL_PAIR", "SOPHON_JSON", "NO_COLOR",
             "OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR", "OPPI_URL", "OPPI_TOKEN", "OPPI_WORKSPACE",
             "SOPHON_WORKSPACE", "SOPHON_NOTIFY_COMMAND", "SOPHON_NOTIFY_WEBHOOK", "SOPHON_NOTIFY_TOKEN",
-            "PI_COMMAND",
+            "PI_COMMAND", "CODEX_COMMAND", "CODEX_URL", "CODEX_TOKEN",
         ] {
             #expect(readme.contains("`\(name)`"))
         }
     }
 
-    @Test("it names every key that any agent has", arguments: ["openclaw", "oppi", "pi"])
+    @Test("it names every key that any agent has", arguments: kinds)
     func complete(kind: String) throws {
         let settings = try load(environment: ["SOPHON_AGENT": kind]).settings
         let example = try text(of: "bridge.example.json")
