@@ -128,6 +128,24 @@ struct JournalReaderTests {
         #expect(faults.contains { $0.contains("int_1") })
     }
 
+    @Test("verify finds parts of a turn that is gone or closed, and a part that is missing")
+    func verifyParts() throws {
+        journal.close()
+        let database = try Database(path: folder.file, mode: .writing)
+        let turn = try #require(try database.integer("SELECT number FROM turns WHERE name = 'int_1'"))
+        try database.script("UPDATE turns SET closed_at = NULL; DELETE FROM parts")
+        for (place, owner) in [(turn << 20, turn), (turn << 20 | 1, turn), (turn << 20 | 2, turn), (900 << 20, 900)] {
+            try database.run(
+                "INSERT INTO parts VALUES (?, ?, x'00')", [.integer(place), .integer(owner)])
+        }
+        let reader = try JournalReader(directory: folder.path)
+        #expect(try reader.verify() == ["part 0 of turn number 900 belongs to no open turn"])
+        try database.script("DELETE FROM parts WHERE turn = 900 OR place = \(turn << 20 | 1)")
+        #expect(try reader.verify() == ["part 1 of turn int_1 is missing: its answer ends before it"])
+        try database.script("UPDATE turns SET closed_at = 1, record = NULL WHERE number = \(turn)")
+        #expect(try reader.verify().filter { $0.contains("belongs to no open turn") }.count == 2)
+    }
+
     @Test("an export that nobody reads holds back neither the writer nor its log, and has each row once")
     func exportInPages() throws {
         let connection = journal.connection(Sample.main)

@@ -67,6 +67,12 @@ package final class JournalReader {
             try database.rows(Self.crossed) { row throws(DatabaseError) in
                 faults.append("turn \(row.text(0)) of \(row.text(1)) is closed and has a record, as an open one has")
             }
+            try database.rows(Self.strayParts) { row throws(DatabaseError) in
+                faults.append("part \(row.integer(1)) of turn number \(row.integer(0)) belongs to no open turn")
+            }
+            try database.rows(Self.missingParts) { row throws(DatabaseError) in
+                faults.append("part \(row.integer(1) - 1) of turn \(row.text(0)) is missing: its answer ends before it")
+            }
         } catch {
             // Damage that hinders even the look at it is what was asked for; another hindrance is not.
             guard case .damaged = error.failure.code else { throw error.failure }
@@ -135,5 +141,14 @@ package final class JournalReader {
         """
     private static let crossed = """
         SELECT name, connection FROM turns WHERE closed_at IS NOT NULL AND record IS NOT NULL
+        """
+    private static let strayParts = """
+        SELECT place >> \(Parts.bits), place & \(Parts.last) FROM parts LEFT JOIN turns ON turns.number = place >> \(Parts.bits)
+        WHERE turns.number IS NULL OR closed_at IS NOT NULL OR parts.turn <> turns.number ORDER BY place
+        """
+    /// A start reads the parts of a turn up to the first that is missing.
+    private static let missingParts = """
+        SELECT name, place & \(Parts.last) FROM parts AS later JOIN turns ON turns.number = place >> \(Parts.bits)
+        WHERE place & \(Parts.last) > 1 AND NOT EXISTS (SELECT 1 FROM parts WHERE place = later.place - 1) ORDER BY place
         """
 }

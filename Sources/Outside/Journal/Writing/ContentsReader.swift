@@ -4,7 +4,7 @@ import Vocabulary
 enum Parts {
     static let bits: Int64 = 20
 
-    private static let last: Int64 = 1 << bits - 1
+    static let last: Int64 = 1 << bits - 1
 
     /// A part holds a kilobyte, so that memory ends long before the parts of one turn do. No number of a damaged file traps, and none
     /// leads to the parts of another turn.
