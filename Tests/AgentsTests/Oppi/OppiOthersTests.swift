@@ -170,6 +170,27 @@ struct OppiOthersTests {
         #expect(lines.last == Self.forgets, "\(lines)")
     }
 
+    @Test("a server that fails to say how the run of another is, is asked again before the run counts as failed")
+    func askedAgain() {
+        let rows = [("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs"), ("assistant", "For them")]
+        var oppi = shown()
+        _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
+        #expect(oppi.answers(Self.historyCall, 502, "<html>") == [])
+        #expect(oppi.waits(999) == [])
+        #expect(oppi.waits(1) == [Self.historyCall])
+        let lines = oppi.answers(Self.historyCall, 200, OppiRecoveryTests.trace(rows))
+        #expect(lines.first?.hasSuffix(#"finished stop run "For them""#) == true, "\(lines)")
+
+        var deaf = shown()
+        _ = deaf.happens(.closed(code: 1006, reason: ""), 2)
+        for pause: Int64 in [1, 2, 4, 8, 8] {
+            #expect(deaf.fails(Self.history) == [])
+            #expect(deaf.waits(pause * 1_000) == [Self.historyCall])
+        }
+        let failed = deaf.fails(Self.history)
+        #expect(failed.count == 1 && failed[0].contains("failed agentGone"), "\(failed)")
+    }
+
     @Test("the run of another whose end the ring has lost ends with what the history has")
     func lostInGap() {
         var oppi = shown()
@@ -236,14 +257,6 @@ struct OppiOthersTests {
         // The next one has a bubble of its own.
         #expect(oppi.ends(on: 1) == [Self.historyCall])
         #expect(oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows)).count == 3)
-    }
-
-    @Test("where its history cannot be read either, it ends with that")
-    func lostInTheirsUnseen() {
-        var oppi = shown()
-        _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
-        let lines = oppi.fails(Self.history)
-        #expect(lines.count == 1 && lines[0].contains("failed agentGone"), "\(lines)")
     }
 
     @Test("a stream on which the run of another goes on is not idle")

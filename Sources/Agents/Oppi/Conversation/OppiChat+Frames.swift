@@ -331,8 +331,8 @@ extension OppiChat {
         return [.call(.mirror(sequence: decoder?.lastSequence ?? 0))]
     }
 
-    mutating func mirrored(_ answer: OppiRest.Answer, _ sequence: Int) -> [Order] {
-        if let run = link.others { return endOthers(run, answer) }
+    mutating func mirrored(_ answer: OppiRest.Answer, _ sequence: Int, at now: Instant) -> [Order] {
+        if let run = link.others { return endOthers(run, answer, at: now) }
         guard turn == nil, let text = OppiTrace(answer.body)?.newestAnswer.text, !text.isEmpty else { return [] }
         let run = RunID("\(session)-\(mark)-end-\(sequence)")
         return [
@@ -343,8 +343,20 @@ extension OppiChat {
         ]
     }
 
-    private mutating func endOthers(_ run: RunID, _ answer: OppiRest.Answer) -> [Order] {
+    /// A server that fails to say how the run is may say it in a moment.
+    mutating func looksAgainForOthers(at now: Instant) -> [Order] {
+        guard link.others != nil, let due = link.othersLook.due, due <= now else { return [] }
+        link.othersLook.due = nil
+        return [.call(.mirror(sequence: decoder?.lastSequence ?? 0))]
+    }
+
+    private mutating func endOthers(_ run: RunID, _ answer: OppiRest.Answer, at now: Instant) -> [Order] {
         let trace = OppiTrace(answer.body)
+        if trace == nil, !answer.isGone, link.othersLook.backOff.failures < Self.othersTries {
+            link.othersLook.due = now + link.othersLook.backOff.next()
+            return []
+        }
+        link.othersLook = OthersLook()
         // Its end will be notified.
         if trace?.isBusy == true, !link.othersAreOver { return [] }
         link.others = nil

@@ -112,6 +112,7 @@ struct OppiChat {
     static let commandLimit = Duration.seconds(8)
     static let promptTries = 3
     static let homeTries = 5
+    static let othersTries = 5
     static let idleLimit = Duration.seconds(60)
 
     let session: AgentSession
@@ -127,6 +128,12 @@ struct OppiChat {
     var link = Link()
     var dialogs = OppiDialogs()
     var model = OppiModel()
+
+    /// When the server is asked again how the run of another client is.
+    struct OthersLook {
+        var backOff = BackOff(first: .seconds(1), longest: .seconds(8))
+        var due: Instant?
+    }
 
     /// What the chat knows of the server.
     struct Link {
@@ -170,6 +177,7 @@ struct OppiChat {
         var others: RunID?
         /// Whatever REST says, its session has ended.
         var othersAreOver = false
+        var othersLook = OthersLook()
         /// The person does not have the chat any more.
         var ending: Ending?
 
@@ -249,6 +257,7 @@ struct OppiChat {
         var moments = [requests.nextDeadline, decoder?.nextDeadline]
         moments.append(turn?.nextDeadline(isLive: way == .live))
         if link.isUp, home == .unknown, turn != nil { moments.append(link.homeDue) }
+        if link.others != nil { moments.append(link.othersLook.due) }
         if way == .live, turn == nil { moments.append(link.idleSince.map { $0 + Self.idleLimit }) }
         switch way {
         case .dialling(let until), .greeting(let until), .waiting(let until): moments.append(until)
@@ -401,6 +410,6 @@ struct OppiChat {
         }
         for request in requests.takeExpired(at: now) { orders += overdue(request, at: now) }
         if let due = decoder?.nextDeadline, due <= now { orders += heard(decoder?.deadlineHit(at: now) ?? [], at: now) }
-        return orders + watch(at: now) + advance(at: now)
+        return orders + looksAgainForOthers(at: now) + watch(at: now) + advance(at: now)
     }
 }
