@@ -32,9 +32,10 @@ extension HostileRelay {
         case .withoutKeys: stored.keys = StoredKeyRing.Keys()
         case .olderBook: stored.devices = copy
         }
+        stored = RingFaults.read(stored, kept: talk.saved, as: installation, pairedAt: credentials)
         log.append("restart \(files) as \(installation)")
         var next = try RingConversation(
-            stored: stored, minutesAfterPairing: 600, installation: installation,
+            stored: stored, trusts: RingFaults.trustsAll, minutesAfterPairing: 600, installation: installation,
             pairedAt: files == .withoutBook && pick(2) == 0 ? nil : credentials)
         (next.wall, next.now, next.saved) = (talk.wall, talk.now, stored)
         talk = next

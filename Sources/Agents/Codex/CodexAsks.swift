@@ -121,9 +121,6 @@ struct CodexAsk {
     private static let shown: Set = ["message", "questions", "requestedSchema", "isBlocking", "mode", "serverName"]
 
     private static func name(_ params: FrameNode, _ number: JSONText) -> String {
-        #if PLANTED_FAULTS
-            if PlantedFault.approvalByNumber.isPlanted { return "request-\(number.text)" }
-        #endif
         let more = params["approvalId"]?.string.map { ":\($0)" } ?? ""
         let item = params["itemId"]?.string ?? "\(params["serverName"]?.string ?? "server")#\(number.text)"
         return "\(params["turnId"]?.string ?? params["threadId"]?.string ?? ""):\(item)\(more)"

@@ -320,7 +320,7 @@ struct CodexThread {
         guard let turn, listed["id"]?.equals(turn.id) == true else { return [] }
         var events: [RunEvent] = []
         let items = Self.items(of: listed, behind: label)
-        let isWhole = turn.isAdopted || Self.takesRecord(of: listed)
+        let isWhole = turn.isAdopted
         if lacksItems {
             events += unplaced(items)
         } else if isWhole {
@@ -368,15 +368,6 @@ struct CodexThread {
         return news.filter { !$0.text.isEmpty }.flatMap { said -> [RunEvent] in
             [.text(.segment(said.text)), .text(.segmentEnded(nil))]
         }
-    }
-
-    /// No record has what was being streamed when its turn was interrupted (codex.md#stop-steer-busy).
-    private static func takesRecord(of listed: FrameNode) -> Bool {
-        #if PLANTED_FAULTS
-            let isInterrupted = listed["status"]?.holds("interrupted") == true
-            if PlantedFault.interruptedFromHistory.isPlanted, isInterrupted { return true }
-        #endif
-        return false
     }
 
     /// What became of a turn that is not followed any more.

@@ -9,11 +9,6 @@ enum CodexWords {
     /// The whole command, with the program that runs it: what `commandActions` says of it may lack parts (codex.md#items). Nil: it has none.
     static func command(_ item: FrameNode) -> String? {
         guard let command = item["command"], command.compact.text != "null" else { return nil }
-        #if PLANTED_FAULTS
-            if PlantedFault.programDropped.isPlanted, let script = command.string?.firstRange(of: " -lc ") {
-                return command.string.map { String($0[script.upperBound...]) }
-            }
-        #endif
         return CodexFacts.text(of: command)
     }
 

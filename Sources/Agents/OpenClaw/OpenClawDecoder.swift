@@ -351,9 +351,6 @@ package struct OpenClawDecoder: AgentDecoder {
     /// The agent thinks aloud, beside its answer, in frames of a phase of their own.
     private mutating func said(_ data: FrameNode, _ run: RunID) -> [TextChange] {
         if data["phase"]?.holds("commentary") == true { return [] }
-        #if PLANTED_FAULTS
-            if PlantedFault.textFromChat.isPlanted { return [] }
-        #endif
         var changes: [TextChange] = []
         let files = data["mediaUrls"]
         if data["text"] == nil, let addition = data["delta"]?.bytes {

@@ -152,9 +152,6 @@ enum OpenClawHistory {
             finding.reason = callsTool ? .stop : OpenClawUsage.reason(row)
             if let said = OpenClawUsage.read(row["usage"]) { finding.usage = finding.usage.map { $0 + said } ?? said }
             finding.failure = reason == "error" ? row["errorMessage"]?.string ?? "" : nil
-            #if PLANTED_FAULTS
-                if PlantedFault.errorTakenForEnd.isPlanted { finding.failure = nil }
-            #endif
             finding.isComplete = isOurAbort || (reason != nil && finding.failure == nil && !callsTool)
             var piece = piece(row["content"]?.contentText ?? "", row)
             // What the gateway shows in place of an attempt without words is none.
@@ -328,9 +325,6 @@ enum OpenClawHistory {
     /// The run that the message of a user began: its key is the run's, or has a suffix behind it (E3).
     static func asker(_ row: FrameNode) -> String? {
         guard let key = key(row) else { return nil }
-        #if PLANTED_FAULTS
-            if PlantedFault.answerNotFound.isPlanted { return key }
-        #endif
         return key.hasSuffix(":user") ? String(key.dropLast(5)) : key
     }
 

@@ -72,12 +72,6 @@ extension OppiDecoder {
     mutating func retries(_ id: AgentSession, _ reason: String, after delay: Duration, at now: Instant) -> [Observation]
     {
         sessions[id]?.held = nil
-        #if PLANTED_FAULTS
-            if PlantedFault.retryNotShown.isPlanted, !(sessions[id]?.lastSaid.isEmpty ?? true) {
-                sessions[id]?.isRunning = false
-                return [signal(id, .finished(RunEnd()))]
-            }
-        #endif
         sessions[id]?.isRetrying = true
         sessions[id]?.retryUntil = now + delay + Self.retryPatience
         return [signal(id, .retrying(reason: reason))]

@@ -102,13 +102,9 @@ extension OppiDecoder {
         var facts = input?.facts ?? AskFacts()
         if input == nil, let summary = root["displaySummary"] { facts.lines.append(.init("summary", summary)) }
         if let workspace { facts.lines.append(.init("workspace", workspace)) }
-        var command = input?.command
-        #if PLANTED_FAULTS
-            if PlantedFault.summaryShown.isPlanted { command = root["displaySummary"]?.string }
-        #endif
         var request = ApprovalRequest(
             id: id, subject: .permission, title: "Allow \(tool)?", message: root["reason"]?.string ?? "",
-            command: command,
+            command: input?.command,
             // The server grants no rule for its own policy (oppi.md#permissions).
             allowed: tool.hasPrefix("policy.") ? [.approve, .deny] : nil, facts: facts)
         // Nothing says what the tool would be given.

@@ -281,9 +281,6 @@ package struct OppiDecoder: AgentDecoder {
     }
 
     private func mayAppend(_ id: AgentSession) -> Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.holeAppended.isPlanted { return true }
-        #endif
         // A piece that precedes the frame that begins its run is left to the end of its message.
         guard live == nil || sessions[id]?.isRunning == true else { return false }
         return sessions[id]?.lacksBeginning == false && live?.isReplay != true
@@ -317,9 +314,6 @@ package struct OppiDecoder: AgentDecoder {
         guard let session = sessions[id] else { return [] }
         let command = session.prompted.flatMap { isOurCommand($0, text, id) ? $0 : nil }
         guard let prompted = session.prompted?.said(by: text) ?? command else {
-            #if PLANTED_FAULTS
-                if PlantedFault.othersWordsTaken.isPlanted { return [] }
-            #endif
             if sessions[id]?.hears(text) == true { return [] }
             // Another client's, taken up within the loop of ours: what follows is the answer to that.
             guard session.isRunning, session.ours != nil, session.hasSpoken else { return [] }

@@ -67,9 +67,6 @@ struct OppiTrace {
     /// A person's message: the server puts its pictures behind its words, each in a line (oppi.md#shared-objects).
     private static func words(of row: FrameNode) -> Substring {
         var text = (row["text"]?.string ?? "")[...]
-        #if PLANTED_FAULTS
-            if PlantedFault.pictureWrittenTwice.isPlanted { return text }
-        #endif
         while true {
             let last = text.lastIndex { $0.isNewline }
             let line = last.map { text[text.index(after: $0)...] } ?? text

@@ -291,11 +291,8 @@ package struct PiDecoder: AgentDecoder {
 
     /// Deltas alone: the snapshots beside them are of one protocol line only (pi.md#later-lines-l-what-changes). Nil: nothing to show.
     private func preview(_ event: FrameNode?) -> [Observation]? {
-        var isLate = messageIsOver
-        #if PLANTED_FAULTS
-            if PlantedFault.deltaAfterEnd.isPlanted { isLate = false }
-        #endif
-        guard !isLate, event?["type"]?.holds("text_delta") == true, let delta = event?["delta"]?.string, !delta.isEmpty
+        guard !messageIsOver, event?["type"]?.holds("text_delta") == true, let delta = event?["delta"]?.string,
+            !delta.isEmpty
         else {
             return nil
         }

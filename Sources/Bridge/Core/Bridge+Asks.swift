@@ -40,9 +40,6 @@ extension Bridge {
     mutating func personIsThere(
         in chat: SessionID, wrote: Bool = false, isAskedFor: Bool = false, at now: Instant
     ) {
-        #if PLANTED_FAULTS
-            if PlantedFault.signOfLifeMissed.isPlanted { return }
-        #endif
         guard settings.turn.asks.whenUnanswered == .hold else { return }
         guard agent.isPresent else {
             return chats.asks.missed(SignOfLife(chat: chat, wrote: wrote, isAskedFor: isAskedFor))

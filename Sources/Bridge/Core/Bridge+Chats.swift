@@ -23,9 +23,6 @@ extension Bridge {
         }
         // The youngest first, so that stopping the active one does not hand a waiting one over.
         for opening in known.sorted(by: { $0.receivedAt > $1.receivedAt }) {
-            #if PLANTED_FAULTS
-                if PlantedFault.endedChatAnswered.isPlanted { continue }
-            #endif
             change(opening.id, at: now) { $0.chatEnded(isDeleted: isDeleted, at: now) }
         }
         let served = agentSession.map { sessions(of: session, known, servedBy: $0) } ?? []
@@ -62,9 +59,6 @@ extension Bridge {
 
     /// The person or the relay ends one call of a tool, by the name of its card. No agent can end a tool alone: its run is stopped.
     package mutating func taskStopped(_ task: TaskID, reason: String?, at now: Instant) {
-        #if PLANTED_FAULTS
-            if PlantedFault.toolGoesOn.isPlanted { return }
-        #endif
         guard let (id, own) = openCall(of: task) else { return orders.append(.turnNote(TurnID(""), .unknownTask)) }
         change(id, at: now) { $0.taskStopped(own, reason: reason, at: now) }
         deliver(at: now)

@@ -57,12 +57,6 @@ extension Bridge {
             message.folder = folder
             command = .send(turn: turn, session: session, run: run, message: message)
         }
-        #if PLANTED_FAULTS
-            if PlantedFault.sendAfterStop.isPlanted { return orders.append(.command(command)) }
-            if PlantedFault.answeredAfterStop.isPlanted, case .answer = command {
-                return orders.append(.command(command))
-            }
-        #endif
         let isRefusal = if case .resolve(_, _, .deny, _, _, _) = command { true } else { false }
         // A refusal leaves whatever became of its turn.
         guard isRefusal || entries[id]?.turn.maySend(command) == true else { return }
@@ -80,17 +74,11 @@ extension Bridge {
 
     /// From an earlier process. Sent when the agent is back.
     package mutating func restore(_ obligation: Obligation, since: Instant) {
-        #if PLANTED_FAULTS
-            if PlantedFault.abortForgotten.isPlanted { return }
-        #endif
         obligations.add(obligation, since: since, isWritten: true)
     }
 
     /// A turn of an earlier process that was being stopped: its obligations may not have been written.
     mutating func oweAgain(_ turn: Turn, at now: Instant) {
-        #if PLANTED_FAULTS
-            if PlantedFault.abortForgotten.isPlanted { return }
-        #endif
         guard turn.agent.isStopping, turn.occupiesAgent else { return }
         for order in turn.abortRuns(turn.agent.stopReach) {
             guard case .command(.abort(let session, let run, let reach)) = order else { continue }

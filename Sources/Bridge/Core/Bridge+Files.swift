@@ -13,10 +13,7 @@ extension Bridge {
     }
 
     /// The turn has no use for its files any more. A fetch that was not begun is not begun.
-    mutating func dropFiles(of id: TurnID, _ turn: Turn) {
-        #if PLANTED_FAULTS
-            if PlantedFault.filesLeftBehind.isPlanted, turn.outcome == nil { return }
-        #endif
+    mutating func dropFiles(of id: TurnID) {
         let fetch = orders.firstIndex { if case .fetch(id, _) = $0 { true } else { false } }
         if let fetch { orders.remove(at: fetch) } else { orders.append(.dropFiles(id)) }
     }

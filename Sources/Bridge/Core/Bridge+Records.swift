@@ -23,14 +23,6 @@ extension Bridge {
         let opening = record.opening
         guard entries[opening.id] == nil else { return }
         if !record.turn.occupiesAgent { record.turn.opening = atHome(opening) }
-        #if PLANTED_FAULTS
-            let isWithAgent = record.turn.phase == .handedOver || record.turn.phase == .running
-            if PlantedFault.wordsSentAgain.isPlanted, record.turn.agent.refusal != nil, isWithAgent {
-                record.turn.phase = .waiting
-                // Under the same name the gateway would take them for those it has.
-                record.turn.opening.run = RunID("\(opening.run)-again")
-            }
-        #endif
         record.catchUp(with: deltas)
         record.lane.learn(keptAt)
         let streamed = Self.streamed(deltas, record.lane.waitingText)

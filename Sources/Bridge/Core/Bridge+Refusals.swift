@@ -60,19 +60,9 @@ extension Bridge {
         guard message.attachments.isEmpty else {
             return change(id, at: now) { $0.goesItsWay(Sentences.filesDecideNothing) }
         }
-        guard newest.since + Self.readingTime <= written || Self.takesEarlierWords else {
+        guard newest.since + Self.readingTime <= written else {
             return change(id, at: now) { $0.goesItsWay(Sentences.writtenBeforeCard) }
         }
-        #if PLANTED_FAULTS
-            if PlantedFault.wordsRefuseOldest.isPlanted, let oldest = oldestShown {
-                return refuse(oldest.ask, of: oldest.asker, by: id, at: now)
-            }
-            if PlantedFault.wordsAllow.isPlanted, ReplyWords(message.text).verdict == .yes,
-                let card = entries[newest.asker]?.turn.approvals.approvals[newest.ask]?.cards.card.approval
-            {
-                change(newest.asker, at: now) { $0.decided(card, .approve, reason: nil, at: now) }
-            }
-        #endif
         switch RefusalReading(message.text) {
         case .decidesNothing:
             agent.queues[turn.opening.agentSession]?.left(id)
@@ -80,25 +70,6 @@ extension Bridge {
         case .refusesAlone: refuse(newest.ask, of: newest.asker, by: id, isAlone: true, at: now)
         case .refuses: refuse(newest.ask, of: newest.asker, by: id, at: now)
         }
-    }
-
-    #if PLANTED_FAULTS
-        private var oldestShown: (asker: TurnID, ask: ApprovalID)? {
-            let shown = entries.flatMap { id, entry in
-                entry.turn.approvals.open.compactMap { ask in
-                    entry.turn.approvals.shownSince(ask).map { (asker: id, ask: ask, since: $0) }
-                }
-            }
-            return shown.min { ($0.since, $0.asker, $0.ask) < ($1.since, $1.asker, $1.ask) }.map { ($0.asker, $0.ask) }
-        }
-    #endif
-
-    private static var takesEarlierWords: Bool {
-        #if PLANTED_FAULTS
-            return PlantedFault.earlierWordsRefuse.isPlanted
-        #else
-            return false
-        #endif
     }
 
     /// `/bridge no`: refuses the newest open ask of the chat, with a card or without. Nil: what keeps it from that.

@@ -40,11 +40,6 @@ extension Bridge {
     }
 
     private func awaitingKey(in session: SessionID) -> [TurnOpening] {
-        #if PLANTED_FAULTS
-            if PlantedFault.keyTakenInUse.isPlanted {
-                return entries.values.map(\.turn.opening).filter { $0.session == session && $0.sealing.isSealed }
-            }
-        #endif
         return entries.values.map(\.turn).filter { $0.awaitsKey && $0.opening.session == session }.map(\.opening)
             .sorted { ($0.receivedAt, $0.id) < ($1.receivedAt, $1.id) }
     }

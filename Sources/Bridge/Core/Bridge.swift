@@ -305,7 +305,7 @@ package struct Bridge: ~Copyable {
         let turnOrders = body(&entry.turn)
         if !cards.isEmpty { withdraw(cards, of: entry.turn) }
         delivery.heldBeside += entry.turn.heldBytes - held
-        if hadFiles, !entry.turn.holdsFiles { dropFiles(of: id, entry.turn) }
+        if hadFiles, !entry.turn.holdsFiles { dropFiles(of: id) }
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
         if let chat, entries[id]?.turn.approvals.hasOpenParts != true { tellInParts(in: chat, at: now) }
         // The orders may have closed the turn.

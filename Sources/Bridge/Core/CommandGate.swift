@@ -28,9 +28,6 @@ struct CommandGate: Sendable {
 
     /// False: it has left, or was never to leave.
     mutating func withdraw(run: RunID) -> Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.sendAfterStop.isPlanted { return false }
-        #endif
         let found = waiting.first { if case .send(_, _, run, _) = $0.value.command { true } else { false } }
         guard let found else { return false }
         waiting[found.key] = nil

@@ -28,11 +28,6 @@ package enum RelayDecoder {
 
     private static func answer(to response: HTTPResponse, expecting expected: Expected, wall: Int64) -> RelayAnswer {
         guard let envelope = ReplyEnvelope(response.body, readsDevice: expected == .device) else {
-            #if PLANTED_FAULTS
-                if PlantedFault.pageBelieved.isPlanted, (400..<500).contains(response.status) {
-                    return RelayAnswer(.refused(RelayRefusal(status: response.status, code: .other(""))))
-                }
-            #endif
             return foreign(response)
         }
         let headers = RelayHeaders(response)

@@ -113,12 +113,6 @@ struct ChatKeys: Sendable {
     /// `phones`: how many may read. Each of them makes one key after a revocation, and a relay could add its own to them.
     mutating func granted(_ key: Key, wall: Int64, phones: Int) -> GrantedAction {
         guard key.secret != newest.secret else { return .known }
-        #if PLANTED_FAULTS
-            if PlantedFault.replacedKeyTaken.isPlanted, past.contains(key.name) {
-                replace(by: key)
-                return .changed(after: nil, isFurther: false)
-            }
-        #endif
         guard !isOurs else { return .refused }
         if key.name == awaited {
             replace(by: key)
@@ -131,12 +125,6 @@ struct ChatKeys: Sendable {
         let others: Int
         switch change {
         case .none:
-            #if PLANTED_FAULTS
-                if PlantedFault.keyWithoutRevocation.isPlanted {
-                    replace(by: key)
-                    return .changed(after: nil, isFurther: false)
-                }
-            #endif
             return .refused
         case .expected(let device):
             until = wall.addingReportingOverflow(Self.settlingMilliseconds).partialValue
@@ -152,9 +140,6 @@ struct ChatKeys: Sendable {
             others = left - 1
         }
         change = others > 0 ? .settling(until: until, after: revoked, others: others) : .none
-        #if PLANTED_FAULTS
-            if PlantedFault.keysWithoutEnd.isPlanted { change = .settling(until: until, after: revoked, others: 2) }
-        #endif
         replace(by: key)
         return .changed(after: revoked, isFurther: isFurther)
     }
@@ -195,9 +180,6 @@ struct ChatKeys: Sendable {
     @discardableResult
     mutating func forgetUnused() -> Bool {
         let count = older.count
-        #if PLANTED_FAULTS
-            if PlantedFault.openKeyForgotten.isPlanted { older = [] }
-        #endif
         older.removeAll { uses[$0.name] == nil }
         // Beyond the limit a turn cannot be finished sealed, and it is not finished in the open either.
         older.removeFirst(max(0, older.count - Self.olderLimit))

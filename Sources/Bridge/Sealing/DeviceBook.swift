@@ -106,12 +106,7 @@ package struct DeviceBook: Sendable {
     /// How people are told of it.
     package func numbered(_ id: DeviceID) -> NumberedDevice { NumberedDevice(id: id, number: devices[id]?.number) }
 
-    var pinned: [Device] {
-        #if PLANTED_FAULTS
-            if PlantedFault.unpinnedGranted.isPlanted { return devices(.pinned) + devices(.held) }
-        #endif
-        return devices(.pinned)
-    }
+    var pinned: [Device] { devices(.pinned) }
 
     package func devices(_ standing: Standing) -> [Device] {
         devices.values.filter { $0.standing == standing }.sorted { $0.id < $1.id }
@@ -185,12 +180,6 @@ package struct DeviceBook: Sendable {
     /// then: a pairing counts that was made before the first device and the first key. Any later one pins nobody.
     mutating func paired(at wall: Int64?, hasHeldKey: Bool) {
         guard let wall, wall != pairedAt else { return }
-        #if PLANTED_FAULTS
-            if PlantedFault.pairedAnew.isPlanted {
-                pairedAt = wall
-                return
-            }
-        #endif
         if hasPinned || hasHeldKey || isLost {
             hasPinned = true
         } else {

@@ -19,13 +19,6 @@ struct EndedChats: Sendable {
         var revoked: DeviceID?
         var untold: ChatKeys.UntoldChange?
 
-        var staysOurs: Bool {
-            #if PLANTED_FAULTS
-                if PlantedFault.ownChatForgotten.isPlanted { return false }
-            #endif
-            return isOurs
-        }
-
         /// Of a chat that has a key again: the others that it had.
         func past(before key: KeyName) -> [KeyName] { past + [last].compactMap { $0 }.filter { $0 != key } }
     }
@@ -90,9 +83,6 @@ struct EndedChats: Sendable {
     func granted(_ key: KeyName, for session: SessionID) -> GrantedAction {
         guard let known = names[session] else { return contains(session) ? .refused : .first }
         if known.last == key { return .last }
-        #if PLANTED_FAULTS
-            if PlantedFault.keyAfterEnd.isPlanted, !known.past.contains(key) { return .last }
-        #endif
         guard known.last == nil, !known.isOurs, !known.past.contains(key), known.past.count < ChatKeys.pastLimit else {
             return .refused
         }

@@ -261,9 +261,6 @@ package struct KeyRing: Sendable {
     /// sealed, and takes none any more.
     private mutating func leaveInstallation() {
         book.moves(hasHeldKey: hasHeldKey)
-        #if PLANTED_FAULTS
-            if PlantedFault.movedIntoTheOpen.isPlanted { (chats, ended) = ([:], EndedChats()) }
-        #endif
         for session in chats.keys { ended.mark(session) }
         ended.markAll()
         chats = [:]
@@ -311,7 +308,7 @@ package struct KeyRing: Sendable {
             return
         }
         let earlier = ended.remove(session)
-        let isOurs = isMadeHere || earlier?.staysOurs == true
+        let isOurs = isMadeHere || earlier?.isOurs == true
         chats[session] = ChatKeys(
             key, past: earlier?.past(before: key.name) ?? [], number: nextNumber, isOurs: isOurs,
             granted: isOurs ? [] : Set(book.pinned.map(\.id)))

@@ -162,21 +162,13 @@ extension StoredKeyRing {
     /// Somebody has put an older copy in the place of the file of the devices: each save writes it before the keys. What it says of devices
     /// and of ended chats is not so any more.
     var isBookOlder: Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.olderBookTaken.isPlanted { return false }
-        #endif
-        return devices != nil && (keys.saveNumber ?? 0) > (devices?.saveNumber ?? 0)
+        devices != nil && (keys.saveNumber ?? 0) > (devices?.saveNumber ?? 0)
     }
 
     /// Of the newest save.
     var saveNumber: Int { max(keys.saveNumber ?? 0, devices?.saveNumber ?? 0) }
 
-    private var isBookLost: Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.bookForgotten.isPlanted { return false }
-        #endif
-        return devices == nil && keys.isThere
-    }
+    private var isBookLost: Bool { devices == nil && keys.isThere }
 
     /// Some chat had a key at some time.
     var hasHeldKey: Bool { devices?.hasHeldKey == true || !keys.keys.isEmpty || keys.endedMarks != nil }
@@ -185,18 +177,12 @@ extension StoredKeyRing {
     var endedChats: EndedChats {
         guard let devices else { return EndedChats(marks: keys.endedMarks ?? "") }
         var ended = EndedChats(devices.ended ?? [], marks: devices.endedMarks ?? "")
-        #if PLANTED_FAULTS
-            if PlantedFault.lostKeysForgotten.isPlanted { return ended }
-        #endif
         let lost = devices.chats.filter { keys.keys[$0.key] == nil }
         for (session, chat) in lost.sorted(by: { $0.value.number < $1.value.number }) {
             ended.addLost(SessionID(session), chat)
         }
         // Whatever had a key in either file stays sealed; which key it had last an older copy does not know.
         if isBookOlder { ended.markAll() }
-        #if PLANTED_FAULTS
-            if PlantedFault.olderBookTaken.isPlanted { return ended }
-        #endif
         ended.add(marks: keys.endedMarks ?? "")
         return ended
     }

@@ -53,9 +53,6 @@ package struct ApprovalGrant: Hashable, Sendable {
         // What is asked for once may not be granted always.
         case .approve: return Self(takes(.approve) ? .approve : .deny)
         case .approveAlways:
-            #if PLANTED_FAULTS
-                if PlantedFault.scopeWidened.isPlanted { return Self(.approveAlways) }
-            #endif
             if scope.coversAll, abilities.permanent, takes(.approveAlways) { return Self(.approveAlways) }
             guard takes(.approve) else { return Self(.deny) }
             guard scope.coversSession, abilities.session else { return Self(.approve, isNarrowed: true) }

@@ -15,9 +15,6 @@ package struct AskFingerprint: Hashable, Sendable {
         parts += [nil] + request.facts.paths
         var bytes = Self.bytes(of: parts)
         bytes += [request.facts.leavesSandbox ? 1 : 0, request.facts.reachesNetwork ? 1 : 0]
-        #if PLANTED_FAULTS
-            if PlantedFault.fingerprintForgotten.isPlanted { bytes = [] }
-        #endif
         text = PlainSHA256.hex(bytes)
     }
 

@@ -177,9 +177,6 @@ extension AcceptedMessage {
 
     /// `kept`: what the setting of its mark holds. Whether another message brought the same text, not before `oldest`.
     package func isReplayed(_ kept: [UInt8], since oldest: Int64) -> Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.envelopeTakenTwice.isPlanted { return false }
-        #endif
         let words = String(decoding: kept, as: UTF8.self).split(separator: " ", maxSplits: 1)
         guard words.count == 2, let wall = Int64(words[0]), wall >= oldest else { return false }
         return words[1] != message.text

@@ -2,13 +2,13 @@
 // builds, and in what `make sim` builds. The program that is shipped has none of them, which `make size-check` looks after.
 #if PLANTED_FAULTS
     package enum PlantedFault: String, Hashable, Sendable, CaseIterable {
-        /// A delta that is retried takes the text that came meanwhile with it.
+        /// A delta that is retried has more text than it had.
         case retryRecoalesces
         /// The end goes out although a delta of its turn waits or is under way.
         case endBeforeLastDelta
         /// Delta keys leave the epoch out.
         case keyWithoutEpoch
-        /// The bucket believes `Remaining` at face value, without counting what is under way.
+        /// The bucket believes that it is full, whatever is under way.
         case bucketTrustsRemaining
         /// A snapshot is appended to the text.
         case snapshotAppended
@@ -16,7 +16,7 @@
         case taskFinishedTwice
         /// Posts go out before the placeholder's message id is known.
         case placeholderNotAwaited
-        /// The lane that was served last goes first, so that others starve.
+        /// One lane is served until its end, so that others starve.
         case laneStarves
 
         /// An update is acknowledged before what it changed is durable.
@@ -147,8 +147,6 @@
         case retryNotShown
         /// An option is sent as its value, which the server takes for a part of a label.
         case answeredByValue
-        /// A prompt with a picture is not known again in the history, and written twice.
-        case pictureWrittenTwice
         /// No session of a chat at rest makes room for another.
         case placeKept
 
@@ -190,8 +188,6 @@
         case clockIgnored
         /// A tool that is at work for long counts as silence.
         case toolAlarmed
-        /// What only says how a run is takes the last tokens of its bucket.
-        case statusDrainsBucket
         /// The bubble goes on saying that nothing is heard, though the run goes on.
         case statusAfterText
         /// A new ask under the name of a settled one counts as the settled one.
@@ -218,7 +214,7 @@
         ]
         /// Found by tests of their own: what shows them is too rare in a world.
         package static let ofConversations: [PlantedFault] = [
-            .pictureWrittenTwice, .earlyStopForgotten, .statusDrainsBucket, .statusAfterText,
+            .earlyStopForgotten, .statusAfterText,
         ]
         /// Those that a world from a seed is to find.
         package static var ofWorlds: [PlantedFault] {

@@ -225,19 +225,18 @@ struct OppiHabitsTests {
 
     @Test("a message with a picture is known again, by its words")
     func picture() {
-        #expect(Self.afterPicture().contains(#"r1 oppi:ses_1 finished stop run "A bean""#))
-        // With the row's text unchanged, the prompt counts as one that never arrived.
-        PlantedFault.$planted.withValue(.pictureWrittenTwice) {
-            #expect(!Self.afterPicture().contains(#"r1 oppi:ses_1 finished stop run "A bean""#))
-        }
+        let found = #"r1 oppi:ses_1 finished stop run "A bean""#
+        #expect(Self.after(#"Hi\ndata:image/png;base64,iVBORw0KGgo="#).contains(found))
+        // With other words behind it, the prompt counts as one that never arrived.
+        #expect(!Self.after(#"Hi\nA bean."#).contains(found))
     }
 
-    private static func afterPicture() -> [String] {
+    private static func after(_ row: String) -> [String] {
         let own = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
         var oppi = OppiConversation(facts: [own], turns: [OppiRecoveryTests.earlier(isAccepted: true)])
         _ = oppi.greets()
         _ = oppi.answers(events, 200, OppiRecoveryTests.missed(9, status: "ready"))
-        let rows = [("user", #"Hi\ndata:image/png;base64,iVBORw0KGgo="#), ("assistant", "A bean")]
+        let rows = [("user", row), ("assistant", "A bean")]
         return oppi.answers(history, 200, OppiRecoveryTests.trace(rows)) + oppi.waits(6_000)
     }
 

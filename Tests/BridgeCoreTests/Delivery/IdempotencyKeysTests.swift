@@ -41,12 +41,4 @@ struct IdempotencyKeysTests {
         let stem = String(repeating: "x", count: 80)
         #expect(Set(all(stem + "1")).isDisjoint(with: all(stem + "2")))
     }
-
-    @Test("planted: without the epoch two lives use one key")
-    func planted() {
-        let keys = IdempotencyKeys(turn: TurnID("int_1"))
-        PlantedFault.$planted.withValue(.keyWithoutEpoch) {
-            #expect(keys.delta(epoch: 1, number: 4) == keys.delta(epoch: 2, number: 4))
-        }
-    }
 }

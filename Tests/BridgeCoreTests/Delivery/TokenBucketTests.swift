@@ -65,19 +65,6 @@ struct TokenBucketTests {
         #expect(bucket.level(at: start) == 18)
     }
 
-    @Test("planted: a bucket that trusts the reading forgets what is under way")
-    func planted() {
-        PlantedFault.$planted.withValue(.bucketTrustsRemaining) {
-            var bucket = TokenBucket(.ofSheet(.msg))
-            let call = bucket.take(at: start)
-            bucket.answered(call, responded: true, reading: reading(20), at: start)
-            let first = bucket.take(at: start)
-            _ = bucket.take(at: start)
-            bucket.answered(first, responded: true, reading: reading(19), at: start)
-            #expect(bucket.level(at: start) == 19)
-        }
-    }
-
     @Test("time fills it to what is not under way, and no further")
     func ceiling() {
         var bucket = known(30)

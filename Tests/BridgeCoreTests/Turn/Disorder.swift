@@ -144,7 +144,7 @@ struct Disorder {
         case .tool, .approvalSettled: break
         default: said = nil
         }
-        take(turn.runEvent(event, of: RunID(run), at: now), "\(run) \(event)")
+        take(turn.runEvent(Self.spoilt(event), of: RunID(run), at: now), "\(run) \(event)")
     }
 
     private mutating func text() -> String {
@@ -255,7 +255,7 @@ struct Disorder {
         history += "\(what)\n"
         // The bubble has a line of ours then.
         if orders.contains(.stuck) { said = nil }
-        for order in orders {
+        for order in orders.flatMap(Self.spoilt) {
             history += "    \(order)\n"
             judge(order)
         }

@@ -26,16 +26,6 @@ struct RunTextTests {
         #expect(text(.snapshot("one"), .snapshot("")).whole == "")
     }
 
-    @Test("a planted fault appends the snapshot")
-    func planted() {
-        var text = RunText()
-        PlantedFault.$planted.withValue(.snapshotAppended) {
-            _ = text.apply(.snapshot("one"))
-            _ = text.apply(.snapshot("one two"))
-        }
-        #expect(text.whole == "oneone two")
-    }
-
     @Test("segments are joined by a blank line, and an empty one leaves no trace")
     func segments() {
         #expect(

@@ -59,15 +59,6 @@ struct ToolLedgerTests {
         #expect(!tools.hasOpen)
     }
 
-    @Test("a planted fault finishes the card once a channel")
-    mutating func planted() {
-        _ = tools.started(start())
-        _ = tools.finished(result())
-        PlantedFault.$planted.withValue(.taskFinishedTwice) {
-            #expect(tools.finished(result(.item)) == ended(.completed))
-        }
-    }
-
     @Test("an item that returned waits for its command")
     mutating func itemWaits() {
         _ = tools.started(start(.item))

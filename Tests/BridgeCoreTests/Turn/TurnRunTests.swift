@@ -20,26 +20,6 @@ struct TurnRunTests {
         #expect(turn.on(.finished(RunEnd())) == [Make.end("others", .stop), .agentFree])
     }
 
-    @Test("a planted fault takes a snapshot for an addition")
-    func planted() {
-        var turn = Make.running()
-        PlantedFault.$planted.withValue(.snapshotAppended) {
-            _ = turn.on(.text(.snapshot("one")))
-            #expect(turn.on(.text(.snapshot("one two"))) == [.post(.text("one two"))])
-        }
-    }
-
-    @Test("a planted fault finishes a card twice")
-    func plantedTask() {
-        var turn = Make.running()
-        _ = turn.on(.tool(.started(ToolStart(call: call, name: "exec"))))
-        #expect(turn.on(.tool(.finished(ToolResult(call: call, status: .completed)))).count == 1)
-        let again = ToolResult(call: call, channel: .item, status: .completed)
-        PlantedFault.$planted.withValue(.taskFinishedTwice) {
-            #expect(turn.on(.tool(.finished(again))).count == 1)
-        }
-    }
-
     @Test("what was said before a tool is sent before its card, and a new segment after a blank line")
     func segments() {
         var turn = Make.running()

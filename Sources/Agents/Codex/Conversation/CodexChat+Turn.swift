@@ -220,7 +220,6 @@ extension CodexChat {
             return advance(at: now)
         case "turn/started" where place?.thread == id: return begins(params["turn"]?["id"]?.string ?? "", at: now)
         case "turn/completed" where place?.thread == id:
-            if mustBeLookedUp(params) { return list() }
             let calls = isStopping && turn?.id == thread.turn?.id ? openCalls : nil
             let wasTakenIn = isTakenIn
             let said = heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls)
@@ -247,15 +246,6 @@ extension CodexChat {
             thread.change(of: params), of: item, in: params["turnId"]?.string, thread: params["threadId"]?.string,
             isStopping: isStopping)
         return say(said, of: run)
-    }
-
-    /// No record has what was being streamed: the end itself is all that there is to be known.
-    private func mustBeLookedUp(_ params: FrameNode) -> Bool {
-        #if PLANTED_FAULTS
-            let isInterrupted = params["turn"]?["status"]?.holds("interrupted") == true
-            if PlantedFault.interruptedFromHistory.isPlanted, isInterrupted { return true }
-        #endif
-        return false
     }
 
     private mutating func statusChanged(_ status: FrameNode?, at now: Instant) {

@@ -7,12 +7,7 @@ import Vocabulary
 // is the next prompt.
 extension CodexChat {
     /// The thread has no active turn, which a prompt would steer.
-    var isFree: Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.busyThreadSteered.isPlanted { return true }
-        #endif
-        return thread.turn == nil
-    }
+    var isFree: Bool { thread.turn == nil }
 
     mutating func steers() -> [Order]? {
         guard let place, let turn, let id = turn.id, turn.state == .going, !turn.isStopping, turn.words == nil,

@@ -43,9 +43,6 @@ struct CodexEfforts: Hashable {
             }
             return (own, .set(before: before, instead: nil))
         case .level(let level):
-            #if PLANTED_FAULTS
-                if PlantedFault.effortVerbatim.isPlanted { return (level.rawValue, .set(before: before, instead: nil)) }
-            #endif
             guard let words = model?.words, !words.isEmpty else {
                 return (Self.safe, .set(before: before, instead: level == .max ? Self.safe : nil))
             }

@@ -144,16 +144,10 @@ struct CodexOpenAsks {
     private func isFree(_ ask: CodexAsk, as id: JSONText) -> Bool {
         if let known = open[ask.name] {
             guard known.id == nil || known.id == id else { return false }
-            #if PLANTED_FAULTS
-                if PlantedFault.approvalByNumber.isPlanted { return true }
-            #endif
             // Without a fingerprint, a denial alone is of this item whatever it shows.
             return known.fingerprint.map { $0 == ask.fingerprint } ?? (known.decision == .deny)
         }
         guard let name = names[ask.name] else { return true }
-        #if PLANTED_FAULTS
-            if PlantedFault.askRepeatedUnknown.isPlanted { return true }
-        #endif
         // Undecided: whether the card that the earlier process made shows this is judged where the cards are.
         return !name.isOver && (name.fingerprint == nil || name.fingerprint == ask.fingerprint)
     }

@@ -60,12 +60,7 @@ package struct PicturePrompt: Hashable, Sendable {
         FrameTime.limit(for: text.utf8.count + loaded.reduce(0) { $0 + Base64.length(of: $1.bytes.count) })
     }
 
-    package var isReady: Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.promptBeforePictures.isPlanted { return true }
-        #endif
-        return pictures.isEmpty
-    }
+    package var isReady: Bool { pictures.isEmpty }
     /// Of files alone, none is left: nothing is to be written.
     package var isNothing: Bool { holdsFilesAlone && pictures.isEmpty && loaded.isEmpty }
 

@@ -214,10 +214,7 @@ struct AdoptedRuns {
     }
 
     private static func isOurs(_ text: String, _ asked: String?) -> Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.foreignRunAdopted.isPlanted { return true }
-        #endif
-        return asked.map { AskedPrompt.holds(text, $0) } ?? false
+        asked.map { AskedPrompt.holds(text, $0) } ?? false
     }
 
     /// The run of ours whose answer a row of the assistant is.

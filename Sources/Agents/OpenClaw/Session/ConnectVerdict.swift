@@ -97,9 +97,6 @@ enum ConnectVerdict: Hashable {
             case "metadata-upgrade": "the changed description of this bridge"
             default: "this bridge"
             }
-        #if PLANTED_FAULTS
-            if PlantedFault.pairingGivenUp.isPlanted { return .again(.after(.seconds(86_400)), nil) }
-        #endif
         return .again(
             .after(pairingInterval),
             OpenClawSession.Trouble(

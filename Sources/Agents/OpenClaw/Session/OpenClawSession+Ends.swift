@@ -90,9 +90,6 @@ extension OpenClawSession {
         let run = runs.adopted.name(of: RunID(name)) ?? RunID(name)
         switch payload["phase"]?.string {
         case "error":
-            #if PLANTED_FAULTS
-                if PlantedFault.errorTakenForEnd.isPlanted { runs.verdicts.endedWithoutAWord(run, at: reading(now)) }
-            #endif
             if runs[run] != nil { runs.verdicts.isSaidToHaveFailed(run, at: reading(now)) }
         case "end":
             if runs[run] != nil { runs.verdicts.endedWithoutAWord(run, at: reading(now)) }
@@ -285,9 +282,6 @@ extension OpenClawSession {
             if runs.verdicts.isCutOff(run), !known.isStopped { return true }
             return gateway?.isNew == false && runs.verdicts.mayGoOn(run, failure, at: reading(now))
         case .finished(let end):
-            #if PLANTED_FAULTS
-                if PlantedFault.sentAgainThoughItRan.isPlanted, end.reason == .stop { return sendAgain(run, at: now) }
-            #endif
             if runs.verdicts.isCutOff(run), !known.isStopped { return true }
             if gateway?.isNew == false, end.reason != .aborted, runs.verdicts.isBrokenOff(run), !known.isStopped {
                 let failure = RunFailure(kind: .timeout, message: Self.brokenOff, usage: end.usage)
@@ -309,9 +303,6 @@ extension OpenClawSession {
 
     /// Nothing ran, and it is no command: the session is busy with another run, or was a moment ago.
     private mutating func isOrphaned(_ run: RunID, _ known: GatewayRuns.Run, at now: Instant) -> Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.ownRunNotAdopted.isPlanted { return false }
-        #endif
         let isBusy = runs.adopted.isBusy(known.session, besides: run, at: reading(now))
         guard isBusy || known.isUntouched && known.text?.hasPrefix("/") == false else { return false }
         let patience: AdoptedRuns.Patience = isBusy || gateway?.isNew == true ? .known : .unseen

@@ -41,9 +41,6 @@ extension OpenClawSession {
             return refuse(run, because: scopeRemedy(["operator.write"]))
         }
         if let choice = runs.models.next(for: run, in: known.session) {
-            #if PLANTED_FAULTS
-                if PlantedFault.modelAfterMessage.isPlanted { handOver(run, at: now) }
-            #endif
             return choose(choice, for: run, in: known.session, at: now)
         }
         if let (choice, word) = runs.levels.next(for: run, in: known.session) {

@@ -111,9 +111,6 @@ struct RunVerdicts {
 
     /// Its session's row says that it failed.
     mutating func isSaidToHaveFailed(_ run: RunID, at now: Instant) {
-        #if PLANTED_FAULTS
-            if PlantedFault.errorTakenForEnd.isPlanted { return }
-        #endif
         if case .failed? = decided[run]?.verdict { return }
         let words = failures[run]?.words ?? ""
         decided[run] = (.failed(RunFailure(message: words)), now + Self.patience)

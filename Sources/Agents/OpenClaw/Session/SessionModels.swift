@@ -22,9 +22,6 @@ struct SessionModels {
     /// What is to be set before this message leaves; nil: nothing more.
     mutating func next(for run: RunID, in session: AgentSession) -> ModelChoice? {
         guard let (choice, step) = wanted[run], step != .done else { return nil }
-        #if PLANTED_FAULTS
-            if PlantedFault.modelAfterMessage.isPlanted, step == .asked { return nil }
-        #endif
         let isSet: Bool =
             switch choice {
             case .unchanged: true

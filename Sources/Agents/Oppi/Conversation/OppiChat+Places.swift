@@ -19,12 +19,7 @@ extension OppiChat {
         leaveSocket()
         way = .waiting(until: now + Self.placeInterval)
         let note: [Order] = isNews ? [.note("a chat waits for a place at the server: \(error)")] : []
-        var orders: [Order] = [.close(reason: "there is no place for its session")] + note
-        #if PLANTED_FAULTS
-            if PlantedFault.placeKept.isPlanted { return orders }
-        #endif
-        orders.append(.makeRoom(without: link.stopped))
-        return orders
+        return [.close(reason: "there is no place for its session")] + note + [.makeRoom(without: link.stopped)]
     }
 
     /// A session was stopped for this one, or (nil) none could be.

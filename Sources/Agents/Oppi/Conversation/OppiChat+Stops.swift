@@ -15,11 +15,6 @@ extension OppiChat {
     mutating func writeStop(of turn: OppiTurn, _ place: OppiPlace, at now: Instant) -> [Order] {
         decoder?.stops()
         if decoder?.isBetweenAttempts == true {
-            #if PLANTED_FAULTS
-                if PlantedFault.earlyStopForgotten.isPlanted {
-                    return settle(.ended(RunEnd(reason: .aborted)), at: now)
-                }
-            #endif
             guard decoder?.retryUntil != nil, !turn.hasAbortedRetry else { return [] }
             self.turn?.hasAbortedRetry = true
             let id = requests.add(.abortRetry(turn.run), for: Self.commandLimit, at: now)

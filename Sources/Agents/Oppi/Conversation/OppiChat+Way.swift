@@ -98,11 +98,6 @@ extension OppiChat {
         if turn.isStopping, turn.isAdopted, turn.state == .accepted, !turn.look.isTorn, turn.look.due == nil {
             return look(at: now)
         }
-        #if PLANTED_FAULTS
-            if PlantedFault.earlyStopForgotten.isPlanted, turn.isStopping, turn.state == .accepted {
-                return settle(.ended(RunEnd(reason: .aborted)), at: now)
-            }
-        #endif
         // Before it has begun a stop would end the run of another client, or nothing: it is owed until then.
         if turn.stop == .due, turn.state == .going { return writeStop(of: turn, place, at: now) }
         guard let steer = nextSteer, place.steer == steer, let index = waiting.firstIndex(where: { $0.run == steer })

@@ -17,11 +17,6 @@ struct OppiChoices: Hashable {
     let options: [Question.Option]
 
     func said(_ answer: QuestionAnswer?) -> Said {
-        #if PLANTED_FAULTS
-            if PlantedFault.answeredByValue.isPlanted, case .choices(let values)? = answer {
-                return .words(values.joined(separator: ", "))
-            }
-        #endif
         switch answer {
         case .choices(let values): return said(values)
         case .text(let text): return said(text)

@@ -214,13 +214,7 @@ extension OppiMachine {
     }
 
     private func asker(_ root: FrameNode) -> AgentSession? {
-        let session = root["sessionId"]?.string.flatMap { chats.session(of: $0) }
-        #if PLANTED_FAULTS
-            if PlantedFault.strangersPermission.isPlanted {
-                return session ?? chats.sorted.first { chats[$0]?.isAtOurRun == true }
-            }
-        #endif
-        return session
+        root["sessionId"]?.string.flatMap { chats.session(of: $0) }
     }
 
     private mutating func requested(

@@ -35,12 +35,6 @@ extension PiChat {
             turn?.state = .going
             return []
         }
-        #if PLANTED_FAULTS
-            if PlantedFault.stopForgottenBeforeLoop.isPlanted {
-                turn?.state = .going
-                return []
-            }
-        #endif
         return [.write(PiFrames.abort(requests.add(.abort(run), for: PiTurn.stopPatience, at: now)))]
     }
 

@@ -244,12 +244,6 @@ struct PiChat {
         let failed = process == .starting || { if case .keeping = process { true } else { false } }()
         failures.doom = nil
         var orders = cards(seat.isFree(waitingPrompts)) + heard(decoder.settle(), at: now)
-        #if PLANTED_FAULTS
-            if PlantedFault.promptResent.isPlanted, let turn, !turn.isStopping {
-                errands.insert(.prompt(turn.run, PicturePrompt(asked[turn.run]?.text ?? "")), at: 0)
-                self.turn = nil
-            }
-        #endif
         orders += loseTurn(reason)
         decoder.abandonRun()
         leavesQueue = false

@@ -15,12 +15,7 @@ struct PiTurn {
     /// From the last sign of life to a look at the state, while a prompt is unanswered and while its run has not begun.
     static let startPatience = Duration.seconds(10)
     /// For all that pi does before it takes a prompt: compactions, and what extensions ask a person.
-    static var promptLimit: Duration {
-        #if PLANTED_FAULTS
-            if PlantedFault.compactingKilled.isPlanted { return .seconds(30) }
-        #endif
-        return .seconds(1_800)
-    }
+    static let promptLimit = Duration.seconds(1_800)
     static let stopPatience = Duration.seconds(15)
     /// pi answers `abort` when its loop is idle; the end of the run may be a moment behind.
     static let afterStop = Duration.seconds(2)

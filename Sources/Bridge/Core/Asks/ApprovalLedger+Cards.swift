@@ -8,9 +8,6 @@ extension ApprovalLedger {
         let earlier = order.first { id in
             approvals[id].map { CardName.cards(id, $0.cards.life.number).contains(name) } ?? false
         }
-        #if PLANTED_FAULTS
-            if PlantedFault.oldCardTaken.isPlanted { return earlier.map { ($0, true) } }
-        #endif
         return earlier.map { ($0, false) }
     }
 
@@ -41,9 +38,6 @@ extension ApprovalLedger {
 
     /// The same card without its end; nil: that is not what the relay has against it.
     mutating func askWithoutEnd(_ id: ApprovalID) -> ApprovalCard? {
-        #if PLANTED_FAULTS
-            if PlantedFault.approvalDeniedAtOnce.isPlanted { return nil }
-        #endif
         guard let approval = approvals[id], approval.state == .open, approval.cards.card.endsAfter != nil else {
             return nil
         }

@@ -23,9 +23,6 @@ extension Delivery {
 
     /// Over the bound the fullest lane gives way, until seven eighths are reached or nothing is left that may be cut.
     mutating func makeRoom(at now: Instant) {
-        #if PLANTED_FAULTS
-            if PlantedFault.bytesUnbounded.isPlanted { return }
-        #endif
         let bound = held.bound(of: settings.heldBytes)
         guard held.lanes > bound else { return }
         var slotsLeft = slots.taken

@@ -31,10 +31,6 @@ package struct Delivery: Sendable {
     var held = DeliveryHeld()
     var time = SteadyTime()
     var traffic = DeliveryTraffic()
-    #if PLANTED_FAULTS
-        /// The lane that is served alone.
-        private var favourite: Int?
-    #endif
 
     package init(settings: DeliverySettings = DeliverySettings()) {
         self.settings = settings
@@ -151,9 +147,6 @@ package struct Delivery: Sendable {
 
     /// Tasks that only say how a run is leave the last fifth of their bucket to the others.
     private mutating func holdBackStatus(at now: Instant) {
-        #if PLANTED_FAULTS
-            if PlantedFault.statusDrainsBucket.isPlanted { return }
-        #endif
         while let first = candidate(in: .task, at: now), lanes[first.slot].startsWithStatus,
             rates.isLow(.task, at: now)
         {
@@ -296,19 +289,11 @@ package struct Delivery: Sendable {
         slots.leave(lanes[slot].address.turn)
         held.lanes -= lanes[slot].ledger.countedBytes
         lanes[slot] = .vacant
-        #if PLANTED_FAULTS
-            if favourite == slot { favourite = nil }
-        #endif
     }
 
     // MARK: - Calls
 
     private func candidate(in bucket: RelayBucket, at now: Instant) -> (key: DeliveryLines.Key, slot: Int)? {
-        #if PLANTED_FAULTS
-            if PlantedFault.laneStarves.isPlanted, let favourite {
-                return lines.key(of: favourite, in: bucket).map { ($0, favourite) }
-            }
-        #endif
         return lines.first(in: bucket, at: now)
     }
 
@@ -319,9 +304,6 @@ package struct Delivery: Sendable {
         let call = traffic.call(from: slot, isNew: lanes[slot].frozen == nil)
         lanes[slot].ledger.served = traffic.leaves(bucket)
         lanes[slot].ledger.servedAt = now
-        #if PLANTED_FAULTS
-            if PlantedFault.laneStarves.isPlanted { favourite = slot }
-        #endif
         let attempt = lanes[slot].begin(call, number: number, at: now)
         if attempt.attempt == 1 { policy.firstTry(attempt.name.kind) } else { tally.retries += 1 }
         refile(slot, at: now)

@@ -24,9 +24,6 @@ package struct IdempotencyKeys: Hashable, Sendable {
 
     /// `number` counts from 1 in each epoch; an epoch is one life of the lane's process.
     package func delta(epoch: Int, number: Int) -> IdempotencyKey {
-        #if PLANTED_FAULTS
-            if PlantedFault.keyWithoutEpoch.isPlanted { return key("-d\(number)") }
-        #endif
         return key("-d\(epoch)-\(number)")
     }
 

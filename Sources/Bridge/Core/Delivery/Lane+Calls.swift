@@ -52,13 +52,7 @@ extension Lane {
             frozen.sealed?.body = made
             frozen.bytes += made.count
         }
-        #if PLANTED_FAULTS
-            if PlantedFault.retryRecoalesces.isPlanted, frozen.attempts > 1 { recoalesce(&frozen) }
-        #endif
         state = .underWay(frozen)
-        #if PLANTED_FAULTS
-            if frozen.attempts > 1, PlantedFault.sealedAgain.isPlanted { frozen.sealed?.body = nil }
-        #endif
         return CallAttempt(
             call: frozen.call, turn: address.turn, name: frozen.name, payload: frozen.payload,
             attempt: frozen.attempts, durability: frozen.isStored ? nil : frozen.tried.kind.durability,
@@ -69,9 +63,6 @@ extension Lane {
     /// The body of the call under way was sealed: from now on it is sent unchanged. Nil: there is no such call.
     mutating func keepSealed(_ body: [UInt8], of call: CallID) -> [UInt8]? {
         guard case .underWay(var frozen) = state, frozen.call == call, let sealed = frozen.sealed else { return nil }
-        #if PLANTED_FAULTS
-            if PlantedFault.sealedAgain.isPlanted { return body }
-        #endif
         if let known = sealed.body { return known }
         frozen.sealed?.body = body
         frozen.bytes += body.count
@@ -241,26 +232,16 @@ extension Lane {
     /// Nil: it goes out in the open.
     private func seal(_ post: Post) -> CallSeal? {
         guard address.sealing.isSealed, !post.isInTheOpen else { return nil }
-        #if PLANTED_FAULTS
-            if post.kind == .end, PlantedFault.endInTheOpen.isPlanted { return nil }
-        #endif
         return CallSeal(session: address.session, key: address.sealing.key)
     }
 
     private mutating func learn(_ message: MessageID, at now: Instant) {
-        #if PLANTED_FAULTS
-            if PlantedFault.placeholderNotAwaited.isPlanted { return }
-        #endif
         bubble = .known(message, since: now)
     }
 
     /// Text, tasks and the end are taken only behind an open, and an open that fails takes them with it.
     private var message: MessageID {
         if case .known(let message, _) = bubble { return message }
-        #if PLANTED_FAULTS
-            // It is to be caught by the relay, not here.
-            if PlantedFault.planted != nil { return MessageID(address.turn.text) }
-        #endif
         preconditionFailure("a post went ahead of its bubble")
     }
 
@@ -322,16 +303,6 @@ extension Lane {
         if case .message = call.name, case .fresh(let made) = call.payload, let post = made.post { post } else { .open }
     }
 
-    /// Planted: the text that came meanwhile goes with the retry.
-    #if PLANTED_FAULTS
-        private mutating func recoalesce(_ frozen: inout Frozen) {
-            guard case .fresh(var call) = frozen.payload, case .text(let text) = call.post,
-                let more = queue.removeText(bytes: LaneBounds.deltaBytes)
-            else { return }
-            call.content = .post(.text(text + more.text))
-            frozen.payload = .fresh(call)
-        }
-    #endif
 }
 
 extension Lane.Frozen {

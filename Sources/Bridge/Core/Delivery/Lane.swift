@@ -104,12 +104,6 @@ struct Lane: Sendable {
         }
         if post.kind == .open { bubble = .awaited }
         if post.kind == .end { endPosted(at: now) }
-        #if PLANTED_FAULTS
-            if post.kind == .end, PlantedFault.endBeforeLastDelta.isPlanted {
-                queue.insertFirst(entry(post, at: now))
-                return .queued
-            }
-        #endif
         queue.append(entry(post, at: now))
         return .queued
     }

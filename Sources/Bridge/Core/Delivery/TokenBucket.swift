@@ -172,12 +172,6 @@ package struct TokenBucket: Sendable {
         }
         figures.capacity = limit
         if let reset = reading.resetAfter { learnRefill(missing: limit - remaining, resetAfter: reset) }
-        #if PLANTED_FAULTS
-            if PlantedFault.bucketTrustsRemaining.isPlanted {
-                billionths = Int64(remaining) * Self.token
-                return true
-            }
-        #endif
         let left = exactly(remaining, limit: limit, resetAfter: reading.resetAfter)
         billionths = min(billionths, left - uncounted * Self.token, ceiling)
         lowestTold = lowestTold.map { min($0, left) }

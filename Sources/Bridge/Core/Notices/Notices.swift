@@ -132,7 +132,7 @@ package struct Notices: Sendable {
     package mutating func turnBegan(_ opening: TurnOpening, at time: Time) {
         guard isOn else { return }
         let isSealed = opening.sealing.isSealed || opening.sealedText != nil
-        let words = Self.hides(isSealed) ? nil : opening.message.flatMap { NoticeWords.chat($0.text) }
+        let words = isSealed ? nil : opening.message.flatMap { NoticeWords.chat($0.text) }
         turns[opening.id] = Begun(
             chat: opening.session, words: words, isSealed: isSealed, isOwnWord: opening.ownWord != nil,
             at: opening.receivedAt)
@@ -178,7 +178,7 @@ package struct Notices: Sendable {
         var item = NoticeItem(
             id: name, event: event, turn: id, chat: turn.chat,
             words: NoticeWords(workspace: workspace, chat: turn.words), isSealed: false, wall: time.wall)
-        if turn.isSealed || isSealed { seal(&item) }
+        if turn.isSealed || isSealed { item.seal() }
         var notice = Notice(item)
         notice.isHeld = quietLeft(at: time.instant) != nil
         append(Entry(notice: notice, stage: notice.isHeld ? .held : .due(time.instant)))
@@ -208,20 +208,11 @@ package struct Notices: Sendable {
         }
         for index in entries.indices {
             var notice = entries[index].notice
-            for item in notice.items.indices where notice.items[item].chat == chat { seal(&notice.items[item]) }
+            for item in notice.items.indices where notice.items[item].chat == chat { notice.items[item].seal() }
             guard notice != entries[index].notice else { continue }
             entries[index].notice = notice
             order(.note(notice))
         }
-    }
-
-    private func seal(_ item: inout NoticeItem) { if Self.hides(true) { item.seal() } }
-
-    private static func hides(_ isSealed: Bool) -> Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.sealedWordsInNotice.isPlanted { return false }
-        #endif
-        return isSealed
     }
 
     /// The chat of an open turn; nil: the turn is closed, or began while no recipient was configured.
@@ -268,7 +259,7 @@ package struct Notices: Sendable {
                 var item = NoticeItem(
                     id: id, event: .waiting, turn: matter.name.turn, matter: matter.name.matter, chat: matter.chat,
                     words: matter.words, isSealed: false, wall: wall)
-                if matter.isSealed || turns[matter.name.turn]?.isSealed == true { seal(&item) }
+                if matter.isSealed || turns[matter.name.turn]?.isSealed == true { item.seal() }
                 return item
             }
     }

@@ -121,9 +121,6 @@ struct QuestionLedger: Sendable, Hashable {
 
     /// Another question has its id by now, and no answer to the one before reaches it.
     func isAnother(_ question: Question) -> Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.fingerprintForgotten.isPlanted { return false }
-        #endif
         // A settled question keeps its title alone, and stays settled where the record lacks its fingerprint.
         return shown(question.id).map { $0 != AskFingerprint(of: question) } ?? false
     }
@@ -346,9 +343,6 @@ struct QuestionLedger: Sendable, Hashable {
     /// It is settled, and a later message is no late answer to it.
     mutating func neverShown(_ id: QuestionID) -> Asked? {
         guard let before = settled(id) else { return nil }
-        #if PLANTED_FAULTS
-            if PlantedFault.refusedQuestionStays.isPlanted { return before }
-        #endif
         if let index = index(id) { all[index].asking = .none }
         return before
     }

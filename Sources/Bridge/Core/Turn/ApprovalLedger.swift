@@ -186,7 +186,7 @@ struct ApprovalLedger: Sendable, Hashable {
         abilities: GrantAbilities = GrantAbilities(), agentAway: Bool, at now: Instant
     ) -> Decided {
         guard let approval = approvals[id], approval.state == .open else { return .ignored }
-        let decision = approval.cards.canOnlyBeDenied && !Self.allowsCut ? .deny : decision
+        let decision = approval.cards.canOnlyBeDenied ? .deny : decision
         let grant = ApprovalGrant.widest(decision, scope, abilities: abilities, allowed: approval.allowed)
         approvals[id]?.decidedByPerson = true
         approvals[id]?.isAllowed = grant.decision != .deny
@@ -199,14 +199,6 @@ struct ApprovalLedger: Sendable, Hashable {
             : .forward(
                 approval.subject, grant, shown: grant.decision == .deny ? nil : approval.cards.fingerprint,
                 detached: approval.detached)
-    }
-
-    private static var allowsCut: Bool {
-        #if PLANTED_FAULTS
-            return PlantedFault.cutAllowed.isPlanted
-        #else
-            return false
-        #endif
     }
 
     /// True the first time.
@@ -308,9 +300,6 @@ struct ApprovalLedger: Sendable, Hashable {
 
     /// The relay refused the card: what to ask once more. Nil: that was done, or there is nothing left to decide.
     mutating func askWithLeast(_ id: ApprovalID, isTooLarge: Bool) -> ApprovalCard? {
-        #if PLANTED_FAULTS
-            if PlantedFault.approvalDeniedAtOnce.isPlanted { return nil }
-        #endif
         guard let approval = approvals[id], approval.state == .open, !approval.cards.askedWithLeast else { return nil }
         approvals[id]?.cards.askedWithLeast = true
         var card = approval.cards.card.least(atMost: CardText.fieldLimit)
@@ -341,11 +330,6 @@ struct ApprovalLedger: Sendable, Hashable {
     mutating func denyOpen(at now: Instant) -> [Decision] {
         order.compactMap { id in
             guard let approval = approvals[id], approval.mayBeApproved else { return nil }
-            #if PLANTED_FAULTS
-                if PlantedFault.askedAfterStop.isPlanted, mayComeBack(id, at: now) { return nil }
-                let isTold = if case .decided = approval.state { !approval.owed } else { false }
-                if PlantedFault.allowRepeated.isPlanted, isTold { return nil }
-            #endif
             approvals[id]?.owed = false
             approvals[id]?.isAllowed = false
             approvals[id]?.decidedAt = now

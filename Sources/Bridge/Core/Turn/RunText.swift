@@ -65,9 +65,6 @@ struct RunText: Sendable, Hashable {
             newest += addition
             return .grew(by: begins ? Self.joint + addition : addition)
         case .snapshot(let text):
-            #if PLANTED_FAULTS
-                if PlantedFault.snapshotAppended.isPlanted { return take(.append(text)) }
-            #endif
             restart()
             newest = Self.limited(text)
             return .changed

@@ -95,9 +95,6 @@ struct ToolLedger: Sendable, Hashable {
     /// Nil: nothing to send, because it is finished already, waits for an approval or for a richer channel, or never began.
     mutating func finished(_ result: ToolResult) -> Post? {
         guard let call = calls[result.call] else { return nil }
-        #if PLANTED_FAULTS
-            if call.finished, PlantedFault.taskFinishedTwice.isPlanted { return Self.end(call, result) }
-        #endif
         if call.finished { return nil }
         if call.approval != nil { return nil }
         if result.channel == .item, call.commandOpen {

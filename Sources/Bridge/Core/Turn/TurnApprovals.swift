@@ -155,9 +155,6 @@ extension Turn {
     }
 
     var holdsAsks: Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.expiryForwarded.isPlanted { return false }
-        #endif
         return settings.asks.whenUnanswered == .hold
     }
 
@@ -211,9 +208,6 @@ extension Turn {
     }
 
     var mayAskAgain: Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.askedAfterStop.isPlanted { return outcome == nil }
-        #endif
         return outcome == nil && !agent.isStopping
     }
 

@@ -29,17 +29,9 @@ extension Turn {
 
     /// In another process: files do not outlive the one that fetched them.
     mutating func forgetFiles() {
-        guard phase == .waiting || isHandedOverAgain, opening.message?.attachments.isEmpty == false else { return }
+        guard phase == .waiting, opening.message?.attachments.isEmpty == false else { return }
         phase = .fetching
         deadlines.agent = nil
-    }
-
-    private var isHandedOverAgain: Bool {
-        #if PLANTED_FAULTS
-            PlantedFault.filesHandedOverAgain.isPlanted && occupiesAgent
-        #else
-            false
-        #endif
     }
 
     package mutating func fetchAgain(at now: Instant) -> [TurnOrder] {

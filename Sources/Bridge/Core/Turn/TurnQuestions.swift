@@ -72,11 +72,6 @@ extension Turn {
         guard
             agent.questions.answered(question, by: answerer, answer, words, agentAway: agent.isAway)
         else { return [] }
-        #if PLANTED_FAULTS
-            if PlantedFault.answeredTwice.isPlanted, !agent.isAway {
-                return [command(answer, to: question), command(answer, to: question)]
-            }
-        #endif
         return agent.isAway ? [] : [command(answer, to: question)]
     }
 

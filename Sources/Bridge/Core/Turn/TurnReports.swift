@@ -53,9 +53,6 @@ extension Turn {
     }
 
     private mutating func refused(_ name: PostName, _ refusal: PostRefusal, at now: Instant) -> [TurnOrder] {
-        #if PLANTED_FAULTS
-            if PlantedFault.openRefusedEndsTurn.isPlanted, case .open = name { return giveUp(at: now) }
-        #endif
         if refusal.lacksKey { return keyIsGone(name, at: now) }
         switch name {
         case .open: return goOnWithoutBubble(at: now)
@@ -216,11 +213,6 @@ extension Turn {
     /// continues unseen, and its approvals stay with its own client.
     mutating func giveUp(at now: Instant) -> [TurnOrder] {
         var orders: [TurnOrder] = [.abandonLane]
-        #if PLANTED_FAULTS
-            if PlantedFault.mirroredRunAborted.isPlanted, opening.isMirrored {
-                orders += abortRuns(.everyRun) + approvals.denyOpen(at: now).map(resolve)
-            }
-        #endif
         if occupiesAgent, !agent.isStopping { orders += leaveAgent(at: now) }
         orders += endQuestions().orders
         if agent.free() { orders.append(.agentFree) }

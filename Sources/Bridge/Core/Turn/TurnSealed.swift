@@ -9,12 +9,6 @@ extension Turn {
 
     /// The key that the turn continues under to its end. `text`: what its message says.
     package mutating func keyCame(_ key: KeyName, _ text: OpenedText?, at now: Instant) -> [TurnOrder] {
-        #if PLANTED_FAULTS
-            if PlantedFault.keyTakenInUse.isPlanted, opening.sealing.key != nil, outcome == nil {
-                opening.sealing = .sealed(key)
-                return [.useSealing(opening.sealing)]
-            }
-        #endif
         guard awaitsKey else { return [] }
         opening.sealing = .sealed(key)
         let orders: [TurnOrder] = [.useSealing(opening.sealing)] + openLate()
@@ -23,9 +17,6 @@ extension Turn {
         switch text {
         case .text(let text):
             opening.message?.text = text
-            #if PLANTED_FAULTS
-                if PlantedFault.sealedFilesForgotten.isPlanted { opening.message?.attachments = [] }
-            #endif
         // It came in the open, into a chat whose key was lost.
         case nil where opening.sealedText == nil: break
         case .unreadable, nil:

@@ -157,9 +157,6 @@ extension Turn {
     mutating func isHeard(at now: Instant) -> [TurnOrder] {
         silence.heardAt = now
         silence.isCompacting = false
-        #if PLANTED_FAULTS
-            if PlantedFault.statusAfterText.isPlanted { return [] }
-        #endif
         guard silence.told != nil, let end = silence.finish(label: Sentences.goesOn) else { return [] }
         return bubble.isOver ? [] : [.post(end)]
     }
@@ -223,10 +220,6 @@ extension Turn {
     }
 
     private mutating func tellStatus(at now: Instant) -> [TurnOrder] {
-        var wait = wait
-        #if PLANTED_FAULTS
-            if PlantedFault.toolAlarmed.isPlanted, case .tool = wait { wait = .unknown }
-        #endif
         let label = words(of: wait, at: now)
         guard let told = silence.told else {
             guard silence.tasks < TurnSilence.taskLimit else { return [] }

@@ -134,9 +134,6 @@ extension LiveConnection {
         runner?.use(token: new)
         keys?.moved(to: new.namedInstallation)
         relay?.tell { link, now in link.use(new, at: now) }
-        #if PLANTED_FAULTS
-            if PlantedFault.newTokenWithoutLanes.isPlanted { return }
-        #endif
         runner?.tell { bridge, now in bridge.relayResumes(at: now) }
     }
 

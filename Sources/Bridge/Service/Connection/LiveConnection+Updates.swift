@@ -73,16 +73,8 @@ extension LiveConnection {
             interaction: opening.interaction,
             opening: RecordEnvelope.bytes(of: opening, now: clock.now, wall: wall), wall: wall,
             mark: opening.refusal == nil ? sealedText.flatMap { ReplayGuard.mark(of: $0) } : nil)
-        #if PLANTED_FAULTS
-            if PlantedFault.acknowledgedEarly.isPlanted { acknowledge(update) }
-        #endif
         journal.accept(accepted) { [weak self, opening] result in
             guard let self else { return }
-            #if PLANTED_FAULTS
-                if PlantedFault.secondMessageLost.isPlanted, case .success(.turnIsTaken) = result {
-                    return acknowledge(update)
-                }
-            #endif
             var isBegun = false
             defer { if !isBegun { keys?.neverBegan(opening.id, under: opening.sealing.key, in: opening.session) } }
             if case .success(.turnIsTaken) = result, let isTaken { return isTaken() }

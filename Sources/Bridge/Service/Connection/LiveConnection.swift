@@ -316,7 +316,7 @@ package final class LiveConnection: Sendable {
             endFarewell()
         case .connectionStopped(let code):
             // The link may hear it later, or never: a refused call closes it.
-            if code == .installationRevoked, hearsRemovals {
+            if code == .installationRevoked {
                 runner?.tell { bridge, now in bridge.installationRevoked(at: now) }
             }
             stopped("The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", .tokenRefused)
@@ -340,14 +340,6 @@ package final class LiveConnection: Sendable {
     private func pass(_ command: AgentCommand) {
         guard agent?.command(command) == false, case .send(let turn, _, let run, _) = command else { return }
         runner?.tell { bridge, now in bridge.neverLeft(turn, run: run, at: now) }
-    }
-
-    private var hearsRemovals: Bool {
-        #if PLANTED_FAULTS
-            return !PlantedFault.removalUnheard.isPlanted
-        #else
-            return true
-        #endif
     }
 
     private func answered(_ attempt: CallAttempt, _ answer: RelayAnswer) {

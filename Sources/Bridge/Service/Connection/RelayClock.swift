@@ -42,9 +42,6 @@ struct RelayClock: Sendable {
     /// a message that waited for the bridge has less than its window left (relay.md#sessionmessage-the-user-wrote), and a clock that is
     /// far ahead is not to take bubbles away.
     func age(of made: Int64, at now: Instant, wall: Int64) -> Duration {
-        #if PLANTED_FAULTS
-            if PlantedFault.clockIgnored.isPlanted { return .milliseconds(max(0, wall - made)) }
-        #endif
         let time = time(at: now)
         let (age, overflow) = (time ?? wall).subtractingReportingOverflow(made)
         guard !overflow, age > 0 else { return .zero }

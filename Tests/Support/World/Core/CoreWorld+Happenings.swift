@@ -45,7 +45,10 @@ extension CoreWorld {
         case .abortAnswered(let run): if !agentIsAway { bridge.abortAnswered(run, at: now) }
         case .replies(let index, let number): reply(index, number, &bridge)
         case .questionConfirmed(let index): confirm(index, &bridge)
-        case .answerKept(let number, let life): if life == self.life { bridge.commandKept(number, at: now) }
+        case .commandKept(let number, let command, let life):
+            guard life == self.life else { return }
+            if CoreFaults.ignoresWithdrawal(of: command), isStopped(command) { return perform(.command(command)) }
+            bridge.commandKept(number, at: now)
         case .endsReply(_, let run):
             bridge.agentSays(RunSignal(run: run, session: nil, event: .finished(RunEnd(text: "Hm?"))), at: now)
         }
@@ -138,8 +141,9 @@ extension CoreWorld {
         }
         if tellsMore(steps[step].event, known.turn), textSince[known.turn] == nil { textSince[known.turn] = now }
         bridge.agentSays(
-            RunSignal(run: run, session: AgentSession("chat-\(plan.messages[index].chat)"), event: steps[step].event),
-            at: now)
+            RunSignal(
+                run: run, session: AgentSession("chat-\(plan.messages[index].chat)"),
+                event: faults.heard(steps[step].event) ?? steps[step].event), at: now)
     }
 
     /// White space at the end of a text waits for what follows it: it is no text that is kept waiting.
@@ -162,7 +166,7 @@ extension CoreWorld {
             method: "POST", target: RelayEncoder.path(of: call),
             headers: [RawHeader("Authorization", "Bearer \(RelayOptions().bridgeToken)")],
             body: RelayEncoder.body(of: call))
-        let exchange = relay.respond(to: request, at: moment)
+        let exchange = faults.carry(request, to: &relay, at: moment)
         var result: Result<HTTPResponse, HTTPFailure> = .success(
             HTTPResponse(
                 status: exchange.response.status,

@@ -12,10 +12,7 @@ extension CoreWorld {
                     // Every other part is heard of, so that some go again.
                     let heard = kept.record.parts.pending.last { $0.number % 2 == 0 }
                     if let heard { bridge.partsWereKept(of: kept.record.id, through: heard.number) }
-                case .commandToKeep(let number, .answer):
-                    let wait = Int64.random(in: 1...40, using: &random)
-                    schedule(.answerKept(number, life: life), after: .milliseconds(wait))
-                case .commandToKeep(let number, _): bridge.commandKept(number, at: now)
+                case .commandToKeep(let number, let command): keep(command, number, &bridge)
                 case .attempt, .command, .fetch, .dropFiles, .filesTouched, .keepHome, .keepModel, .owe, .fulfilled,
                     .turnOpened, .turnClosed,
                     .connectionStopped, .turnNote,
@@ -26,6 +23,30 @@ extension CoreWorld {
         }
     }
 
+    /// Answers wait for the disk, and everything that the bridge may not withdraw.
+    private mutating func keep(_ command: AgentCommand, _ number: CommandNumber, _ bridge: inout Bridge) {
+        if case .answer = command {
+            let wait = Int64.random(in: 1...40, using: &random)
+            schedule(.commandKept(number, command, life: life), after: .milliseconds(wait))
+        } else if CoreFaults.ignoresWithdrawal(of: command), plan.restarts.isEmpty {
+            schedule(.commandKept(number, command, life: life), after: .seconds(5))
+        } else {
+            bridge.commandKept(number, at: now)
+        }
+    }
+
+    /// Of the message that the command is about.
+    func isStopped(_ command: AgentCommand) -> Bool {
+        let index: Int? =
+            switch command {
+            case .send(let turn, _, _, _): messageOfTurn[turn]
+            case .answer(let question, _, _, _):
+                plan.messages.firstIndex { $0.script.asking?.question.id == question }
+            default: nil
+            }
+        return index.flatMap { progress[$0]?.stopped } ?? false
+    }
+
     mutating func perform(_ order: BridgeOrder) {
         switch order {
         case .attempt(let attempt): send(attempt)
@@ -34,6 +55,7 @@ extension CoreWorld {
                 return takesReplyForMessage(turn, run)
             }
             if known.handedOver { return violation("message \(index) was handed over twice") }
+            if known.stopped { return violation("message \(index) was handed over after its Stop") }
             progress[index]?.handedOver = true
             schedule(.accepted(index), after: .milliseconds(2))
             if let first = plan.messages[index].script.steps.first {
@@ -46,7 +68,8 @@ extension CoreWorld {
             progress[index]?.aborted = true
             progress[index]?.endKnownAt = now
         case .command(.resolve), .command(.release): break
-        case .command(.answer(let question, _, let answer, _)): answers(question, answer)
+        case .command(.answer(let question, _, let answer, _)):
+            for _ in 0..<CoreFaults.timesAnswered { answers(question, answer) }
         case .command(.lookUp(_, let run)):
             guard let index = progress.first(where: { $0.value.run == run })?.key else { return }
             schedule(.lookUp(index), after: .milliseconds(5))
@@ -85,7 +108,8 @@ extension CoreWorld {
         if underWay[attempt.turn, default: 0] > 1, plan.restarts.isEmpty {
             violation("two calls of \(attempt.turn) are under way at once")
         }
-        schedule(
-            .arrives(attempt, call, life: life), after: .milliseconds(Int64.random(in: plan.latency, using: &random)))
+        let starves = faults.starves(attempt)
+        let way = Duration.milliseconds(Int64.random(in: plan.latency, using: &random))
+        schedule(.arrives(attempt, call, life: life), after: starves ? way + .seconds(5) : way)
     }
 }

@@ -22,8 +22,8 @@ package struct CoreWorld {
         /// The person writes that reply to a message's question.
         case replies(Int, Int)
         case questionConfirmed(Int)
-        /// The record that an answer waits for is on the disk.
-        case answerKept(CommandNumber, life: Int)
+        /// The record that a command waits for is on the disk.
+        case commandKept(CommandNumber, AgentCommand, life: Int)
         case endsReply(TurnID, RunID)
     }
 
@@ -46,6 +46,7 @@ package struct CoreWorld {
 
     let plan: CoreWorldPlan
     var relay: Relay
+    let faults = CoreFaults()
     var random: SeededGenerator
     private var events = EventQueue<Happening>()
     var now = Instant.zero

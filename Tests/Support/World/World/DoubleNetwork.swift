@@ -63,7 +63,10 @@ package final class DoubleLine: @unchecked Sendable {
         guard isOpen else { return }
         toBridge.pass { [self] in
             guard isHeard, network.counts(), isAlive() else { return }
-            hear(network.toBridge(Array(frame.utf8)))
+            let heard = network.edge.toBridge(Array(frame.utf8), on: self)
+            // For the double it has arrived.
+            if heard.isEmpty { network.onFrame?(true, Array(frame.utf8)) }
+            for frame in heard { hear(network.toBridge(frame)) }
         }
     }
 
@@ -95,6 +98,7 @@ package final class DoubleLine: @unchecked Sendable {
 package final class DoubleNetwork: @unchecked Sendable {
     private let double: any AgentDouble
     let time: VirtualTime
+    let edge = AgentEdge()
     private var random: SeededGenerator
     private var lines: [Int: DoubleLine] = [:]
     private var lastNumber = 0
@@ -203,11 +207,23 @@ package final class DoubleNetwork: @unchecked Sendable {
 
     func send(_ bytes: [UInt8], on line: DoubleLine) {
         onSend?(bytes)
+        if let limit = EdgeFaults.promptLimit { ends(line, after: limit, unlessItTakes: bytes) }
         line.toDouble.pass { [self] in
             // Of a process that died, what had left may have been lost.
             guard lines[line.number] != nil, line.isOpen, counts() else { return }
-            onFrame?(false, bytes)
-            double.received(bytes, on: line)
+            for bytes in edge.toAgent(bytes) {
+                onFrame?(false, bytes)
+                double.received(bytes, on: line)
+            }
+        }
+    }
+
+    private func ends(_ line: DoubleLine, after limit: Duration, unlessItTakes prompt: [UInt8]) {
+        guard edge.asksToRun(prompt, on: line) else { return }
+        time.after(limit) { [self] in
+            guard edge.isUntaken(on: line), lines[line.number] != nil else { return }
+            part(line)
+            line.end(.cut)
         }
     }
 

@@ -80,7 +80,7 @@ package final class VirtualAttachments: @unchecked Sendable {
         }
 
         func drop(_ turn: TurnID) {
-            guard isAlive() else { return }
+            guard isAlive(), !EdgeFaults.keepsFiles else { return }
             files.numbers[turn] = nil
             for path in files.onDisk where path.hasPrefix(Self.folder(of: turn)) { files.store.files[path] = nil }
         }

@@ -97,12 +97,19 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     package func accept(
         _ message: AcceptedMessage, done: @escaping @Sendable (Result<Acceptance, JournalFailure>) -> Void
     ) {
-        disk.write(.synced) { [self] failure in
+        var done = done
+        if EdgeFaults.acknowledgesEarly, message.markSetting == nil, messages[message.message] == nil,
+            !messages.values.contains(where: { $0.turn == message.turn })
+        {
+            done(.success(.fresh))
+            done = { _ in }
+        }
+        disk.write(.synced) { [self, done] failure in
             if let failure { return done(.failure(failure)) }
             applyDeferred()
             let isNew = messages[message.message] == nil
             if isNew, messages.values.contains(where: { $0.turn == message.turn }) {
-                return done(.success(.turnIsTaken))
+                return done(.success(EdgeFaults.losesSecondMessages ? .known : .turnIsTaken))
             }
             if isNew, let mark = message.markSetting {
                 if let kept = marks[mark.name], message.isReplayed(kept, since: .min) {
@@ -168,6 +175,7 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
         contents.turns = order.compactMap { id in
             turns[id].flatMap { turn in
                 turn.record.map { record in
+                    let record = CoreFaults.kept(EdgeFaults.kept(record))
                     var open = JournalContents.OpenTurn(id: id, record: record, calls: turn.calls, place: turn.place)
                     open.parts = turn.parts
                     return open
@@ -181,7 +189,7 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
         let oldest = disk.wallMilliseconds - 30 * 60_000
         let unbegun = Set(contents.accepted.map(\.turn.text))
         contents.stops = stops.filter { $0.wall >= oldest || unbegun.contains($0.stop.interaction.text) }.map(\.stop)
-        contents.settings = settings
+        contents.settings = settings.filter { !EdgeFaults.forgets($0.key) }
         contents.cards = cards
         return contents
     }

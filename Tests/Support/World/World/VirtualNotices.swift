@@ -26,6 +26,8 @@ package final class VirtualNotices: @unchecked Sendable {
     package private(set) var underWay = 0
     /// More than one was under way at once.
     package private(set) var mostUnderWay = 0
+    /// Of the newest message in its chats.
+    var words: () -> String? = { nil }
     private let time: VirtualTime
     private var random: SeededGenerator
     private static let callLimit = Duration.seconds(10)
@@ -67,7 +69,7 @@ package final class VirtualNotices: @unchecked Sendable {
             let way = Duration.milliseconds(Int64.random(in: 1...60, using: &notices.random))
             notices.underWay += 1
             notices.mostUnderWay = max(notices.mostUnderWay, notices.underWay)
-            let text = String(decoding: body, as: UTF8.self)
+            let text = CoreFaults.notice(String(decoding: body, as: UTF8.self), words: notices.words())
             notices.time.after(way) { [self] in
                 let isTaken = mood == .takes || mood == .takesUnheard
                 notices.got.append(Got(body: text, at: notices.time.now, isTaken: isTaken))

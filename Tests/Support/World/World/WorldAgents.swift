@@ -106,7 +106,8 @@ extension WorldSide {
         }
         files.http = { [weak self, weak double, weak network] request in
             guard let double, let network else { return .failed(WorkFailure(.unreachable, "there is no agent")) }
-            let answer = network.answer(request, from: double)
+            if EdgeFaults.isLost(request) { return .failed(WorkFailure(.unreachable, "connection refused")) }
+            let answer = EdgeFaults.fromServer(network.answer(request, from: double))
             if case .answered(let response) = answer {
                 self?.note("\(request.method) \(request.url) answered \(response.status) ", response.body)
             }

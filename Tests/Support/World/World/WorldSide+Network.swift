@@ -68,7 +68,7 @@ extension WorldSide {
                 guard relayPeers[id] != nil, countRelayFrame(id) else { return }
                 guard lives(peer.life) else { return }
                 note("bridge <- relay ", frame)
-                peer.handler(.text(padded(frame)))
+                peer.handler(.text(padded(EdgeFaults.fromRelay(faults.fromRelay(frame)) { self.isOfJob($0) })))
                 if let onEndTold, Self.isEnd(frame) { onEndTold(frame) }
             }
         case .close(let code, let reason):
@@ -102,6 +102,8 @@ extension WorldSide {
 
     static func isStop(_ frame: [UInt8]) -> Bool { frame.contains(stop) }
     private static func isEnd(_ frame: [UInt8]) -> Bool { isStop(frame) || frame.contains(endOfChat) }
+
+    private func isOfJob(_ chat: String) -> Bool { relay.sessions.contains { $0.id == chat && $0.source == "cron" } }
 
     private func padded(_ frame: [UInt8]) -> [UInt8] {
         var padded = network.distort?(frame, &random) ?? frame
@@ -168,7 +170,7 @@ extension WorldSide {
         lineToBridge.pass { [self] in
             guard gatewayPeer?.socket == peer.socket, countGatewayFrame(), lives(peer.life) else { return }
             note("bridge <- agent ", frame)
-            peer.handler(.text(padded(frame)))
+            for frame in edge.toBridge(frame) { peer.handler(.text(padded(frame))) }
         }
     }
 
@@ -187,7 +189,7 @@ extension WorldSide {
             guard lives(peer.life) || lastFramesArrive, countGatewayFrame() else { return }
             note("bridge -> agent ", frame)
             let before = gateway.decisions.count
-            gateway.received(frame, at: now)
+            for frame in edge.toAgent(frame) { gateway.received(frame, at: now) }
             if stopIsTaken, gateway.decisions.dropFirst(before).contains(where: { $0 != "deny" }) { lateAllows += 1 }
         }
     }
@@ -251,6 +253,7 @@ extension WorldSide {
         _ request: HTTPRequest, _ life: Int,
         _ completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
     ) {
+        if EdgeFaults.holdsBack(request, besides: firstToken) { return }
         callLimits.insert(request.timeout)
         let method = request.url.split(separator: "/").last.map(String.init) ?? ""
         callsMade[method, default: 0] += 1
@@ -272,15 +275,16 @@ extension WorldSide {
             if case .lost = fate {
                 return fail(.connectionLost, "the connection was reset", mayHaveBeenApplied: true, after: .zero)
             }
-            let exchange = relay.respond(
-                to: RawRequest(
+            let exchange = faults.carry(
+                RawRequest(
                     method: request.method, target: String(request.url.dropFirst(VirtualSockets.relay.count)),
-                    headers: request.headers.map { RawHeader($0.name, $0.value) }, body: request.body), at: moment)
-            let response = HTTPResponse(
-                status: exchange.response.status,
-                headers: exchange.response.headers.map { HTTPHeader($0.name, $0.value) } + [dateHeader],
-                body: exchange.response.body)
-            hearsOfRemoval(status: response.status, response.body, by: "a call")
+                    headers: request.headers.map { RawHeader($0.name, $0.value) }, body: request.body),
+                to: &relay, at: moment)
+            let response = EdgeFaults.answer(
+                exchange.response.status,
+                exchange.response.headers.map { HTTPHeader($0.name, $0.value) } + [dateHeader], exchange.response.body,
+                date: HTTPHeader("Date", HeaderDate.text(time.wallMilliseconds)))
+            hearsOfRemoval(status: exchange.response.status, exchange.response.body, by: "a call")
             note("bridge -> relay \(method) ", request.body)
             note("  answered \(response.status) \(exchange.delivery) ", response.body)
             let left = begun + request.timeout - now

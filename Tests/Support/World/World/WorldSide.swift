@@ -31,11 +31,15 @@ package final class WorldSide: @unchecked Sendable {
     package var relay: Relay
     package var gateway: ScriptedGateway
     package var network = WorldNetwork()
+    let edge = AgentEdge()
+    private(set) lazy var faults = CoreFaults(self)
     var random: SeededGenerator
     private(set) var connection: LiveConnection?
     /// Of the process that this side has, or had last.
     private(set) var life = 0
     private var isAlive = false
+    /// With which its process began.
+    private(set) var firstToken = ""
 
     var relayPeers: [SocketID: WorldPeer] = [:]
     var gatewayPeer: WorldPeer?
@@ -280,6 +284,7 @@ package final class WorldSide: @unchecked Sendable {
     func start(life: Int, tell: @escaping @Sendable (LiveEvent) -> Void) {
         self.life = life
         isAlive = true
+        firstToken = token
         let new = LiveConnection(parts(life), tell: tell)
         connection = new
         do { try new.start() } catch { fatalError("\(error)") }
@@ -295,7 +300,7 @@ package final class WorldSide: @unchecked Sendable {
         let agent = self.agent ?? openClaw
         let edges = agentEdges(agent.kind, sockets, SeededSource(source.next()), isAlive)
         var parts = LiveConnection.Parts(
-            name: name, bridge: bridge,
+            name: name, bridge: CoreFaults.changed(bridge),
             relay: RelayLinkSettings(relay: WebAddress(.http, "127.0.0.1", 8_787), token: Secret(token)),
             relayAddress: RelayAddress(baseURL: VirtualSockets.relay, token: token),
             runner: BridgeRunner.Edges(
@@ -305,16 +310,23 @@ package final class WorldSide: @unchecked Sendable {
         ) { [weak self] tell in
             let listening: @Sendable (AgentLinkEvent) -> Void = { [weak self] event in
                 self?.heardFromAgent(event)
-                tell(event)
+                tell(self?.faults.heard(event) ?? event)
             }
             self?.tellAsAgent = listening
             let host = ConnectionHost(edges, AgentOutlets(tell: listening))
-            return agent.open(self?.throughHost?(host) ?? host)
+            let outer = self?.throughHost?(host) ?? host
+            #if PLANTED_FAULTS
+                let link = agent.open(LayeredHost.around(outer))
+            #else
+                let link = agent.open(outer)
+            #endif
+            return self?.faults.around(link) ?? link
         }
         parts.files = fileParts(isAlive)
         parts.mirror = mirror
         parts.memoryLimit = memoryLimit
         parts.deletedChats = deletedChats
+        notices.words = { [weak self] in self?.sent.last?.text }
         parts.notices = noticeSettings.map { notices.parts($0, agent: agent.kind.rawValue, isAlive) }
         if seals {
             parts.keys = sealing.parts(life, token: Secret(token), alarm: VirtualAlarm(time, isAlive: isAlive))

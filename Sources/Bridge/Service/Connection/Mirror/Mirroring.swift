@@ -312,9 +312,6 @@ package struct Mirroring: Sendable {
 
     /// The person deleted or archived it. Nil: it is none of ours.
     mutating func chatDeleted(_ chat: SessionID) -> (session: AgentSession, record: RunChatRecord?)? {
-        #if PLANTED_FAULTS
-            if PlantedFault.deletedChatKept.isPlanted { return nil }
-        #endif
         guard let session = sessions.removeValue(forKey: chat), chats[session]?.chat == chat else { return nil }
         let mutes = deletedChats == .mute
         chats[session]?.deleted(mute: mutes)

@@ -76,9 +76,6 @@ struct SchedulerRuns: Sendable {
             noteOther(run, in: session)
             return false
         }
-        #if PLANTED_FAULTS
-            if PlantedFault.privateRunTaken.isPlanted { return true }
-        #endif
         jobs[index].state = .taken
         return true
     }
