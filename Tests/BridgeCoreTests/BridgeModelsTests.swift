@@ -198,6 +198,14 @@ struct BridgeModelsTests {
         }
     }
 
+    @Test("a choice whose answer never came may be set: a message without a model leads back from it")
+    func refusedBehindUnsettled() {
+        var bridge = Self.bridge()
+        _ = Self.play(1, "a/one", .unsettled(message: "late"), in: &bridge)
+        _ = Self.play(2, "a/none", .refused(message: "no"), in: &bridge)
+        #expect(Self.play(3, nil, in: &bridge).heard == ["message 3 with own(nil)"])
+    }
+
     @Test("a choice that could not be written is written before the next message leaves")
     func notKept() {
         var bridge = Self.bridge()

@@ -309,7 +309,7 @@ package struct Bridge: ~Copyable {
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
         if let chat, entries[id]?.turn.approvals.hasOpenParts != true { tellInParts(in: chat, at: now) }
         // The orders may have closed the turn.
-        if turnOrders.isEmpty || entries[id] != nil { wakes.turns.set(entry.nextDeadline, for: id) }
+        if entries[id] === entry { wakes.turns.set(entry.nextDeadline, for: id) }
     }
 
     private mutating func perform(_ turnOrders: [TurnOrder], of id: TurnID, at now: Instant) {

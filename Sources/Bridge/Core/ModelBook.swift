@@ -98,7 +98,8 @@ struct ModelBook: Sendable {
         }
         if chat.refused == model, chat.refusals >= Self.refusalLimit { return (.unchanged, nil) }
         if chat.chosen.name != model {
-            chat.chosen.fallback = chat.chosen.fallback ?? chat.chosen.name ?? ""
+            // A choice whose answer is out may be set: the way back leads from it as well.
+            chat.chosen.fallback = chat.chosen.name ?? ""
             chat.chosen.name = model
             unkept.append(session)
         }
