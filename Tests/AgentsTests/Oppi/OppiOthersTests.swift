@@ -181,6 +181,16 @@ struct OppiOthersTests {
         let lines = oppi.answers(Self.historyCall, 200, OppiRecoveryTests.trace(rows))
         #expect(lines.first?.hasSuffix(#"finished stop run "For them""#) == true, "\(lines)")
 
+        // The end that is told meanwhile is looked for once; a second answer is of a run that has ended.
+        var twice = shown()
+        _ = twice.happens(.closed(code: 1006, reason: ""), 2)
+        _ = twice.answers(Self.historyCall, 502, "<html>")
+        #expect(twice.ends(on: 1) == [Self.historyCall])
+        #expect(twice.waits(1_000) == [])
+        #expect(twice.ends(on: 1) == [Self.historyCall])
+        #expect(twice.answers(Self.historyCall, 200, OppiRecoveryTests.trace(rows)).count == 1)
+        #expect(twice.answers(Self.historyCall, 200, OppiRecoveryTests.trace(rows)) == [])
+
         var deaf = shown()
         _ = deaf.happens(.closed(code: 1006, reason: ""), 2)
         for pause: Int64 in [1, 2, 4, 8, 8] {

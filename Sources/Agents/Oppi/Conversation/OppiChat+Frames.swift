@@ -321,17 +321,28 @@ extension OppiChat {
 
     /// Its text was never sent to this bridge, which follows the session by its notifications alone.
     mutating func endedElsewhere(_ sequence: Int) -> [Order] {
-        turn == nil && waiting.isEmpty && !hasSocket && place != nil ? [.call(.mirror(sequence: sequence))] : []
+        guard turn == nil, waiting.isEmpty, !hasSocket, place != nil else { return [] }
+        return [mirror(from: sequence)]
     }
 
     /// The session of another client's run that was shown has ended.
     mutating func othersAreOver() -> [Order] {
         guard link.others != nil, !hasSocket else { return [] }
         link.othersAreOver = true
-        return [.call(.mirror(sequence: decoder?.lastSequence ?? 0))]
+        return [mirror(from: decoder?.lastSequence ?? 0)]
     }
 
-    mutating func mirrored(_ answer: OppiRest.Answer, _ sequence: Int, at now: Instant) -> [Order] {
+    /// The history, for the end of another client's run.
+    mutating func mirror(from sequence: Int) -> Order {
+        link.othersLook.due = nil
+        return .call(.mirror(sequence: sequence, others: link.others))
+    }
+
+    /// `others`: the run of which it was asked. An answer about one that has ended meanwhile says nothing of the next.
+    mutating func mirrored(
+        _ answer: OppiRest.Answer, _ sequence: Int, of others: RunID?, at now: Instant
+    ) -> [Order] {
+        guard others == link.others else { return [] }
         if let run = link.others { return endOthers(run, answer, at: now) }
         guard turn == nil, let text = OppiTrace(answer.body)?.newestAnswer.text, !text.isEmpty else { return [] }
         let run = RunID("\(session)-\(mark)-end-\(sequence)")
@@ -346,8 +357,7 @@ extension OppiChat {
     /// A server that fails to say how the run is may say it in a moment.
     mutating func looksAgainForOthers(at now: Instant) -> [Order] {
         guard link.others != nil, let due = link.othersLook.due, due <= now else { return [] }
-        link.othersLook.due = nil
-        return [.call(.mirror(sequence: decoder?.lastSequence ?? 0))]
+        return [mirror(from: decoder?.lastSequence ?? 0)]
     }
 
     private mutating func endOthers(_ run: RunID, _ answer: OppiRest.Answer, at now: Instant) -> [Order] {

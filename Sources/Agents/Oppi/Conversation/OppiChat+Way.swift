@@ -179,7 +179,7 @@ extension OppiChat {
     /// By notifications alone. A run of another client that was shown goes on unseen, and may have ended already.
     private mutating func followAtRest() -> [Order] {
         (link.others, link.othersAreOver) = (decoder?.runningRun, false)
-        return [.follow] + (link.others == nil ? [] : [.call(.mirror(sequence: decoder?.lastSequence ?? 0))])
+        return [.follow] + (link.others == nil ? [] : [mirror(from: decoder?.lastSequence ?? 0)])
     }
 
     /// It is of no use any more.
@@ -249,7 +249,7 @@ extension OppiChat {
             // The end of another client's run may be among what the ring has lost.
             if turn == nil, let run = decoder?.runningRun {
                 (link.others, link.othersAreOver) = (run, false)
-                return [.call(.mirror(sequence: current))]
+                return [mirror(from: current)]
             }
         }
         turn?.heard(at: now)

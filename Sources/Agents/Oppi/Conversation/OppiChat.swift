@@ -54,7 +54,8 @@ struct OppiChat {
         case events(since: Int)
         case trace(of: RunID)
         /// What another client's run came to, that ended under this number.
-        case mirror(sequence: Int)
+        /// `others`: the run that was shown and whose end is looked for.
+        case mirror(sequence: Int, others: RunID?)
     }
 
     enum Home: Equatable {
@@ -174,7 +175,7 @@ struct OppiChat {
         var hasLeftPermissions = false
         var decoders = 0
         /// Of another client, and shown when the chat's socket was lost: its end is read from the trace.
-        var others: RunID?
+        var others: RunID? { didSet { if others != oldValue { othersLook = OthersLook() } } }
         /// Whatever REST says, its session has ended.
         var othersAreOver = false
         var othersLook = OthersLook()

@@ -145,8 +145,8 @@ extension OppiMachine {
         case .call(_, .makeSession): break
         case .call(let session, .events): change(session, now) { $0.missed(answer, at: now.read) }
         case .call(let session, .trace(let run)): change(session, now) { $0.traced(run, answer, at: now.read) }
-        case .call(let session, .mirror(let sequence)):
-            change(session, now) { $0.mirrored(answer, sequence, at: now.read) }
+        case .call(let session, .mirror(let sequence, let others)):
+            change(session, now) { $0.mirrored(answer, sequence, of: others, at: now.read) }
         case .models(let query): orders.append(.replied(query, Self.models(answer)))
         case .places(let session, let stopped): tookPlaces(answer, for: session, without: stopped, now)
         case .stop(let native, let session): stoppedFor(session, native, now)
