@@ -141,7 +141,12 @@ struct JournalReaderTests {
         let reader = try JournalReader(directory: folder.path)
         #expect(try reader.verify() == ["part 0 of turn number 900 belongs to no open turn"])
         try database.script("DELETE FROM parts WHERE turn = 900 OR place = \(turn << 20 | 1)")
-        #expect(try reader.verify() == ["part 1 of turn int_1 is missing: its answer ends before it"])
+        #expect(try reader.verify() == ["part 1 of turn int_1 is missing: its record cannot be read"])
+        try database.script("DELETE FROM parts; UPDATE turns SET record = x'' WHERE number = \(turn)")
+        #expect(try reader.verify() == ["turn int_1 is open, and its record is missing"])
+        for place in [turn << 20, turn << 20 | 1] {
+            try database.run("INSERT INTO parts VALUES (?, ?, x'00')", [.integer(place), .integer(turn)])
+        }
         try database.script("UPDATE turns SET closed_at = 1, record = NULL WHERE number = \(turn)")
         #expect(try reader.verify().filter { $0.contains("belongs to no open turn") }.count == 2)
     }

@@ -71,7 +71,10 @@ package final class JournalReader {
                 faults.append("part \(row.integer(1)) of turn number \(row.integer(0)) belongs to no open turn")
             }
             try database.rows(Self.missingParts) { row throws(DatabaseError) in
-                faults.append("part \(row.integer(1) - 1) of turn \(row.text(0)) is missing: its answer ends before it")
+                faults.append("part \(row.integer(1) - 1) of turn \(row.text(0)) is missing: its record cannot be read")
+            }
+            try database.rows(Self.missingRecords) { row throws(DatabaseError) in
+                faults.append("turn \(row.text(0)) is open, and its record is missing")
             }
         } catch {
             // Damage that hinders even the look at it is what was asked for; another hindrance is not.
@@ -146,9 +149,13 @@ package final class JournalReader {
         SELECT place >> \(Parts.bits), place & \(Parts.last) FROM parts LEFT JOIN turns ON turns.number = place >> \(Parts.bits)
         WHERE turns.number IS NULL OR closed_at IS NOT NULL OR parts.turn <> turns.number ORDER BY place
         """
-    /// A start reads the parts of a turn up to the first that is missing.
+    /// How many parts a turn has, its record alone says: of the last ones none is missed here.
     private static let missingParts = """
         SELECT name, place & \(Parts.last) FROM parts AS later JOIN turns ON turns.number = place >> \(Parts.bits)
         WHERE place & \(Parts.last) > 1 AND NOT EXISTS (SELECT 1 FROM parts WHERE place = later.place - 1) ORDER BY place
+        """
+    private static let missingRecords = """
+        SELECT name FROM turns WHERE closed_at IS NULL AND record = x''
+            AND NOT EXISTS (SELECT 1 FROM parts WHERE place = turns.number << \(Parts.bits)) ORDER BY number
         """
 }
