@@ -8,7 +8,10 @@ extension Bridge {
         // A question that is declined costs nothing if the process dies: its run does not go on without an answer.
         case .lookUp, .release, .answer(_, _, .declined, _): orders.append(.command(command))
         case .abort(let session, let run, let reach):
-            if gate.withdraw(run: run) { return true }
+            if gate.withdraw(run: run) {
+                passKept(at: now)
+                return true
+            }
             owe(.abort(session: session, run: run, reach: reach), at: now)
         case .resolve(let approval, let subject, .deny, _, _, _) where isBeingLeft(id):
             gate.withdraw(decisionOf: approval)
@@ -51,23 +54,28 @@ extension Bridge {
     /// The record that the command waited for is written, or could not be and need not be.
     /// `folder`: that of a message, as it was found.
     package mutating func commandKept(_ number: CommandNumber, in folder: String? = nil, at now: Instant) {
-        guard let (kept, id) = gate.leave(number) else { return }
-        var command = kept
-        if let folder, case .send(let turn, let session, let run, var message) = command {
-            message.folder = folder
-            command = .send(turn: turn, session: session, run: run, message: message)
+        gate.kept(number, in: folder)
+        passKept(at: now)
+    }
+
+    private mutating func passKept(at now: Instant) {
+        for (command, id) in gate.takeKept() {
+            let isRefusal = if case .resolve(_, _, .deny, _, _, _) = command { true } else { false }
+            // A refusal leaves whatever became of its turn.
+            guard isRefusal || entries[id]?.turn.maySend(command) == true else { continue }
+            if agent.isClosing, case .send(_, _, let run, _) = command {
+                neverLeft(id, run: run, at: now)
+            } else {
+                orders.append(.command(command))
+            }
         }
-        let isRefusal = if case .resolve(_, _, .deny, _, _, _) = command { true } else { false }
-        // A refusal leaves whatever became of its turn.
-        guard isRefusal || entries[id]?.turn.maySend(command) == true else { return }
-        if agent.isClosing, case .send(_, _, let run, _) = command { return neverLeft(id, run: run, at: now) }
-        orders.append(.command(command))
     }
 
     /// A message whose record could not be written does not leave.
     package mutating func commandNotKept(_ number: CommandNumber, sentence: String, at now: Instant) {
-        guard let (command, id) = gate.leave(number), case .send = command else { return }
+        guard let (command, id) = gate.dropped(number), case .send = command else { return }
         sendAnswered(.notSent(sentence: sentence), for: id, at: now)
+        passKept(at: now)
     }
 
     package mutating func wasNotKept(_ obligation: Obligation) { obligations.wasNotWritten(obligation) }

@@ -8,22 +8,57 @@ package struct CommandNumber: Hashable, Sendable {
 /// Commands that leave only when their turn's record is written: a message would run twice after a crash, and the agent would
 /// call a decision unknown that it had taken.
 ///
-/// The disk may take its time, and a Stop does not wait for it: what is withdrawn meanwhile never leaves. Each waits from
-/// `enter` to `leave`, which the runner calls once for each number.
+/// - The disk may take its time, and a Stop does not wait for it: what is withdrawn meanwhile never leaves.
+/// - A command waits from `enter` until it is `kept`, or cannot be and is `dropped`. The runner says one of these once for each number.
+/// - Messages of one session leave in the order in which they entered: the folder of one may be found before that of the one before it.
 struct CommandGate: Sendable {
-    private var waiting: [CommandNumber: (command: AgentCommand, turn: TurnID)] = [:]
+    private struct Waiting {
+        var command: AgentCommand
+        var turn: TurnID
+        var isKept = false
+
+        /// The session of a message; nil for other commands.
+        var session: AgentSession? { if case .send(_, let session, _, _) = command { session } else { nil } }
+    }
+
+    private var waiting: [CommandNumber: Waiting] = [:]
     private var last = 0
 
     mutating func enter(_ command: AgentCommand, of turn: TurnID) -> CommandNumber {
         last += 1
         let number = CommandNumber(number: last)
-        waiting[number] = (command, turn)
+        waiting[number] = Waiting(command: command, turn: turn)
         return number
     }
 
+    /// `folder`: that of a message, as it was found. Nothing if it was withdrawn.
+    mutating func kept(_ number: CommandNumber, in folder: String?) {
+        waiting[number]?.isKept = true
+        if let folder, case .send(let turn, let session, let run, var message)? = waiting[number]?.command {
+            message.folder = folder
+            waiting[number]?.command = .send(turn: turn, session: session, run: run, message: message)
+        }
+    }
+
     /// Nil: it was withdrawn.
-    mutating func leave(_ number: CommandNumber) -> (command: AgentCommand, turn: TurnID)? {
-        waiting.removeValue(forKey: number)
+    mutating func dropped(_ number: CommandNumber) -> (command: AgentCommand, turn: TurnID)? {
+        waiting.removeValue(forKey: number).map { ($0.command, $0.turn) }
+    }
+
+    /// Those that may leave now, in order.
+    mutating func takeKept() -> [(command: AgentCommand, turn: TurnID)] {
+        var taken: [(command: AgentCommand, turn: TurnID)] = []
+        var held: Set<AgentSession> = []
+        for (number, command) in waiting.sorted(by: { $0.key.number < $1.key.number }) {
+            let isHeld = command.session.map(held.contains) == true
+            if command.isKept, !isHeld {
+                waiting[number] = nil
+                taken.append((command.command, command.turn))
+            } else if let session = command.session {
+                held.insert(session)
+            }
+        }
+        return taken
     }
 
     /// False: it has left, or was never to leave.
