@@ -71,8 +71,7 @@ import WireTesting
 
     @Test func aPortThatAnotherProgramTookIsSaidAndTakenBackWhenItIsFree() throws {
         let said = Locked<[String]>([])
-        let (stage, other) = try relayWithoutItsPort(said)
-        let port = stage.simulator.port
+        let (stage, other, port) = try relayWithoutItsPort(said)
         stage.clock.advance(milliseconds: 5_000)
         #expect(said.withLock { $0 } == [])
         stage.clock.advance(milliseconds: 60_000)
@@ -86,7 +85,9 @@ import WireTesting
     }
 
     /// A relay in a restart, and the program that has its port. Tests that run beside take free ports as well, and may be faster.
-    private func relayWithoutItsPort(_ said: Locked<[String]>) throws -> (stage: Stage, other: RelaySimulator) {
+    private func relayWithoutItsPort(
+        _ said: Locked<[String]>
+    ) throws -> (stage: Stage, other: RelaySimulator, port: Int) {
         for _ in 0..<10 {
             let stage = try Stage { settings in
                 settings.trouble = { sentence in said.withLock { $0.append(sentence) } }
@@ -95,7 +96,7 @@ import WireTesting
             #expect(try stage.user("POST", "/v1/simulator/restart", #"{"milliseconds":1000}"#).status == 200)
             stage.clock.advance(milliseconds: 0)
             let other = RelaySimulator(settings: settings(port: port), clock: ManualClock().port)
-            if (try? other.start()) != nil { return (stage, other) }
+            if (try? other.start()) != nil { return (stage, other, port) }
         }
         throw Wire.Failure.cannotConnect
     }
