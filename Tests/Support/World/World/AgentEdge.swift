@@ -4,7 +4,7 @@ import Vocabulary
 /// Whatever carries frames passes them through here; without a fault each one stays as it is.
 final class AgentEdge {
     #if PLANTED_FAULTS
-        /// What our newest prompt of each session says; `""`: the session is not named.
+        /// The text of our newest prompt in each session; `""`: the session is not named.
         private var prompts: [String: String] = [:]
         /// The session that our newest prompt names.
         private var promptedSession: String?
@@ -12,7 +12,7 @@ final class AgentEdge {
         private var values: [String: String] = [:]
         /// The newest word of the scheduler that a job begins.
         private var jobBegins: [UInt8]?
-        /// Of Codex: turns that our requests began, and how many requests are not answered.
+        /// Codex's turns that our requests began, and how many requests are not answered.
         private var ownTurns: Set<String> = []
         private var openTurnRequests: Set<String> = []
         /// Programs that have not taken their prompt.
@@ -104,7 +104,7 @@ final class AgentEdge {
             return [String(decoding: jobBegins, as: UTF8.self), text]
         }
 
-        /// What a server asks of the owner of any session, it asks in ours.
+        /// A server asks in our session what it asks of the owner of any other.
         private func asOfOurSession(_ text: String) -> String {
             guard text.contains(#""permission_request""#), let session = promptedSession,
                 let named = text.member("sessionId")
@@ -135,7 +135,7 @@ final class AgentEdge {
             }
         }
 
-        /// Of a turn in the thread that no request of ours began nothing is heard.
+        /// A turn in the thread that no request of ours began is never heard.
         private func isOfForeignTurn(_ text: String) -> Bool {
             if let id = text.number("id"), !text.contains(#""method":"#), openTurnRequests.remove(id) != nil,
                 let turn = text.firstRange(of: #""turn":"#).flatMap({ text[$0.upperBound...].member("id") })

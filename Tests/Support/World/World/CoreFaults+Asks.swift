@@ -8,7 +8,7 @@ import Vocabulary
         private var open: [ApprovalRequest] = []
         private var known: [ApprovalID: ApprovalRequest] = [:]
         private var allowed: Set<ApprovalID> = []
-        /// By the name of an ask's first card: its newest one.
+        /// The newest card of an ask, by the name of its first one.
         private var cards: [String: RawRequest] = [:]
         /// Whether the last one on a card of an ask was a yes.
         private var taps: [String: Bool] = [:]

@@ -10,9 +10,9 @@ final class CoreFaults: @unchecked Sendable {
         weak var side: WorldSide?
         var asks = FaultyAsks()
         var calls = FaultyCalls()
-        /// Of chats whose key the bridge was given.
+        /// Chats whose key the bridge was given.
         private var keyed: Set<String> = []
-        /// Of other clients, by run.
+        /// Runs of other clients, by name.
         private var foreign: [RunID: AgentSession] = [:]
         private var own: Set<RunID> = []
         private var link: (any AgentLink)?
@@ -174,7 +174,7 @@ final class CoreFaults: @unchecked Sendable {
         #endif
     }
 
-    /// What a recipient of notices is told. `words`: of a message of the chat.
+    /// The body that a recipient of notices is told. `words`: those of a message of the chat.
     static func notice(_ body: String, words: String?) -> String {
         #if PLANTED_FAULTS
             if PlantedFault.sealedWordsInNotice.isPlanted, let words {

@@ -201,7 +201,7 @@ enum EdgeFaults {
             return Array(text.utf8)
         }
 
-        /// Of each command the shell's script alone is left.
+        /// The shell's script alone is left of each command.
         private static func dropProgram(of text: inout String) {
             let member = #""command":""#
             var pieces = text.split(separator: member, omittingEmptySubsequences: false)

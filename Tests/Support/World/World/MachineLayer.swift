@@ -54,7 +54,7 @@ import Vocabulary
             var hasLeft = false
             var hasBegun = false
             var hasSaid = false
-            /// Its end was made up: nothing more is heard of it.
+            /// The end was made up: no later frame of the run is heard.
             var isOver = false
         }
 
@@ -67,7 +67,7 @@ import Vocabulary
         private var ours: [RunID: RunID] = [:]
         /// Messages that are recorded where they end, by their places.
         private var records: [String: [String]] = [:]
-        /// Of asks, by the names that the core is told.
+        /// Asks, by the names that the core is told.
         private var names: [String: String] = [:]
         private var asks: [ApprovalID: ApprovalRequest] = [:]
         private var decisions: [ApprovalID: AgentCommand] = [:]
@@ -199,7 +199,7 @@ import Vocabulary
         /// Where the frame that is being read belongs.
         private var place: String { frame.member("sessionId") ?? frame.member("threadId") ?? "" }
 
-        /// By the number of its request, or without the number that tells it from a settled one.
+        /// The name of an ask by the number of its request, or without the number that tells it from a settled one.
         private func shownName(of name: String) -> String {
             if fault == .approvalByNumber { return frame.number("id").map { "request-\($0)" } ?? name }
             let parts = name.split(separator: ":")
