@@ -71,7 +71,7 @@ package final class JournalReader {
                 faults.append("part \(row.integer(1)) of turn number \(row.integer(0)) belongs to no open turn")
             }
             try database.rows(Self.missingParts) { row throws(DatabaseError) in
-                faults.append("part \(row.integer(1) - 1) of turn \(row.text(0)) is missing: its record cannot be read")
+                faults.append("part \(row.integer(1)) of turn \(row.text(0)) is missing: its record cannot be read")
             }
             try database.rows(Self.missingRecords) { row throws(DatabaseError) in
                 faults.append("turn \(row.text(0)) is open, and its record is missing")
@@ -151,7 +151,7 @@ package final class JournalReader {
         """
     /// How many parts a turn has, its record alone says: of the last ones none is missed here.
     private static let missingParts = """
-        SELECT name, place & \(Parts.last) FROM parts AS later JOIN turns ON turns.number = place >> \(Parts.bits)
+        SELECT name, (place & \(Parts.last)) - 1 FROM parts AS later JOIN turns ON turns.number = place >> \(Parts.bits)
         WHERE place & \(Parts.last) > 1 AND NOT EXISTS (SELECT 1 FROM parts WHERE place = later.place - 1) ORDER BY place
         """
     private static let missingRecords = """
