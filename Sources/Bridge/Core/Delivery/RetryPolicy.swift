@@ -191,8 +191,8 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// Nil: the store is tried again. Where our own journal has the key with another body, the relay has nothing of the call yet: what the
-    /// person must see takes the next key, and no call counts as done.
+    /// The decision is nil where the store is tried again. Where our own journal has the key with another body, the relay has nothing of the
+    /// call yet: what the person must see takes the next key, and no call counts as done.
     static func afterFailedSave(_ tried: Tried, keyIsTaken: Bool, at now: Instant) -> RetryDecision? {
         guard now < tried.deadline else { return .deadLetter }
         guard keyIsTaken else { return nil }

@@ -83,7 +83,7 @@ final class AgentEdge {
     #if PLANTED_FAULTS
         private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-        /// A row of a user's that names no key has our words, whoever wrote it.
+        /// A user's row without a key of ours takes the words of our newest prompt.
         private func asOurs(_ text: String) -> String {
             guard text.contains(#""event":"session.message""#), text.contains(#""role":"user""#),
                 let ours = prompts[text.member("sessionKey") ?? ""],

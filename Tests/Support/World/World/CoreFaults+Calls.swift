@@ -206,7 +206,7 @@ import Vocabulary
             CompactJSON(text: String(decoding: response.body, as: UTF8.self)).member("code")
         }
 
-        /// Of the call itself, for good.
+        /// The relay refuses the call itself, and would refuse each retry.
         fileprivate var isRefusal: Bool {
             [400, 403, 413, 422, 451].contains(response.status)
                 && !["invalid_token_location", "installation_revoked"].contains(code)

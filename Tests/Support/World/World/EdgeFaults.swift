@@ -128,7 +128,7 @@ enum EdgeFaults {
             case .clockIgnored:
                 let others = headers.filter { $0.name.lowercased() != "date" }
                 return HTTPResponse(status: status, headers: others + [date], body: body)
-            // Of the reasons to stop, the one that ends nothing at the agent.
+            // `invalid_token` stops a connection without ending anything at the agent.
             case .removalUnheard:
                 return HTTPResponse(
                     status: status, headers: headers,

@@ -61,7 +61,7 @@ import Vocabulary
         private var machine: Machine
         private let fault: PlantedFault?
         private var sent: [RunID: Sent] = [:]
-        /// What is at work, by the name in frames that says where.
+        /// The newest signal of each run, by the name that frames give to its place.
         private var newest: [String: RunSignal] = [:]
         /// Runs that count as ours.
         private var ours: [RunID: RunID] = [:]
@@ -136,7 +136,7 @@ import Vocabulary
                 return [changed(signal, .text(.snapshot(record))), changed(signal, .text(.segmentEnded(nil)))]
                     + [.signal(signal)]
             case (.fingerprintForgotten, .approvalRequested(let request)):
-                // The decision on the known one is said again.
+                // The decision on the known ask is repeated.
                 if asks[request.id] != nil, let decision = decisions[request.id] {
                     more += machine.command(decision, now)
                     return []
@@ -167,7 +167,7 @@ import Vocabulary
             }
         }
 
-        /// What is asked under the name of a known ask does not end that one.
+        /// An ask under the name of a known one leaves that one open.
         private func isAskedAgain(_ observation: Observation, in rest: ArraySlice<Observation>) -> Bool {
             guard fault == .fingerprintForgotten, case .signal(let signal) = observation,
                 case .approvalSettled(let settled) = signal.event
@@ -222,7 +222,7 @@ import Vocabulary
                     message.choice = choices.removeValue(forKey: session) ?? .unchanged
                     if asked != .unchanged { choices[session] = asked }
                 }
-                // What is not read leaves with no prompt.
+                // The prompt leaves without the pictures that it would wait for.
                 if fault == .promptBeforePictures { message.attachments = [] }
                 let passed = AgentCommand.send(turn: turn, session: session, run: run, message: message)
                 sent[run] = Sent(command: passed)
@@ -231,7 +231,7 @@ import Vocabulary
                 sent[run]?.isOver = true
                 let end = RunSignal(run: run, session: session, event: .finished(RunEnd(reason: .aborted)))
                 return [.observed([.signal(end), .abortAnswered(run)])]
-            // What stops nothing is not said again when the loop begins.
+            // The abort of a run that has not begun is lost: the machine never repeats it at the loop's begin.
             case .abort(_, let run, _)
             where fault == .stopForgottenBeforeLoop && sent[run]?.hasLeft == true && sent[run]?.hasBegun == false:
                 return []
@@ -325,7 +325,7 @@ import Vocabulary
             number = said
         }
 
-        /// An end of our run without words is its end, whoever answers its message.
+        /// The first terminal frame without words ends our run, whatever run answers its message.
         private mutating func endOwnRun(in orders: inout [AgentOrder]) {
             guard frame.contains(#""state":"final""#), !frame.contains(#""message""#),
                 let run = frame.member("runId").map({ RunID($0) }), let known = sent[run], !known.isOver,

@@ -26,7 +26,7 @@ package final class VirtualNotices: @unchecked Sendable {
     package private(set) var underWay = 0
     /// More than one was under way at once.
     package private(set) var mostUnderWay = 0
-    /// Of the newest message in its chats.
+    /// The words of the newest message in its chats.
     var words: () -> String? = { nil }
     private let time: VirtualTime
     private var random: SeededGenerator
