@@ -69,6 +69,8 @@ class PeerTests(Scenarios):
                 await until(lambda: any(body["command"] == command for body in pair.phone.approvals.values()), 30, command)
                 name = next(name for name, body in pair.phone.approvals.items() if body["command"] == command)
                 pair.relay.decide(name, "approve")
+            # Four runs are at work at once: the run to stop may have waited for its place until now.
+            await until(lambda: "tick" in getattr(pair.phone.bubble(stopped.interaction), "streamed", ""), 30, "words of the run to stop")
             pair.relay.stop(stopped.session, stopped.interaction)
             await pair.ended(plain, tools, held, inline, stopped, *failed)
             self.assertEqual(pair.phone.final(plain.interaction), "Hello there. I am here.")
