@@ -109,7 +109,12 @@ let package = Package(
         room(
             "Oppi", at: "Sources/Agents/Oppi",
             ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Links", "Locking"]),
-        room("Pi", at: "Sources/Agents/Pi", ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Locking"]),
+        // One conversation for all agents that are a child of each chat.
+        room(
+            "ConversationEngine", at: "Sources/Agents/Engine", ["AgentKit", "Vocabulary", "JSONReading", "Links"]),
+        room(
+            "Pi", at: "Sources/Agents/Pi",
+            ["AgentKit", "ConversationEngine", "Vocabulary", "ConfigurationFile", "JSONReading", "Locking"]),
         room(
             "Codex", at: "Sources/Agents/Codex",
             ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Links", "Locking"]),
@@ -200,8 +205,8 @@ let package = Package(
         tests(
             "AgentsTests",
             [
-                "AgentKit", "Agents", "Vocabulary", "Worlds", "Codex", "JSONReading", "Links", "OpenClaw",
-                "Oppi", "Pi", "Recording",
+                "AgentKit", "Agents", "Vocabulary", "Worlds", "Codex", "ConversationEngine", "JSONReading", "Links",
+                "OpenClaw", "Oppi", "Pi", "Recording",
             ],
             exclude: ["Golden"]),
         tests("AgentWorkTests", ["AgentKit", "AgentWork", "Vocabulary", "Children", "WireTesting"]),
@@ -210,7 +215,8 @@ let package = Package(
             "ContractTests",
             [
                 "AgentKit", "AgentWork", "Agents", "BridgeCore", "Vocabulary", "BridgeService", "Worlds",
-                "Children", "Codex", "ConfigurationFile", "AgentHosting", "Locking", "OpenClaw", "Oppi", "Pi",
+                "Children", "Codex", "ConfigurationFile", "AgentHosting", "Locking", "OpenClaw",
+                "Oppi", "Pi",
                 "Recording",
                 "RelayRules",
                 "Transport",

@@ -64,6 +64,8 @@ package struct PiDecoder: AgentDecoder {
     /// No run is going, none of ours is about to begin, and no compaction is under way.
     var isIdle: Bool { hasNoRun && !isCompacting }
     private var hasNoRun: Bool { state == .idle && prompted == nil }
+    /// Between runs a dialog may come too, from an extension that begins: then it is its session's.
+    var dialogRun: RunID? { hasNoRun ? nil : run }
     /// A loop may run yet, as far as the events say.
     var mayRun: Bool {
         switch state {
@@ -344,8 +346,7 @@ package struct PiDecoder: AgentDecoder {
     // MARK: Dialogs, responses, the process
 
     private mutating func dialog(_ root: FrameNode, at now: Instant) -> [Observation] {
-        // Between runs one may come too, from an extension that begins: then it is its session's.
-        let run = hasNoRun ? nil : run
+        let run = dialogRun
         if let request = DialogRequest.read(root, at: now) {
             if dialogs.count < 100 { dialogs[request.id.text] = .some(nil) }
             return [.signal(RunSignal(run: run, session: session, event: .approvalRequested(request)))]

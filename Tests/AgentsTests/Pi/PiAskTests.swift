@@ -1,8 +1,7 @@
 import AgentKit
+import Pi
 import Testing
 import Vocabulary
-
-@testable import Pi
 
 @Suite("What a card of pi's says, and what its buttons answer")
 struct PiAskTests {

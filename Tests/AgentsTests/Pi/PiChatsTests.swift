@@ -1,17 +1,21 @@
 import AgentKit
+import Pi
 import Testing
 import Vocabulary
 
-@testable import Pi
+@testable import ConversationEngine
 
 @Suite("pi's chats")
 struct PiChatsTests {
     private let session = AgentSession("pi-ses_7")
 
-    private func thousands() -> PiChats {
-        var chats = PiChats(mark: "m")
+    private let dialect = PiDialect(PiSettings(command: ["pi"], folder: "/work"))
+    private let now = Occasion(now: .zero, wallMilliseconds: 1, random: 0)
+
+    private func thousands() -> ChildChats<PiDialect> {
+        var chats = ChildChats<PiDialect>(mark: "m")
         for number in 0..<2_000 {
-            chats.remember(PiChats.Place(file: "/s/\(number)"), of: AgentSession("pi-ses_\(number)"))
+            chats.remember(Place(native: "/s/\(number)"), of: AgentSession("pi-ses_\(number)"))
         }
         return chats
     }
@@ -20,18 +24,22 @@ struct PiChatsTests {
     func rest() {
         var chats = thousands()
         #expect(chats.awake.isEmpty)
-        #expect(
-            chats.change(session) { $0.send(RunID("r1"), PicturePrompt("hello"), at: .zero) } == [.start(file: "/s/7")])
+        let begun = chats.change(session, dialect) { $0.send(RunID("r1"), PicturePrompt("hello"), now) }
+        guard case .start(let plan)? = begun.first else {
+            Issue.record("\(begun)")
+            return
+        }
+        #expect(begun.count == 1 && plan.arguments == ["pi", "--session", "/s/7"])
         #expect(Array(chats.awake.keys) == [session])
-        let orders = chats.change(session) { $0.ended("not found", hasRun: false, at: .zero) }
+        let orders = chats.change(session, dialect) { $0.died("not found", hasRun: false, now) }
         #expect(orders.count == 1 && chats.awake.isEmpty && chats.nextDeadline == nil)
-        #expect(chats.change(session) { $0.file } == "/s/7")
+        #expect(chats.change(session, dialect) { $0.home.kept.native } == "/s/7")
     }
 
     @Test("a chat that only remembers a prompt's text until its run is looked up stays awake")
     func remembered() {
         var chats = thousands()
-        chats.change(session) { $0.remember(PiQuestion(text: "hello"), of: RunID("r1")) }
+        chats.change(session, dialect) { $0.prompts.remember(.init(sought: Sought(RunID("r1"), text: "hello"))) }
         #expect(chats.awake.count == 1)
     }
 

@@ -1,4 +1,5 @@
 import AgentKit
+import ConversationEngine
 import Pi
 import Vocabulary
 

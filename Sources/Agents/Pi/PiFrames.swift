@@ -46,7 +46,13 @@ enum PiFrames {
         return image.finish()
     }
 
-    static func answer(_ answer: PiDialogs.Answer, to dialog: String) -> [UInt8] {
+    enum DialogAnswer: Hashable {
+        case confirmed(Bool)
+        case value(String)
+        case cancelled
+    }
+
+    static func answer(_ answer: DialogAnswer, to dialog: String) -> [UInt8] {
         var frame = begun("extension_ui_response", dialog)
         switch answer {
         case .confirmed(let isConfirmed): frame.value("confirmed", JSONText(unchecked: isConfirmed ? "true" : "false"))

@@ -1,15 +1,10 @@
+import AgentKit
 import Vocabulary
 
-/// The chats that have something to do, and where the sessions of all others are: a chat that rests costs two paths, and no look at each
+/// The chats that have something to do, and where the sessions of all others are: a chat that rests costs its place, and no look at each
 /// event.
-struct PiChats {
-    /// Of a session of pi's: its file, which the next process is started with, and the folder that it works in.
-    struct Place: Hashable, Sendable {
-        var file: String?
-        var folder: String?
-    }
-
-    private(set) var awake: [AgentSession: PiChat] = [:]
+struct ChildChats<D: Dialect> {
+    private(set) var awake: [AgentSession: ChildChat<D>] = [:]
     private var places: [AgentSession: Place] = [:]
     /// In the names of runs that no prompt began: another process of the bridge must not give the same ones, nor another life of a chat.
     private let mark: String
@@ -23,13 +18,16 @@ struct PiChats {
 
     mutating func remember(_ place: Place, of session: AgentSession) { places[session] = place }
 
-    mutating func change<Answer>(_ session: AgentSession, _ change: (inout PiChat) -> Answer) -> Answer {
-        var chat = awake.removeValue(forKey: session) ?? wake(session)
+    mutating func change<Answer>(
+        _ session: AgentSession, _ dialect: D, _ change: (inout ChildChat<D>) -> Answer
+    ) -> Answer {
+        var chat = awake.removeValue(forKey: session) ?? wake(session, dialect)
+        chat.dialect = dialect
         heldBytes -= chat.heldBytes
         defer {
             heldBytes += chat.heldBytes
             if chat.isAtRest {
-                if chat.file != nil { places[session] = chat.home.kept }
+                if chat.home.kept.native != nil { places[session] = chat.home.kept }
             } else {
                 awake[session] = chat
             }
@@ -37,9 +35,9 @@ struct PiChats {
         return change(&chat)
     }
 
-    private mutating func wake(_ session: AgentSession) -> PiChat {
+    private mutating func wake(_ session: AgentSession, _ dialect: D) -> ChildChat<D> {
         wakings += 1
         let place = places.removeValue(forKey: session) ?? Place()
-        return PiChat(session, place: place, mark: "\(mark)-\(wakings)")
+        return ChildChat(session, dialect, place: place, mark: "\(mark)-\(wakings)")
     }
 }

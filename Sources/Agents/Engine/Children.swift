@@ -2,7 +2,7 @@ import AgentKit
 import Vocabulary
 
 /// Which child is which chat's, and which of them the host knows to be idle.
-struct PiChildren {
+struct Children {
     private var sessions: [ChannelID: AgentSession] = [:]
     private var channels: [AgentSession: ChannelID] = [:]
     private var idle: Set<ChannelID> = []

@@ -1,13 +1,13 @@
 import AgentKit
 import Vocabulary
 
-/// The wait for a place for the process (`limits.agents`): a card in the bubble of each prompt that waits, until the process runs.
-struct PiSeat {
-    private struct Wait: Hashable {
-        /// How many agents were running when it began to wait.
-        var running: Int
-        /// Where they all wait for a person, their chats.
-        var chats: [WaitingChat]
+/// The wait for a child, most often for a place for it (`limits.agents`): a card in the bubble of each prompt that waits, until the child runs.
+struct Seat {
+    private enum Wait: Hashable {
+        /// So many agents were running when it began; where all of them wait for a person, their chats.
+        case place(running: Int, behind: [WaitingChat])
+        /// In the dialect's words.
+        case told(String)
     }
 
     /// As the phone knows the chat that sits here.
@@ -15,12 +15,22 @@ struct PiSeat {
     private var wait: Wait?
     private var shown: Set<RunID> = []
 
-    var isAwaited: Bool { wait != nil }
+    /// The host has no place for the child.
+    var isAwaited: Bool { if case .place = wait { true } else { false } }
 
     /// Updates of the cards that show another reason.
     mutating func awaits(running: Int, behind chats: [WaitingChat] = []) -> [(run: RunID, card: ToolEvent)] {
+        change(to: .place(running: running, behind: chats))
+    }
+
+    /// The same of a wait that the dialect explains, with cards for the prompts that have none.
+    mutating func tells(_ words: String, _ runs: [RunID]) -> [(run: RunID, card: ToolEvent)] {
+        change(to: .told(words)) + show(runs)
+    }
+
+    private mutating func change(to wait: Wait) -> [(run: RunID, card: ToolEvent)] {
         let before = title
-        wait = Wait(running: running, chats: chats)
+        self.wait = wait
         guard let title, title != before else { return [] }
         return shown.sorted().map { ($0, .progress(ToolProgress(call: Self.call($0), title: title))) }
     }
@@ -45,22 +55,32 @@ struct PiSeat {
 
     /// For the log.
     var note: String {
-        guard let wait, !wait.chats.isEmpty else { return Self.words(wait?.running ?? 0) }
-        return "all places for agents are held by chats that wait for an answer"
+        switch wait {
+        case .place(let running, let chats) where chats.isEmpty: Self.words(running)
+        case .place: "all places for agents are held by chats that wait for an answer"
+        case .told(let words): words
+        case nil: Self.words(0)
+        }
     }
 
     private var title: String? {
-        guard let wait else { return nil }
-        guard !wait.chats.isEmpty else { return "Waiting for a place: \(Self.words(wait.running))" }
+        switch wait {
+        case .place(let running, let chats) where chats.isEmpty: "Waiting for a place: \(Self.words(running))"
+        case .place(_, let chats): Self.title(chats)
+        case .told(let words): words
+        case nil: nil
+        }
+    }
+
+    /// As many of the chats as a card's title holds.
+    private static func title(_ chats: [WaitingChat]) -> String {
         func sentence(_ count: Int) -> String {
-            let named = wait.chats.prefix(count).map(Self.words).joined(separator: ", ")
-            let more = wait.chats.count > count ? " and \(wait.chats.count - count) more" : ""
+            let named = chats.prefix(count).map(words).joined(separator: ", ")
+            let more = chats.count > count ? " and \(chats.count - count) more" : ""
             return "All places for agents are held by chats that wait for an answer: \(named)\(more). "
                 + "Answer there, or write /bridge asks."
         }
-        // As many as a card's title holds.
-        let counts = (1...wait.chats.count).reversed()
-        return sentence(counts.first { sentence($0).utf8.count <= Self.longestTitle } ?? 1)
+        return sentence((1...chats.count).reversed().first { sentence($0).utf8.count <= longestTitle } ?? 1)
     }
 
     static func words(_ running: Int) -> String {

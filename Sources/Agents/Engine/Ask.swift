@@ -1,0 +1,127 @@
+package import Vocabulary
+
+/// What a child asks a person, by the name that it gave the ask.
+package struct Ask<Slip: Hashable & Sendable>: Hashable, Sendable {
+    package enum Content: Hashable, Sendable {
+        case card(ApprovalRequest)
+        /// Answered together, one after the other.
+        case questions([Question])
+        /// No person can answer it.
+        case unshowable
+    }
+
+    package var name: String
+    /// The agent's word for its kind, for the log.
+    package var kind: String
+    package var content: Content
+    package var slip: Slip
+    /// Nil: of the session.
+    package var run: RunID?
+    /// When the agent stops waiting by itself.
+    package var expiresAt: Instant?
+
+    package init(
+        _ name: String, kind: String, _ content: Content, slip: Slip, run: RunID?, expiresAt: Instant? = nil
+    ) {
+        self.name = name
+        self.kind = kind
+        self.content = content
+        self.slip = slip
+        self.run = run
+        self.expiresAt = expiresAt
+    }
+}
+
+package enum Verdict: Hashable, Sendable {
+    case allow
+    case allowAlways(DecisionScope)
+    case deny
+    /// In the order of the questions.
+    case answers([QuestionAnswer])
+    /// No person answered.
+    case unanswered
+    /// No person will be asked: its run stops or has ended, or it cannot be shown.
+    case dropped
+}
+
+/// The asks that one child waits for.
+///
+/// States of an ask: *open*; a question of several is *answered in part*. Leads to its end with a verdict (`resolve`, `answer`), with its
+/// time, with its run, with its child, or by the agent (`withdraw`). Nothing confirms a verdict: one that is written is taken.
+///
+/// - An ask leaves a moment before its time: the agent ends it without a frame, and its timer started before ours. A later answer would be
+///   reported as given, and ignored.
+struct Asks<Slip: Hashable & Sendable> {
+    struct Open {
+        var ask: Ask<Slip>
+        var askedAt: Instant
+        var expiresAt: Instant?
+        var answers: [QuestionID: QuestionAnswer] = [:]
+    }
+
+    private static var limit: Int { 100 }
+    private static var margin: Duration { .milliseconds(500) }
+
+    private var open: [String: Open] = [:]
+    /// The ask of each question.
+    private var questions: [QuestionID: String] = [:]
+
+    var waitsSince: Instant? { open.values.map(\.askedAt).min() }
+    var nextExpiry: Instant? { open.values.compactMap(\.expiresAt).min() }
+    var isFull: Bool { open.count >= Self.limit }
+
+    func holds(_ approval: ApprovalID) -> Bool { card(approval) != nil }
+
+    func card(_ approval: ApprovalID) -> (ask: Ask<Slip>, request: ApprovalRequest)? {
+        guard let ask = open[approval.text]?.ask, case .card(let request) = ask.content else { return nil }
+        return (ask, request)
+    }
+
+    func question(_ id: QuestionID) -> (ask: Ask<Slip>, question: Question)? {
+        guard let name = questions[id], let ask = open[name]?.ask, case .questions(let all) = ask.content,
+            let question = all.first(where: { $0.id == id })
+        else { return nil }
+        return (ask, question)
+    }
+
+    mutating func asked(_ ask: Ask<Slip>, at now: Instant) {
+        open[ask.name] = Open(
+            ask: ask, askedAt: now,
+            expiresAt: ask.expiresAt.map { max($0 - Self.margin, now + ($0 - now) / 2) })
+        if case .questions(let all) = ask.content { for question in all { questions[question.id] = ask.name } }
+    }
+
+    /// All answers of the ask, once the last of them is there.
+    mutating func answered(_ id: QuestionID, _ answer: QuestionAnswer) -> [QuestionAnswer]? {
+        guard let name = questions[id], var asked = open[name], case .questions(let all) = asked.ask.content else {
+            return nil
+        }
+        asked.answers[id] = answer
+        open[name] = asked
+        let answers = all.compactMap { asked.answers[$0.id] }
+        return answers.count == all.count ? answers : nil
+    }
+
+    mutating func take(_ name: String) -> Open? {
+        guard let taken = open.removeValue(forKey: name) else { return nil }
+        if case .questions(let all) = taken.ask.content { for question in all { questions[question.id] = nil } }
+        return taken
+    }
+
+    mutating func takeExpired(at now: Instant) -> [Open] { take { $0.expiresAt.map { $0 <= now } ?? false } }
+    mutating func takeAll() -> [Open] { take { _ in true } }
+    /// Those of this run, and of none.
+    mutating func take(of run: RunID) -> [Open] { take { $0.ask.run == run || $0.ask.run == nil } }
+
+    private mutating func take(_ isMeant: (Open) -> Bool) -> [Open] {
+        open.filter { isMeant($0.value) }.keys.sorted().compactMap { take($0) }
+    }
+}
+
+extension Asks.Open {
+    /// Questions without an answer are over with the ask; those that have one were settled when it was given.
+    var openQuestions: [QuestionID] {
+        guard case .questions(let all) = ask.content else { return [] }
+        return all.map(\.id).filter { answers[$0] == nil }
+    }
+}

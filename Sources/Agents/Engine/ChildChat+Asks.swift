@@ -1,0 +1,96 @@
+import AgentKit
+import Vocabulary
+
+// What the child asks a person.
+extension ChildChat {
+    /// The bubble of a prompt can show it.
+    private func isHeard(_ ask: Ask<D.Slip>) -> Bool {
+        let isBetween = dialect.habits.asksBetweenRuns
+        if let turn = prompts.turn, turn.isStopping {
+            return isBetween && ask.run != nil && ask.run != turn.run
+        }
+        return isBetween || prompts.turn != nil || !prompts.held.isEmpty
+    }
+
+    mutating func asked(_ ask: Ask<D.Slip>, _ now: Occasion) -> [Order] {
+        guard isHeard(ask), !asks.isFull, ask.content != .unshowable else {
+            return say(.dropped, to: ask, now) + [.note("a dialog (\(ask.kind)) cannot be shown")]
+        }
+        asks.asked(ask, at: now.now)
+        switch ask.content {
+        case .card(let request): return [.observed([signal(.approvalRequested(request), of: ask.run)])]
+        case .questions(let all): return [.observed(all.map { signal(.asked($0), of: ask.run) })]
+        case .unshowable: return []
+        }
+    }
+
+    private mutating func say(_ verdict: Verdict, to ask: Ask<D.Slip>, _ now: Occasion) -> [Order] {
+        dialect.say(.settle(ask, verdict), &reading, here(now)).map { .write($0) }
+    }
+
+    mutating func resolve(
+        _ approval: ApprovalID, _ decision: ApprovalDecision, _ scope: DecisionScope, isUnanswered: Bool,
+        shown: AskFingerprint?, _ now: Occasion
+    ) -> [Order] {
+        guard let (ask, request) = asks.card(approval) else { return [] }
+        let leaving = ConversationRules.mayLeave(
+            isYes: decision != .deny, shown: shown, asked: AskFingerprint(of: request), run: ask.run,
+            turn: prompts.turn)
+        guard leaving != .meansAnother, let asked = asks.take(ask.name) else { return [] }
+        if leaving == .stopped { return say(.dropped, to: ask, now) + settled(asked, .cancelled) }
+        let verdict: Verdict =
+            switch decision {
+            case .approve: .allow
+            case .approveAlways: .allowAlways(scope)
+            case .deny: isUnanswered ? .unanswered : .deny
+            }
+        return say(verdict, to: ask, now) + [.observed([settled(approval, .decided(decision))])]
+    }
+
+    mutating func answer(
+        _ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint?, _ now: Occasion
+    ) -> [Order] {
+        guard let (ask, known) = asks.question(question) else { return [.observed([settled(question, .unknown)])] }
+        // A refusal of a question is an answer to it as well.
+        let leaving = ConversationRules.mayLeave(
+            isYes: true, shown: shown, asked: AskFingerprint(of: known), run: ask.run, turn: prompts.turn)
+        switch leaving {
+        case .meansAnother: return []
+        case .stopped:
+            guard let asked = asks.take(ask.name) else { return [] }
+            return say(.dropped, to: ask, now) + settled(asked, .cancelled)
+        case .goes: break
+        }
+        let settlement: [Order] = [.observed([settled(question, .answered)])]
+        guard let all = asks.answered(question, answer) else { return settlement }
+        _ = asks.take(ask.name)
+        return say(.answers(all), to: ask, now) + settlement
+    }
+
+    /// The bubble that showed them has ended: what waits for an answer is set free.
+    mutating func dropAsks(of run: RunID, _ now: Occasion) -> [Order] {
+        asks.take(of: run).flatMap { say(.dropped, to: $0.ask, now) + settled($0, .cancelled) }
+    }
+
+    enum Outcome { case expired, cancelled }
+
+    /// Without an answer of a person's.
+    func settled(_ asked: Asks<D.Slip>.Open, _ outcome: Outcome) -> [Order] {
+        switch asked.ask.content {
+        case .card(let request):
+            return [.observed([settled(request.id, outcome == .expired ? .expired : .cancelled)])]
+        case .questions:
+            let gone = asked.openQuestions.map { settled($0, outcome == .expired ? .expired : .cancelled) }
+            return gone.isEmpty ? [] : [.observed(gone)]
+        case .unshowable: return []
+        }
+    }
+
+    private func settled(_ question: QuestionID, _ reason: QuestionSettlement.Reason) -> Observation {
+        signal(.questionSettled(QuestionSettlement(id: question, reason)), of: nil)
+    }
+
+    private func settled(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) -> Observation {
+        signal(.approvalSettled(ApprovalSettlement(id: approval, outcome: outcome)), of: nil)
+    }
+}

@@ -1,0 +1,289 @@
+import AgentKit
+import JSONReading
+import Vocabulary
+
+// The turn: how a prompt leaves, what its frames say, what ends it.
+extension ChildChat {
+    // MARK: Handing over
+
+    /// `isMore`: the prompt behind it, or the same one, may be looked at.
+    mutating func handOver(_ now: Occasion) -> (orders: [Order], isMore: Bool) {
+        guard let next = prompts.held.first else { return ([], false) }
+        if let steering = steer(next, now) { return (steering, true) }
+        guard ConversationRules.mayBegin(turn: prompts.turn, isFree: reading.isFree) else { return ([], false) }
+        // The next child works where it is to be carried out.
+        if home.isElsewhere { return (leave(now), false) }
+        let (run, prompt) = (next.run, next.prompt)
+        if prompt.model != .unchanged, !choosing.isSettled(.model, of: run) {
+            return (begin(.model(run, prompt.model), now), true)
+        }
+        if prompt.level != .unchanged, !choosing.isSettled(.level, of: run) {
+            return (begin(.level(run, prompt.level), now), true)
+        }
+        guard prompt.isReady else { return ([.load(run, prompt.pictures)], false) }
+        _ = prompts.takeFirst()
+        let frames = dialect.say(.prompt(run, prompt), &reading, here(now))
+        requests.add(.prompt(run), for: ChildTurn.promptLimit, at: now.now)
+        prompts.turn = ChildTurn(run, prompt: dialect.habits.again == .never ? nil : prompt)
+        silence.heard(.frame, at: now.now)
+        return (frames.map { .write($0) }, true)
+    }
+
+    /// What a person says instead of a yes goes into the run that asked. Nil: it waits as any prompt does.
+    private mutating func steer(_ next: Prompts.Held, _ now: Occasion) -> [Order]? {
+        guard dialect.habits.steers, next.prompt.steers, next.prompt.isReady, !next.prompt.text.hasPrefix("/"),
+            let turn = prompts.turn, turn.state == .going, !turn.isStopping, prompts.words == nil,
+            !reading.isPreparing
+        else { return nil }
+        prompts.words = prompts.takeFirst()
+        let frames = dialect.say(.steer(next.run, next.prompt), &reading, here(now))
+        requests.add(.steer(next.run), for: Self.answerLimit, at: now.now)
+        return frames.map { .write($0) }
+    }
+
+    // MARK: Files
+
+    func isToWrite(_ run: RunID) -> Bool { prompts.isHeld(run) }
+
+    /// Of a prompt that was stopped meanwhile nothing is needed.
+    mutating func loaded(_ loaded: FileLoads.Loaded, _ now: Occasion) -> [Order] {
+        let run = loaded.run
+        guard let leftOut = prompts.change(run, { $0.take(loaded) }) else { return [] }
+        let said: [Order] = leftOut.isEmpty ? [] : [.observed([.filesLeftOut(run, leftOut)])]
+        return said
+            + (prompts[held: run]?.isNothing == true
+                ? leavesOut(run, PicturePrompt.nothingLeft, now) : advance(now))
+    }
+
+    /// Its files are not to be had, so that it is not written.
+    mutating func leavesOut(_ run: RunID, _ answer: SendAnswer, _ now: Occasion) -> [Order] {
+        guard prompts.drop(run) else { return [] }
+        return [.observed([.sendAnswered(asked: run, answer)])] + advance(now)
+    }
+
+    // MARK: Stop
+
+    mutating func abort(_ run: RunID, _ now: Occasion) -> [Order] {
+        let stopped: [Order] = [.observed([.abortAnswered(run)])]
+        if prompts.words?.run == run {
+            // Its message waits in the agent's queue.
+            prompts.words = nil
+            reading.forgetWords()
+            prompts.forget(run)
+            prompts.leavesQueue = true
+            return stopped
+        }
+        let wasHeld = prompts.drop(run)
+        if !isWanted, seat.isAwaited { return giveUpPlace() + stopped }
+        guard !wasHeld, let turn = prompts.turn, turn.run == run else {
+            prompts.stops(run)
+            return stopped
+        }
+        guard !turn.isStopping else { return [] }
+        prompts.turn?.stops(by: now.now + ChildTurn.stopPatience)
+        guard turn.state != .doubtful else { return [] }
+        return writeStop(of: run, now)
+    }
+
+    private mutating func writeStop(of run: RunID, _ now: Occasion) -> [Order] {
+        let frames = dialect.say(.stop, &reading, here(now))
+        if !frames.isEmpty { requests.add(.stop(run), for: ChildTurn.stopPatience, at: now.now) }
+        return frames.map { .write($0) }
+    }
+
+    /// The child called itself idle and no end came, or it never answered.
+    mutating func stopOverdue(_ now: Occasion) -> [Order] {
+        // A prompt that waits in the child was stopped by nothing: its loop would begin afterwards.
+        if reading.mayRun { way.doom = "it ignored a stop" }
+        reading.abandonRun()
+        return endsTurn("", now)
+    }
+
+    // MARK: What the child says
+
+    mutating func reported(_ fact: Report<D.Slip>, _ now: Occasion) -> [Order] {
+        switch fact {
+        case .seen(let observations): return heard(observations, now)
+        case .asks(let ask): return asked(ask, now)
+        case .withdrawn(let name): return asks.take(name).map { settled($0, .cancelled) } ?? []
+        case .replies(let frame): return [.write(frame)]
+        case .moved(let place):
+            guard way.state == .open, home.place(place.native) != home.kept else { return [] }
+            home.wasKept(home.place(place.native))
+            return [.keep(home.kept)]
+        case .broken(let reason):
+            way.doom = reason
+            return []
+        case .note(let words): return [.note(words)]
+        }
+    }
+
+    /// Passes on what was seen, and follows the turn by it.
+    mutating func heard(_ observations: [Observation], _ now: Occasion) -> [Order] {
+        guard !observations.isEmpty else { return [] }
+        var orders: [Order] = [.observed(observations)]
+        for observation in observations {
+            switch observation {
+            case .sendAnswered(let run, .accepted) where prompts.words?.run == run:
+                prompts.words = nil
+                prompts.forget(run)
+            case .sendAnswered(let run, .accepted) where prompts.turn?.run == run:
+                requests.forget(.prompt(run))
+                if prompts.turn?.state == .written { prompts.turn?.state = .taken }
+            case .sendAnswered(let run, .refused) where prompts.turn?.run == run: orders += closeTurn(now)
+            case .signal(let signal) where prompts.turn != nil && signal.run == prompts.turn?.run:
+                switch signal.event {
+                case .started:
+                    prompts.turn?.state = .going
+                    if let turn = prompts.turn, ConversationRules.stopsAgain(turn) {
+                        orders += writeStop(of: turn.run, now)
+                    }
+                case .finished, .failed: orders += closeTurn(now)
+                case .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying,
+                    .alive:
+                    break
+                }
+            default: break
+            }
+        }
+        return orders
+    }
+
+    // MARK: The end of a turn
+
+    mutating func closeTurn(_ now: Occasion) -> [Order] {
+        guard let turn = prompts.turn.take() else { return [] }
+        prompts.forget(turn.run)
+        requests.forget(.prompt(turn.run))
+        if prompts.words != nil { prompts.leavesQueue = true }
+        promptsWords()
+        return (turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []) + dropAsks(of: turn.run, now)
+    }
+
+    /// The run has ended without them, or could not take them.
+    private mutating func promptsWords() {
+        guard var left = prompts.words.take() else { return }
+        reading.forgetWords()
+        left.prompt.steers = false
+        prompts.holdFirst(left)
+    }
+
+    /// Its run ends without a word of the agent's.
+    mutating func endsTurn(_ reason: String, _ now: Occasion) -> [Order] {
+        guard let turn = prompts.turn else { return [] }
+        let end: RunEvent =
+            turn.isStopping
+            ? .finished(RunEnd(reason: .aborted))
+            : .failed(RunFailure(kind: .agentGone, message: reason))
+        return [.observed([signal(end, of: turn.run)])] + closeTurn(now)
+    }
+
+    /// The child died: the next one finds the turn, where what it finds can prove anything.
+    mutating func losesTurn(_ reason: String, _ now: Occasion) -> [Order] {
+        guard dialect.habits.again != .never, prompts.turn != nil else { return endsTurn(reason, now) }
+        prompts.turn?.state = .doubtful
+        return []
+    }
+
+    /// The turn that was in doubt, or whose end was missing.
+    mutating func turnFound(_ found: Found, of run: RunID, _ now: Occasion) -> [Order] {
+        guard let turn = prompts.turn, turn.run == run else { return [] }
+        let isDoubtful = turn.state == .doubtful
+        guard isDoubtful || silence.idleAnswers != 0 else { return [] }
+        if isDoubtful, let prompt = turn.prompt,
+            ConversationRules.mayBeWrittenAgain(
+                dialect.habits.again, found, isStopped: turn.isStopping, isWhole: !prompt.isIncomplete)
+        {
+            prompts.turn = nil
+            prompts.holdAgain(turn.run, prompt)
+            return []
+        }
+        if !isDoubtful { reading.abandonRun() }
+        switch found {
+        case .fate(.ended(let end)): return [.observed([signal(.finished(end), of: turn.run)])] + closeTurn(now)
+        case .fate(.failed(let failure)) where isDoubtful && !turn.isStopping:
+            return [.observed([signal(.failed(failure), of: turn.run)])] + closeTurn(now)
+        case .fate, .absent:
+            return endsTurn(
+                isDoubtful ? "its process ended" : "\(dialect.name) is idle, and did not say how its run ended",
+                now)
+        }
+    }
+
+    // MARK: Answers
+
+    mutating func answered(_ answer: RequestAnswer, _ frame: FrameNode, _ now: Occasion) -> [Order] {
+        let purpose = answer.request.map { requests.answered($0) } ?? requests.answeredWithoutName()
+        switch purpose {
+        case nil, .prompt: return []
+        case .steer(let run):
+            // Nothing of it is queued where it was refused.
+            if answer.isRefusal, prompts.words?.run == run { promptsWords() }
+            return []
+        case .walk: return walks(.answer(frame), now)
+        case .probe: return probed(dialect.probed(frame, &reading), now)
+        case .stop:
+            if prompts.turn?.isStopping == true { prompts.turn?.stops(by: now.now + ChildTurn.afterStop) }
+            // What was queued would go into the next run.
+            return probe(now)
+        }
+    }
+
+    mutating func probe(_ now: Occasion) -> [Order] {
+        // Of a prompt that is unanswered the limit counts from the last sign of life.
+        let isUnanswered = prompts.turn?.state == .written && prompts.turn?.isStopping == false
+        let limit = isUnanswered ? dialect.habits.silence - ChildTurn.startPatience : Self.answerLimit
+        let frames = dialect.say(.probe, &reading, here(now))
+        requests.add(.probe, for: limit, at: now.now)
+        return frames.map { .write($0) }
+    }
+
+    private mutating func probed(_ activity: Activity, _ now: Occasion) -> [Order] {
+        guard case .idle(let hasQueue) = activity else { return [] }
+        guard let turn = prompts.turn else {
+            let orders = reading.isIdle ? [] : idleWithoutEnd(of: nil, now)
+            return orders + (hasQueue ? leave(now) : [])
+        }
+        guard !turn.isStopping else { return [] }
+        switch turn.state {
+        // The command that was taken waits for a person.
+        case .taken where asks.waitsSince != nil: return []
+        case .taken:
+            reading.abandonRun()
+            return [.observed([.sendAnswered(asked: turn.run, .noRun)])] + closeTurn(now)
+        case .going: return idleWithoutEnd(of: turn.run, now)
+        case .written, .doubtful: return []
+        }
+    }
+
+    /// `run`: the turn's, whose text may be found.
+    private mutating func idleWithoutEnd(of run: RunID?, _ now: Occasion) -> [Order] {
+        // The answer may have overtaken a frame that is still being written: one more look.
+        guard silence.idleAnswers > 0 else {
+            silence.idleAnswers = 1
+            return []
+        }
+        if reading.isRetryDue(at: now.now) || run == nil { return heard(reading.giveUp(), now) }
+        guard let run, !reading.isRetrying, errands.walk == nil else { return [] }
+        return begin(.find(soughtOf(run), isTurn: true), now)
+    }
+
+    // MARK: No answer
+
+    mutating func overdue(_ purpose: Requests.Purpose, _ now: Occasion) -> [Order] {
+        let isUnanswered = prompts.turn?.state == .written && prompts.turn?.isStopping == false
+        switch purpose {
+        case .prompt: way.doom = "\(dialect.name) did not take this message within 30 minutes"
+        // It said something meanwhile.
+        case .probe where isUnanswered && silence.since + dialect.habits.silence > now.now: break
+        // What it does before it takes a prompt may hold up all else.
+        case .probe where isUnanswered && (reading.isPreparing || asks.waitsSince != nil): break
+        case .probe, .stop: way.doom = "\(dialect.name) does not answer any more"
+        case .steer: break
+        case .walk:
+            errands.walk?.wasLate()
+            return walks(.timeIsOver, now)
+        }
+        return []
+    }
+}

@@ -1,0 +1,260 @@
+import AgentKit
+import JSONReading
+import Vocabulary
+
+// The child's life, and the walks on the way to it and on it.
+extension ChildChat {
+    // MARK: The host
+
+    mutating func spawned(_ now: Occasion) -> [Order] {
+        guard way.state == .opening else { return [] }
+        way.state = .greeting
+        return cards(seat.isFree(prompts.held.map(\.run))) + begin(.greet, now)
+    }
+
+    /// All places for children are taken: it is started when one is free.
+    mutating func awaitsPlace(running: Int, behind chats: [WaitingChat]) -> [Order] {
+        guard way.state == .opening else { return [] }
+        let changed = seat.awaits(running: running, behind: chats)
+        return cards(changed + seat.show(prompts.held.map(\.run))) + [.note("\(seat.note); a message waits")]
+    }
+
+    /// Nothing is left that the child was to be started for.
+    mutating func giveUpPlace() -> [Order] {
+        _ = seat.isFree([])
+        way.state = .absent
+        return [.kill]
+    }
+
+    /// Its place is wanted, or what is queued in it is not.
+    mutating func leave(_ now: Occasion) -> [Order] {
+        guard way.state == .open else { return [] }
+        way.state = .leaving(until: now.now + Self.leaveLimit)
+        return dialect.say(.leave, &reading, here(now)).map { .write($0) } + [.closeInput]
+    }
+
+    mutating func kept(_ isKept: Bool, _ now: Occasion) -> [Order] {
+        guard case .keeping(let place) = way.state else { return [] }
+        way.state = .open
+        guard isKept else {
+            return refuseHeld(
+                "The bridge could not write down \(dialect.name)'s session, so the message was not sent. Is the disk full?"
+            ) + advance(now)
+        }
+        home.wasKept(place)
+        return advance(now)
+    }
+
+    /// `reason`: how it ended, in words. `hasRun`: it was started, and may do better the next time.
+    mutating func died(_ reason: String, hasRun: Bool, _ now: Occasion) -> [Order] {
+        let hasFailed =
+            switch way.state {
+            case .reaching, .opening, .greeting, .joining, .keeping: true
+            case .absent, .open, .leaving, .waiting: false
+            }
+        way.doom = nil
+        var orders = cards(seat.isFree(prompts.held.map(\.run))) + heard(reading.settle(), now)
+        orders += losesTurn(reason, now)
+        readsAnew()
+        prompts.leavesQueue = false
+        for asked in asks.takeAll() { orders += settled(asked, .cancelled) }
+        orders += breakOff()
+        requests.forgetAll()
+        way.state = .absent
+        way.idleSince = nil
+        guard hasFailed else { return orders + advance(now) }
+        var random = SeededGenerator(seed: now.random)
+        let pause = way.starts.next(using: &random)
+        guard hasRun, way.starts.failures < Self.startTries else {
+            way.starts.succeeded()
+            return orders + refuseAll("\(dialect.name) could not be started: \(reason)", now)
+        }
+        way.state = .waiting(until: now.now + pause)
+        return orders
+    }
+
+    /// What became of a walk that its child took along.
+    private mutating func breakOff() -> [Order] {
+        guard let walk = errands.walk.take() else {
+            _ = choosing.childDied(over: nil)
+            return []
+        }
+        let isGivenUp = choosing.childDied(over: walk.kind)
+        let words = "\(dialect.name) ended when it was asked for it"
+        switch walk.kind {
+        case .reach, .greet, .join, .find(_, isTurn: true): return []
+        case .find(let sought, isTurn: false):
+            prompts.forget(sought.run)
+            return [.observed([.lookedUp(sought.run, Self.gone)])]
+        case .list(let query): return [.replied(query, .refused(message: "\(dialect.name) does not answer"))]
+        case .model(let run, let choice):
+            return isGivenUp && prompts.isHeld(run)
+                ? [.observed([.modelAnswered(run, choice, .refused(message: words))])] : []
+        case .level(let run, let choice):
+            return isGivenUp && prompts.isHeld(run)
+                ? [.observed([.levelAnswered(run, choice, .refused(message: words))])] : []
+        }
+    }
+
+    static var gone: RunLookup { .failed(RunFailure(kind: .agentGone, message: "its process ended")) }
+
+    /// A line was too long. While a prompt is looked for and no run is followed it was what the agent keeps; else, whatever it said, the run
+    /// cannot be followed any longer.
+    mutating func skipped(_ bytes: Int, _ now: Occasion) -> [Order] {
+        if prompts.turn == nil, reading.isIdle, case .find(let sought, isTurn: false)? = errands.walk?.kind {
+            requests.forget(.walk)
+            errands.walk = nil
+            prompts.forget(sought.run)
+            let failure = RunFailure(
+                kind: .agentGone, message: "its process ended, and its chat is too long to be read")
+            return [
+                .note("a history of \(bytes) bytes was skipped"),
+                .observed([.lookedUp(sought.run, .failed(failure))]),
+            ] + advance(now)
+        }
+        way.doom = "\(dialect.name) wrote \(bytes) bytes on one line"
+        return [.note("a line of \(bytes) bytes was skipped")] + advance(now)
+    }
+
+    // MARK: Walks
+
+    mutating func begin(_ kind: ChildWalk.Kind, _ now: Occasion) -> [Order] {
+        errands.walk = ChildWalk(kind)
+        return walks(.begin, now)
+    }
+
+    /// A work of the walk has its result.
+    mutating func finished(_ result: WorkResult, _ now: Occasion) -> [Order] {
+        guard errands.walk?.awaitsWork == true else { return [] }
+        return walks(.result(result), now) + advance(now)
+    }
+
+    mutating func walks(_ heard: Heard, _ now: Occasion) -> [Order] {
+        guard let kind = errands.walk?.kind else { return [] }
+        guard errands.walk?.isEndless != true else {
+            return walkFailed("\(dialect.name) does not answer any more", now)
+        }
+        errands.walk?.wakes()
+        let here = here(now)
+        switch kind {
+        case .reach: return take(dialect.reach(heard, &reading, here), now) { $0.isReached($1, now) }
+        case .greet: return take(dialect.greet(heard, &reading, here), now) { greeted, _ in greeted.isGreeted(now) }
+        case .join: return take(dialect.join(heard, &reading, here), now) { $0.hasJoined($1, now) }
+        case .find(let sought, let isTurn):
+            return take(dialect.find(sought, heard, &reading, here), now) { found, end in
+                isTurn ? found.turnFound(end, of: sought.run, now) : found.found(end, of: sought.run)
+            }
+        case .model(let run, let choice):
+            return take(dialect.choose(choice, heard, &reading, here), now) { chosen, answer in
+                chosen.choosing.settles(.model, of: run)
+                return [.observed([.modelAnswered(run, choice, answer)])]
+            }
+        case .level(let run, let choice):
+            return take(dialect.choose(choice, heard, &reading, here), now) { chosen, answer in
+                chosen.choosing.settles(.level, of: run)
+                return [.observed([.levelAnswered(run, choice, answer)])]
+            }
+        case .list(let query):
+            return take(dialect.list(heard, &reading, here), now) { _, reply in [.replied(query, reply)] }
+        }
+    }
+
+    private mutating func take<End>(
+        _ step: Step<End>, _ now: Occasion, done: (inout Self, End) -> [Order]
+    ) -> [Order] {
+        switch step {
+        case .done(let end):
+            errands.walk = nil
+            return done(&self, end)
+        case .failed(let reason): return walkFailed(reason, now)
+        case .ask(let frame, let limit):
+            errands.walk?.asked(requests.next)
+            requests.add(.walk, for: limit, at: now.now)
+            return [.write(frame)]
+        case .work(let work):
+            errands.walk?.works()
+            return [.work(work)]
+        case .pause(let time, let words):
+            errands.walk?.pauses(until: now.now + time)
+            return words.map { cards(seat.tells($0, prompts.held.map(\.run))) } ?? []
+        }
+    }
+
+    /// On the way the child is given up with it; beside the way only what was asked fails.
+    private mutating func walkFailed(_ reason: String, _ now: Occasion) -> [Order] {
+        guard let kind = errands.walk?.kind else { return [] }
+        switch kind {
+        case .reach, .greet, .join:
+            way.doom = reason
+            return []
+        case .find, .model, .level, .list: break
+        }
+        errands.walk = nil
+        switch kind {
+        case .reach, .greet, .join: return []
+        case .find(let sought, isTurn: false): return found(.fate(Self.gone), of: sought.run)
+        // A turn that goes on is probed again.
+        case .find(_, isTurn: true): return prompts.turn?.state == .doubtful ? endsTurn(reason, now) : []
+        case .model(let run, let choice):
+            choosing.settles(.model, of: run)
+            return [.observed([.modelAnswered(run, choice, .refused(message: reason))])]
+        case .level(let run, let choice):
+            choosing.settles(.level, of: run)
+            return [.observed([.levelAnswered(run, choice, .refused(message: reason))])]
+        case .list(let query): return [.replied(query, .refused(message: reason))]
+        }
+    }
+
+    private mutating func isReached(_ plan: ChildPlan, _ now: Occasion) -> [Order] {
+        guard way.state == .reaching else { return [] }
+        way.state = .opening
+        home.isStarted()
+        return cards(seat.isFree(prompts.held.map(\.run))) + [.start(plan)]
+    }
+
+    private mutating func isGreeted(_ now: Occasion) -> [Order] {
+        way.state = .joining
+        return begin(.join, now)
+    }
+
+    private mutating func hasJoined(_ place: Place?, _ now: Occasion) -> [Order] {
+        way.starts.succeeded()
+        guard let place = place.map({ home.place($0.native) }), place != home.kept else {
+            way.state = .open
+            return []
+        }
+        way.state = .keeping(place)
+        return [.keep(place)]
+    }
+
+    private mutating func found(_ found: Found, of run: RunID) -> [Order] {
+        let known = prompts.sought[run]
+        prompts.forget(run)
+        let isStopped = known?.isStopped == true
+        if let known, let prompt = known.prompt,
+            ConversationRules.mayBeWrittenAgain(
+                dialect.habits.again, found, isStopped: isStopped, isWhole: !prompt.isIncomplete)
+        {
+            prompts.remember(.init(sought: known.sought))
+            home.moves(to: known.folder)
+            prompts.holdAgain(run, prompt)
+            return [.observed([.lookedUp(run, .waits)])]
+        }
+        if case .fate(let fate) = found { return [.observed([.lookedUp(run, fate)])] }
+        return [.observed([.lookedUp(run, Self.gone)])]
+    }
+
+    // MARK: All that waits
+
+    mutating func refuseHeld(_ sentence: String) -> [Order] {
+        prompts.takeAll().map { .observed([.sendAnswered(asked: $0.run, .notSent(sentence: sentence))]) }
+    }
+
+    private mutating func refuseAll(_ sentence: String, _ now: Occasion) -> [Order] {
+        var orders = endsTurn(sentence, now) + refuseHeld(sentence)
+        for run in errands.finds { orders.append(.observed([.lookedUp(run, Self.gone)])) }
+        for query in errands.lists { orders.append(.replied(query, .refused(message: sentence))) }
+        (errands.finds, errands.lists) = ([], [])
+        return orders
+    }
+}

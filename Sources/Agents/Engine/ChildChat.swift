@@ -1,0 +1,278 @@
+import AgentKit
+import JSONReading
+import Vocabulary
+
+/// One chat's conversation with an agent that is its child: a child while it is needed, the place of its session while it is not.
+///
+/// The way to the child:
+///
+/// | state | means | leads to |
+/// |---|---|---|
+/// | `absent` | no child | `reaching`: there is something to do |
+/// | `reaching` | the walk to a plan (`Dialect.reach`) | `opening` · `waiting`, `absent`: it failed |
+/// | `opening` | the host starts it, or has no place for it yet | `greeting`: it runs · `waiting`, `absent`: it died · `absent`: nobody waits |
+/// | `greeting`, `joining` | the walks to a child that answers and has its session | `keeping` · `open` · `waiting`, `absent`: it died |
+/// | `keeping` | its place is being written down | `open`, where the disk is full without the prompts · `waiting`, `absent`: it died |
+/// | `open` | prompts may begin | `leaving`: idle, its place or its queue is wanted, the chat was left or moved · `absent`: it died |
+/// | `leaving` | asked to end | `absent` |
+/// | `waiting` | the start failed; the next try has its time | `reaching` · `absent`: three failed, and all that waits is told |
+///
+/// Invariants:
+/// - A prompt is written to a child that is `open` and free, after its place was kept; and once more only by `ConversationRules.mayBeWrittenAgain`.
+/// - Each request has a deadline; a child that misses one is ended. Silence is no death: a probe without an answer is.
+/// - All that waits is answered: by the child, or by a sentence behind the third start that failed.
+/// - One walk is under way at a time.
+struct ChildChat<D: Dialect> {
+    enum Order {
+        case start(ChildPlan)
+        case write([UInt8])
+        /// The child ends by itself then; `kill` follows if it does not.
+        case closeInput
+        /// The child counts as ended: its exit is not reported.
+        case kill
+        case keep(Place)
+        /// Nothing is to be found of the chat by the next process.
+        case forget
+        /// Read these for the prompt of that run; answered by `loaded`.
+        case load(RunID, [MessageFile])
+        /// Of the walk; answered by `finished`.
+        case work(Work)
+        case observed([Observation])
+        case replied(QueryID, AgentReply)
+        case note(String)
+    }
+
+    enum WayState: Equatable {
+        case absent, reaching, opening, greeting, joining
+        case keeping(Place)
+        case open
+        case leaving(until: Instant)
+        case waiting(until: Instant)
+    }
+
+    struct Way {
+        var state = WayState.absent
+        /// Why the child is to be ended, as soon as the event is dealt with.
+        var doom: String?
+        var starts = BackOff.link
+        /// Since when there has been nothing to do; nil while there is.
+        var idleSince: Instant?
+        var children = 0
+    }
+
+    /// Looks and lists beside the prompts.
+    struct Errands {
+        var walk: ChildWalk?
+        var finds: [RunID] = []
+        var lists: [QueryID] = []
+        var isEmpty: Bool { walk == nil && finds.isEmpty && lists.isEmpty }
+        /// An answer is awaited outside this chat.
+        var hasQuestions: Bool {
+            guard finds.isEmpty, lists.isEmpty else { return true }
+            switch walk?.kind {
+            case .find, .list: return true
+            case .reach, .greet, .join, .model, .level, nil: return false
+            }
+        }
+    }
+
+    static var answerLimit: Duration { .seconds(30) }
+    private static var idleLimit: Duration { .seconds(600) }
+    static var startTries: Int { 3 }
+    /// From the end of its input to SIGKILL.
+    static var leaveLimit: Duration { .seconds(3) }
+
+    let session: AgentSession
+    /// Names the runs that no prompt began.
+    private let mark: String
+    var dialect: D
+    var reading: D.Reading
+    var home: Home
+    var way = Way()
+    var errands = Errands()
+    var prompts = Prompts()
+    var choosing = Choosing()
+    var requests = Requests()
+    var asks = Asks<D.Slip>()
+    var silence = Silence()
+    var seat = Seat()
+
+    /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
+    init(_ session: AgentSession, _ dialect: D, place: Place, mark: String) {
+        self.session = session
+        self.mark = mark
+        self.dialect = dialect
+        home = Home(place)
+        reading = dialect.reading(of: session, mark: "\(session)-\(mark)-0-")
+    }
+
+    var isWanted: Bool { !prompts.held.isEmpty || prompts.turn != nil || errands.hasQuestions }
+    /// Its place is all that is to be known of it.
+    var isAtRest: Bool { way.state == .absent && !isWanted && prompts.sought.isEmpty && reading.isIdle }
+    /// The child could end without anything being lost.
+    var mayLeave: Bool { way.state == .open && way.idleSince != nil && home.kept.native != nil }
+    var heldBytes: Int { prompts.heldBytes }
+    var isOpen: Bool { way.state == .open }
+
+    var nextDeadline: Instant? {
+        var moments = [requests.nextDeadline, reading.nextDeadline, asks.nextExpiry, prompts.turn?.stopDeadline]
+        moments += [nextProbe, errands.walk?.deadline]
+        if mayLeave { moments.append(way.idleSince.map { $0 + Self.idleLimit }) }
+        switch way.state {
+        case .waiting(let until), .leaving(let until): moments.append(until)
+        case .absent, .reaching, .opening, .greeting, .joining, .keeping, .open: break
+        }
+        return moments.compactMap(\.self).min()
+    }
+
+    private var nextProbe: Instant? {
+        guard way.state == .open, way.doom == nil, !requests.isProbing, prompts.turn != nil || !reading.isFree else {
+            return nil
+        }
+        return silence.nextProbe(of: prompts.turn, after: dialect.habits.silence)
+    }
+
+    func here(_ now: Occasion) -> Here {
+        var here = Here(now: now, session: session, place: home.kept, folder: home.folder, request: requests.next)
+        here.run = prompts.turn?.run
+        here.isStopping = prompts.turn?.isStopping == true
+        return here
+    }
+
+    /// The child has a reading of its own.
+    mutating func readsAnew() {
+        way.children += 1
+        reading = dialect.reading(of: session, mark: "\(session)-\(mark)-\(way.children)-")
+    }
+
+    // MARK: Commands
+
+    mutating func send(_ run: RunID, _ prompt: PicturePrompt, in folder: String? = nil, _ now: Occasion) -> [Order] {
+        prompts.remember(.init(sought: Sought(run, text: prompt.text, notBefore: now.wallMilliseconds)))
+        home.moves(to: folder)
+        (home.isLeft, home.isForgotten) = (false, false)
+        prompts.hold(run, prompt)
+        return advance(now) + cards(seat.show(prompts.held.map(\.run)))
+    }
+
+    mutating func lookUp(_ run: RunID, _ now: Occasion) -> [Order] {
+        if prompts.turn?.run == run { return [.observed([.lookedUp(run, .running(text: nil))])] }
+        if prompts.words?.run == run || prompts.isHeld(run) { return [.observed([.lookedUp(run, .waits)])] }
+        errands.finds.append(run)
+        return advance(now)
+    }
+
+    mutating func list(_ query: QueryID, _ now: Occasion) -> [Order] {
+        errands.lists.append(query)
+        return advance(now)
+    }
+
+    mutating func release(isDeleted: Bool, _ now: Occasion) -> [Order] {
+        (home.isLeft, home.isForgotten) = (true, isDeleted)
+        return advance(now)
+    }
+
+    // MARK: Events
+
+    mutating func received(_ frame: FrameNode, _ now: Occasion) -> [Order] {
+        let answer = dialect.answer(in: frame)
+        silence.heard(answer == nil ? .frame : .answer, at: now.now)
+        var facts: [Report<D.Slip>] = []
+        dialect.read(frame, &reading, here(now), into: &facts)
+        var orders: [Order] = []
+        for fact in facts { orders += reported(fact, now) }
+        if let answer { orders += answered(answer, frame, now) }
+        return orders + advance(now)
+    }
+
+    mutating func timePassed(_ now: Occasion) -> [Order] {
+        var orders: [Order] = []
+        switch way.state {
+        case .waiting(let until) where until <= now.now: way.state = .absent
+        case .leaving(let until) where until <= now.now: way.doom = "it did not end by itself"
+        case .absent, .reaching, .opening, .greeting, .joining, .keeping, .open, .leaving, .waiting: break
+        }
+        for purpose in requests.takeExpired(at: now.now) { orders += overdue(purpose, now) }
+        if let deadline = errands.walk?.deadline, deadline <= now.now { orders += walks(.timeIsOver, now) }
+        if let deadline = reading.nextDeadline, deadline <= now.now {
+            orders += heard(reading.deadlineHit(at: now.now), now)
+        }
+        for asked in asks.takeExpired(at: now.now) { orders += settled(asked, .expired) }
+        if let deadline = prompts.turn?.stopDeadline, deadline <= now.now { orders += stopOverdue(now) }
+        if let nextProbe, nextProbe <= now.now { orders += probe(now) }
+        if mayLeave, let idleSince = way.idleSince, idleSince + Self.idleLimit <= now.now { orders += leave(now) }
+        return orders + advance(now)
+    }
+
+    /// The computer slept, and the child with it: that it said nothing meanwhile proves nothing, and what is awaited of it has its whole
+    /// time again.
+    mutating func slept(_ now: Occasion) {
+        silence.heard(.frame, at: now.now)
+        requests.slept(at: now.now)
+        reading.slept(at: now.now)
+        if case .leaving = way.state { way.state = .leaving(until: now.now + Self.leaveLimit) }
+        if prompts.turn?.isStopping == true { prompts.turn?.stops(by: now.now + ChildTurn.stopPatience) }
+    }
+
+    // MARK: What is next
+
+    mutating func advance(_ now: Occasion) -> [Order] {
+        if let doom = way.doom { return [.kill] + died(doom, hasRun: true, now) }
+        defer { way.idleSince = isWanted || way.state != .open || !reading.isIdle ? nil : way.idleSince ?? now.now }
+        switch way.state {
+        case .absent:
+            guard isWanted else { return forgetIfLeft() }
+            way.state = .reaching
+            return begin(.reach, now)
+        case .open where prompts.leavesQueue && prompts.turn == nil: return leave(now)
+        case .open: return next(now) + leaveIfLeft(now)
+        case .reaching, .opening, .greeting, .joining, .keeping, .leaving, .waiting: return []
+        }
+    }
+
+    /// What was lost is found before anything else is looked at, and all of that before a prompt leaves.
+    private mutating func next(_ now: Occasion) -> [Order] {
+        var orders: [Order] = []
+        while way.state == .open, way.doom == nil, errands.walk == nil {
+            if let turn = prompts.turn, turn.state == .doubtful {
+                orders += begin(.find(soughtOf(turn.run), isTurn: true), now)
+            } else if !errands.finds.isEmpty {
+                let run = errands.finds.removeFirst()
+                orders += begin(.find(soughtOf(run), isTurn: false), now)
+            } else if !errands.lists.isEmpty {
+                orders += begin(.list(errands.lists.removeFirst()), now)
+            } else {
+                let handed = handOver(now)
+                orders += handed.orders
+                guard handed.isMore else { break }
+            }
+        }
+        return orders
+    }
+
+    func soughtOf(_ run: RunID) -> Sought { prompts.sought[run]?.sought ?? Sought(run, text: nil) }
+
+    private mutating func leaveIfLeft(_ now: Occasion) -> [Order] {
+        guard home.isLeft, !isWanted, reading.isIdle else { return [] }
+        return leave(now)
+    }
+
+    private mutating func forgetIfLeft() -> [Order] {
+        home.isLeft = false
+        guard home.isForgotten else { return [] }
+        home.isForgotten = false
+        guard home.kept.native != nil else { return [] }
+        home.forgetsSession()
+        return [.forget]
+    }
+
+    // MARK: What is observed
+
+    func signal(_ event: RunEvent, of run: RunID?) -> Observation {
+        .signal(RunSignal(run: run, session: session, event: event))
+    }
+
+    func cards(_ cards: [(run: RunID, card: ToolEvent)]) -> [Order] {
+        cards.map { .observed([signal(.tool($0.card), of: $0.run)]) }
+    }
+}

@@ -1,0 +1,73 @@
+package import AgentKit
+package import JSONReading
+import Vocabulary
+
+/// What a walk is called with.
+package enum Heard {
+    case begin
+    case answer(FrameNode)
+    case result(WorkResult)
+    /// The answer did not come in time, or the pause has passed.
+    case timeIsOver
+}
+
+package enum Step<End: Sendable>: Sendable {
+    /// A request, named `Here.request`.
+    case ask([UInt8], within: Duration = .seconds(30))
+    case work(Work)
+    /// The words are for the prompts that wait meanwhile.
+    case pause(Duration, showing: String? = nil)
+    /// In words that stand behind "… could not be started: ".
+    case failed(String)
+    case done(End)
+}
+
+extension Step {
+    package func map<Other>(_ change: (End) -> Other) -> Step<Other> {
+        switch self {
+        case .ask(let frame, let limit): .ask(frame, within: limit)
+        case .work(let work): .work(work)
+        case .pause(let time, let words): .pause(time, showing: words)
+        case .failed(let reason): .failed(reason)
+        case .done(let end): .done(change(end))
+        }
+    }
+}
+
+/// The walk of a conversation that is under way.
+struct ChildWalk {
+    enum Kind: Hashable {
+        case reach, greet, join
+        /// `isTurn`: of the turn that is out, because its end is missing or its child died.
+        case find(Sought, isTurn: Bool)
+        case model(RunID, ModelChoice)
+        case level(RunID, LevelChoice)
+        case list(QueryID)
+    }
+
+    private enum Waiting: Equatable {
+        case nothing, answer(String), work
+        case pause(until: Instant)
+    }
+
+    /// Steps beside pauses, and answers that came too late: beyond them a walk has failed.
+    private static let longest = 64
+    private static let lateAnswers = 3
+
+    let kind: Kind
+    private var waiting = Waiting.nothing
+    private var steps = 0
+    private var late = 0
+
+    init(_ kind: Kind) { self.kind = kind }
+
+    var deadline: Instant? { if case .pause(let until) = waiting { until } else { nil } }
+    var awaitsWork: Bool { waiting == .work }
+
+    mutating func asked(_ request: String) { (waiting, steps) = (.answer(request), steps + 1) }
+    mutating func works() { (waiting, steps) = (.work, steps + 1) }
+    mutating func pauses(until: Instant) { waiting = .pause(until: until) }
+    mutating func wasLate() { late += 1 }
+    mutating func wakes() { waiting = .nothing }
+    var isEndless: Bool { steps > Self.longest || late >= Self.lateAnswers }
+}

@@ -1,0 +1,231 @@
+package import AgentKit
+package import JSONReading
+package import Vocabulary
+
+/// One kind of agent whose chats have a child each: how the child is reached, what its frames say, and how the bridge's are written.
+///
+/// - A dialect holds no state of a conversation. What reading needs between two frames is its `Reading`, which the engine makes anew for each
+///   child, so that a child that died and a bridge that was started again are the same to a dialect.
+/// - A dialect reports what it reads. Whether a prompt leaves, leaves once more, whether an answer still counts and what a Stop ends are
+///   decided by the engine (`ConversationRules`).
+/// - Seven functions are walks (`Step`): the engine calls one with `.begin`, does what it returns, and calls it again with what came of that,
+///   until it returns `.done` or `.failed`. A child's end breaks its walk off.
+package protocol Dialect: Sendable, SendableMetatype {
+    associatedtype Settings: Sendable
+    associatedtype Reading: ConversationReading
+    /// What the answer to an ask needs beside the verdict.
+    associatedtype Slip: Hashable & Sendable
+
+    init(_ settings: Settings)
+
+    /// In sentences.
+    var name: String { get }
+    /// The command, for `status` and `doctor`.
+    var program: String { get }
+    /// What a person does about a program that does not run.
+    var remedy: String { get }
+    var habits: Habits { get }
+    /// Where children work whose chat names no folder.
+    var folder: String { get }
+    /// `mark`: begins the names of runs that no prompt of the bridge began; no other reading has it.
+    func reading(of session: AgentSession, mark: String) -> Reading
+
+    // MARK: Walks
+
+    /// To a child that can be started: whether another process has the session, for example. The only walk without a child.
+    func reach(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<ChildPlan>
+    /// From a child that was started to one that answers.
+    func greet(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Void>
+    /// From there to the session: where it is kept, if that is known now.
+    func join(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Place?>
+    /// What became of a prompt, by all that the agent keeps.
+    func find(_ sought: Sought, _ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Found>
+    func choose(_ model: ModelChoice, _ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<ModelAnswer>
+    func choose(_ level: LevelChoice, _ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<LevelAnswer>
+    /// The models of a child, of a chat or of `sidePlan`.
+    func list(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<AgentReply>
+
+    // MARK: Beside the chats
+
+    /// A child without a session, for `list` and `doctor`.
+    var sidePlan: ChildPlan { get }
+    /// `doctor`'s look at that child: the words behind "… runs (program)".
+    func examine(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Examined>
+
+    // MARK: Frames
+
+    /// A line of the child; nil: no record.
+    func parse(_ line: UnsafeRawBufferPointer, capacity: Int, with parser: FrameParser) -> FrameNode?
+    /// The request that a frame answers; nil: none.
+    func answer(in frame: FrameNode) -> RequestAnswer?
+    /// The hot path. A node is valid during the call alone.
+    func read(_ frame: FrameNode, _ reading: inout Reading, _ here: Here, into facts: inout [Report<Slip>])
+    /// The frames of a wish, under the name `here.request` where it is a request; none: the agent has no such request.
+    func say(_ wish: Wish<Slip>, _ reading: inout Reading, _ here: Here) -> [[UInt8]]
+    /// What the answer to `Wish.probe` says.
+    func probed(_ frame: FrameNode, _ reading: inout Reading) -> Activity
+}
+
+extension Dialect {
+    package func parse(_ line: UnsafeRawBufferPointer, capacity: Int, with parser: FrameParser) -> FrameNode? {
+        guard let root = parser.parse(line, capacity: capacity), root.isObject else { return nil }
+        return root
+    }
+}
+
+/// Where two dialects differ before anything is said. A row is here only if two of them have different values.
+package struct Habits: Hashable, Sendable {
+    package enum Again: Hashable, Sendable {
+        /// A prompt that was written is never written again: what was found proves nothing.
+        case never
+        /// It is, where `find` has proven that the agent never had it.
+        case whereAbsent
+    }
+
+    package var again = Again.never
+    /// A message can go into the run that goes on.
+    package var steers = false
+    /// Asks beside the bridge's own runs reach a person too.
+    package var asksBetweenRuns = false
+    /// For the pictures of one prompt, in bytes of base64.
+    package var pictureRoom = 10 << 20
+    /// Without a frame from a run, until its child is probed.
+    package var silence = Duration.seconds(60)
+
+    package init() {}
+}
+
+/// What reading keeps between the frames of one child, as far as the engine asks for it.
+package protocol ConversationReading {
+    /// No run goes on, and no prompt of the bridge is about to begin one: a prompt may be written.
+    var isFree: Bool { get }
+    /// And nothing works in the background: the child could end without a loss.
+    var isIdle: Bool { get }
+    /// A loop may run yet, as far as the frames say.
+    var mayRun: Bool { get }
+    /// The agent works on something that no run shows, before it takes a prompt.
+    var isPreparing: Bool { get }
+    /// The run has failed, and the agent has announced another try.
+    var isRetrying: Bool { get }
+    /// And its time has come.
+    func isRetryDue(at now: Instant) -> Bool
+    var nextDeadline: Instant? { get }
+    mutating func deadlineHit(at now: Instant) -> [Observation]
+    /// Each deadline has its whole time again.
+    mutating func slept(at now: Instant)
+    /// The child is idle: what was to follow does not come. Gives the end of the run.
+    mutating func giveUp() -> [Observation]
+    /// The run is over although the frames did not say so.
+    mutating func abandonRun()
+    /// No frame follows: a loop that has ended is the end of its run.
+    mutating func settle() -> [Observation]
+    /// A message into the run (`Wish.steer`) was taken back, or the run has ended without it.
+    mutating func forgetWords()
+}
+
+/// What a dialect may know of the conversation.
+package struct Here: Sendable {
+    package var now: Occasion
+    package var session: AgentSession
+    /// As it was kept.
+    package var place: Place?
+    /// Where the next child is to work; nil: where the settings say.
+    package var folder: String?
+    /// The name of the request that is written next.
+    package var request: String
+    /// The bridge's run that is out.
+    package var run: RunID?
+    package var isStopping = false
+
+    package init(
+        now: Occasion, session: AgentSession, place: Place? = nil, folder: String? = nil, request: String
+    ) {
+        self.now = now
+        self.session = session
+        self.place = place
+        self.folder = folder
+        self.request = request
+    }
+}
+
+/// Where the agent keeps the session of a chat, and where its child works.
+package struct Place: Hashable, Sendable {
+    package var native: String?
+    package var folder: String?
+
+    package init(native: String? = nil, folder: String? = nil) {
+        self.native = native
+        self.folder = folder
+    }
+}
+
+/// A prompt whose fate is looked for.
+package struct Sought: Hashable, Sendable {
+    package var run: RunID
+    /// Nil: the record does not say.
+    package var text: String?
+    /// Since 1970: what is older has the same words by chance.
+    package var notBefore: Int64?
+
+    package init(_ run: RunID, text: String?, notBefore: Int64? = nil) {
+        self.run = run
+        self.text = text
+        self.notBefore = notBefore
+    }
+}
+
+package enum Found: Hashable, Sendable {
+    /// Had it arrived, it would be there.
+    case absent
+    case fate(RunLookup)
+}
+
+package struct Examined: Hashable, Sendable {
+    package var words: String
+
+    package init(_ words: String) { self.words = words }
+}
+
+package struct RequestAnswer: Hashable, Sendable {
+    /// Nil: the agent left the name out, and the answer belongs to the only request that is open.
+    package var request: String?
+    package var isRefusal: Bool
+
+    package init(_ request: String?, isRefusal: Bool) {
+        self.request = request
+        self.isRefusal = isRefusal
+    }
+}
+
+/// What a child does, by its own word.
+package enum Activity: Hashable, Sendable {
+    case busy
+    /// No run goes on. `hasQueue`: messages wait in it, and would be run with the next prompt.
+    case idle(hasQueue: Bool)
+    /// It answers, and says nothing of its runs.
+    case alive
+}
+
+package enum Report<Slip: Hashable & Sendable>: Sendable {
+    case seen([Observation])
+    case asks(Ask<Slip>)
+    /// The agent does not wait for the answer any longer.
+    case withdrawn(String)
+    /// Written at once: an answer that no person decides.
+    case replies([UInt8])
+    /// The agent moved to another session by itself.
+    case moved(Place)
+    /// The child cannot be used any longer; the next one takes over.
+    case broken(String)
+    case note(String)
+}
+
+package enum Wish<Slip: Hashable & Sendable>: Sendable {
+    case prompt(RunID, PicturePrompt)
+    case steer(RunID, PicturePrompt)
+    case stop
+    case probe
+    case settle(Ask<Slip>, Verdict)
+    /// Before its input ends.
+    case leave
+}

@@ -1,0 +1,31 @@
+import AgentKit
+import Vocabulary
+
+/// What is known of a chat beside what it does: where its session is and its child works, and whether the person still has the chat.
+struct Home {
+    /// As it was written down; the next child is started with it.
+    private(set) var kept: Place
+    /// Where the next child works; nil: where the settings say.
+    private(set) var folder: String?
+    /// Where the child works that was started last.
+    private var startedIn: String?
+    /// The chat was archived or deleted: its child ends when it has nothing to do, and of a deleted one nothing is kept.
+    var isLeft = false
+    var isForgotten = false
+
+    init(_ place: Place) {
+        kept = place
+        folder = place.folder
+    }
+
+    /// The workspace of its chat, as the newest message says.
+    mutating func moves(to folder: String?) { self.folder = folder ?? self.folder }
+    mutating func isStarted() { startedIn = folder }
+    /// Its child works in another folder than the next message asks for.
+    var isElsewhere: Bool { startedIn != folder }
+
+    func place(_ native: String?) -> Place { Place(native: native, folder: folder) }
+    mutating func wasKept(_ place: Place) { kept = place }
+    /// The next child begins a session of its own.
+    mutating func forgetsSession() { kept = place(nil) }
+}

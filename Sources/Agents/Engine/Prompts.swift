@@ -1,0 +1,118 @@
+import AgentKit
+import Vocabulary
+
+/// Messages of one chat on their way to its child.
+///
+/// A message is *held* until `ConversationRules.mayBegin`; then it is the `turn`. One that steers goes into the run as `words`, and is held again where
+/// the run ends without it.
+struct Prompts {
+    struct Held: Hashable {
+        let run: RunID
+        var prompt: PicturePrompt
+        /// An earlier child had it, or an earlier process of the bridge: before all others.
+        var isAgain = false
+    }
+
+    private(set) var held: [Held] = []
+    var turn: ChildTurn?
+    /// Said into the run, which has not taken it yet.
+    var words: Held?
+    /// The agent has a message in its queue that the next prompt must not meet: its child ends first.
+    var leavesQueue = false
+    /// Prompts that may be looked for, until their run has ended, and what another child would need of one to get it.
+    private(set) var sought: [RunID: Remembered] = [:]
+
+    struct Remembered: Hashable {
+        var sought: Sought
+        /// Of an earlier process of the bridge: nil where it cannot be written again.
+        var prompt: PicturePrompt?
+        var folder: String?
+        var isStopped = false
+    }
+
+    func isHeld(_ run: RunID) -> Bool { held.contains { $0.run == run } }
+
+    /// Of prompts that wait or may be looked for.
+    var heldBytes: Int {
+        let pictures = held.reduce(turn?.prompt?.heldBytes ?? 0) { $0 + $1.prompt.heldBytes }
+        return sought.values.reduce(pictures) { $0 + ($1.sought.text?.utf8.count ?? 0) + HeldBytes.entryCost }
+    }
+
+    mutating func remember(_ remembered: Remembered) { sought[remembered.sought.run] = remembered }
+    mutating func forget(_ run: RunID) { sought[run] = nil }
+    /// An earlier process's prompt was stopped: it is never written again.
+    mutating func stops(_ run: RunID) { sought[run]?.isStopped = true }
+
+    /// One that steers goes before those that do not.
+    mutating func hold(_ run: RunID, _ prompt: PicturePrompt) {
+        let behind = held.lastIndex { $0.prompt.steers || $0.isAgain }
+        held.insert(Held(run: run, prompt: prompt), at: prompt.steers ? (behind ?? -1) + 1 : held.count)
+    }
+
+    mutating func holdAgain(_ run: RunID, _ prompt: PicturePrompt) {
+        let behind = held.lastIndex { $0.isAgain }
+        held.insert(Held(run: run, prompt: prompt, isAgain: true), at: (behind ?? -1) + 1)
+    }
+
+    /// The words of a refusal that no run took: the next prompt.
+    mutating func holdFirst(_ words: Held) { held.insert(words, at: 0) }
+
+    mutating func change(_ run: RunID, _ change: (inout PicturePrompt) -> [MissingFile]) -> [MissingFile]? {
+        guard let index = held.firstIndex(where: { $0.run == run }) else { return nil }
+        return change(&held[index].prompt)
+    }
+
+    subscript(held run: RunID) -> PicturePrompt? { held.first { $0.run == run }?.prompt }
+
+    /// False: it was not held.
+    mutating func drop(_ run: RunID) -> Bool {
+        let wasHeld = isHeld(run)
+        held.removeAll { $0.run == run }
+        if wasHeld { sought[run] = nil }
+        return wasHeld
+    }
+
+    mutating func takeFirst() -> Held? { held.isEmpty ? nil : held.removeFirst() }
+    mutating func takeAll() -> [Held] {
+        defer { held = [] }
+        for one in held { sought[one.run] = nil }
+        return held
+    }
+}
+
+/// The model and the level of the prompt that is next: a child is asked for each once a prompt, and what it answers lets the prompt go.
+struct Choosing {
+    enum Kind: Hashable { case model, level }
+
+    /// Children that died over one choice, until it is given up.
+    private static let deaths = 2
+
+    private var settled: [Kind: RunID] = [:]
+    private var died: (run: RunID, kind: Kind, count: Int)?
+
+    func isSettled(_ kind: Kind, of run: RunID) -> Bool { settled[kind] == run }
+    mutating func settles(_ kind: Kind, of run: RunID) {
+        settled[kind] = run
+        if died?.run == run, died?.kind == kind { died = nil }
+    }
+
+    /// Another child has a model of its own. True: the choice for which `walk` asked is given up, because two died over it.
+    mutating func childDied(over walk: ChildWalk.Kind?) -> Bool {
+        settled = [:]
+        let asked: (RunID, Kind)? =
+            switch walk {
+            case .model(let run, _): (run, .model)
+            case .level(let run, _): (run, .level)
+            case .reach, .greet, .join, .find, .list, nil: nil
+            }
+        guard let (run, kind) = asked else {
+            died = nil
+            return false
+        }
+        let count = died?.run == run && died?.kind == kind ? (died?.count ?? 0) + 1 : 1
+        died = (run, kind, count)
+        guard count >= Self.deaths else { return false }
+        settles(kind, of: run)
+        return true
+    }
+}
