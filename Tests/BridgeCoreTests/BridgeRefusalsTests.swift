@@ -86,7 +86,7 @@ struct BridgeRefusalsTests: ~Copyable {
         commands.compactMap { command in
             switch command {
             case .send(let turn, _, _, let message): "send \(turn) \(message.text)\(message.steers ? " steers" : "")"
-            case .resolve(let approval, _, let decision, _, _, _): "\(decision) \(approval)"
+            case .resolve(let approval, _, let decision, _, _, _, _): "\(decision) \(approval)"
             case .abort(_, let run, _): "abort \(run)"
             default: nil
             }

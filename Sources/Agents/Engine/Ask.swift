@@ -35,7 +35,8 @@ package struct Ask<Slip: Hashable & Sendable>: Hashable, Sendable {
 package enum Verdict: Hashable, Sendable {
     case allow
     case allowAlways(DecisionScope)
-    case deny
+    /// `words`: what the person wants instead.
+    case deny(words: String?)
     /// In the order of the questions.
     case answers([QuestionAnswer])
     /// No person answered.
@@ -46,8 +47,12 @@ package enum Verdict: Hashable, Sendable {
 
 /// The asks that one child waits for.
 ///
-/// States of an ask: *open*; a question of several is *answered in part*. Leads to its end with a verdict (`resolve`, `answer`), with its
-/// time, with its run, with its child, or by the agent (`withdraw`). Nothing confirms a verdict: one that is written is taken.
+/// | state | means | leads to |
+/// |---|---|---|
+/// | open | a person is asked; of several questions some may have their answer | `denied`: the words of the refusal follow · its end: with a verdict, its time, its run, its child, or by the agent |
+/// | denied | settled for the person; the denial leaves with the words | its end: with them, or without after ten seconds |
+///
+/// Nothing confirms a verdict: one that is written is taken.
 ///
 /// - An ask leaves a moment before its time: the agent ends it without a frame, and its timer started before ours. A later answer would be
 ///   reported as given, and ignored.
@@ -57,7 +62,11 @@ struct Asks<Slip: Hashable & Sendable> {
         var askedAt: Instant
         var expiresAt: Instant?
         var answers: [QuestionID: QuestionAnswer] = [:]
+        var isDenied = false
     }
+
+    /// From a denial whose words follow to the one without.
+    private static var wordsPatience: Duration { .seconds(10) }
 
     private static var limit: Int { 100 }
     private static var margin: Duration { .milliseconds(500) }
@@ -66,16 +75,27 @@ struct Asks<Slip: Hashable & Sendable> {
     /// The ask of each question.
     private var questions: [QuestionID: String] = [:]
 
-    var waitsSince: Instant? { open.values.map(\.askedAt).min() }
+    var isEmpty: Bool { open.isEmpty }
+    var waitsSince: Instant? { open.values.lazy.filter { !$0.isDenied }.map(\.askedAt).min() }
     var nextExpiry: Instant? { open.values.compactMap(\.expiresAt).min() }
     var isFull: Bool { open.count >= Self.limit }
 
     func holds(_ approval: ApprovalID) -> Bool { card(approval) != nil }
 
     func card(_ approval: ApprovalID) -> (ask: Ask<Slip>, request: ApprovalRequest)? {
-        guard let ask = open[approval.text]?.ask, case .card(let request) = ask.content else { return nil }
-        return (ask, request)
+        guard let asked = open[approval.text], !asked.isDenied, case .card(let request) = asked.ask.content else {
+            return nil
+        }
+        return (asked.ask, request)
     }
+
+    mutating func deny(_ name: String, at now: Instant) {
+        open[name]?.isDenied = true
+        open[name]?.expiresAt = now + Self.wordsPatience
+    }
+
+    /// The ask whose denial waits for its words.
+    mutating func takeDenied() -> Open? { open.first { $0.value.isDenied }.flatMap { take($0.key) } }
 
     func question(_ id: QuestionID) -> (ask: Ask<Slip>, question: Question)? {
         guard let name = questions[id], let ask = open[name]?.ask, case .questions(let all) = ask.content,

@@ -30,21 +30,38 @@ extension ChildChat {
 
     mutating func resolve(
         _ approval: ApprovalID, _ decision: ApprovalDecision, _ scope: DecisionScope, isUnanswered: Bool,
-        shown: AskFingerprint?, _ now: Occasion
+        wordsFollow: Bool, shown: AskFingerprint?, _ now: Occasion
     ) -> [Order] {
         guard let (ask, request) = asks.card(approval) else { return [] }
         let leaving = ConversationRules.mayLeave(
             isYes: decision != .deny, shown: shown, asked: AskFingerprint(of: request), run: ask.run,
             turn: prompts.turn)
+        let settlement: [Order] = [.observed([settled(approval, .decided(decision))])]
+        if decision == .deny, wordsFollow, dialect.habits.deniesInWords {
+            asks.deny(ask.name, at: now.now)
+            return settlement
+        }
         guard leaving != .meansAnother, let asked = asks.take(ask.name) else { return [] }
         if leaving == .stopped { return say(.dropped, to: ask, now) + settled(asked, .cancelled) }
         let verdict: Verdict =
             switch decision {
             case .approve: .allow
             case .approveAlways: .allowAlways(scope)
-            case .deny: isUnanswered ? .unanswered : .deny
+            case .deny: isUnanswered ? .unanswered : .deny(words: nil)
             }
-        return say(verdict, to: ask, now) + [.observed([settled(approval, .decided(decision))])]
+        return say(verdict, to: ask, now) + settlement
+    }
+
+    /// The words of a refusal leave with the denial that waits for them; they are no prompt then. Nil: none waits.
+    mutating func denyInWords(_ run: RunID, _ words: String, _ now: Occasion) -> [Order]? {
+        guard let turn = prompts.turn, !turn.isStopping, let denied = asks.takeDenied() else { return nil }
+        return say(.deny(words: words), to: denied.ask, now)
+            + [.observed([.sendAnswered(asked: run, .accepted(run: denied.ask.run ?? turn.run))])]
+    }
+
+    /// Its time is over: the agent ended it, or a denial waited too long for its words.
+    mutating func expired(_ asked: Asks<D.Slip>.Open, _ now: Occasion) -> [Order] {
+        asked.isDenied ? say(.deny(words: nil), to: asked.ask, now) : settled(asked, .expired)
     }
 
     mutating func answer(
@@ -76,6 +93,7 @@ extension ChildChat {
 
     /// Without an answer of a person's.
     func settled(_ asked: Asks<D.Slip>.Open, _ outcome: Outcome) -> [Order] {
+        guard !asked.isDenied else { return [] }
         switch asked.ask.content {
         case .card(let request):
             return [.observed([settled(request.id, outcome == .expired ? .expired : .cancelled)])]

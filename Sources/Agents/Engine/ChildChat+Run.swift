@@ -10,7 +10,9 @@ extension ChildChat {
     mutating func handOver(_ now: Occasion) -> (orders: [Order], isMore: Bool) {
         guard let next = prompts.held.first else { return ([], false) }
         if let steering = steer(next, now) { return (steering, true) }
-        guard ConversationRules.mayBegin(turn: prompts.turn, isFree: reading.isFree) else { return ([], false) }
+        guard ConversationRules.mayBegin(turn: prompts.turn, isFree: reading.isFree) else {
+            return (waitsForRun(), false)
+        }
         // The next child works where it is to be carried out.
         if home.isElsewhere { return (leave(now), false) }
         let (run, prompt) = (next.run, next.prompt)
@@ -22,11 +24,23 @@ extension ChildChat {
         }
         guard prompt.isReady else { return ([.load(run, prompt.pictures)], false) }
         _ = prompts.takeFirst()
+        var orders = cards(seat.leaves(run))
+        if home.hasLostSession {
+            home.hasLostSession = false
+            orders.append(.observed([.conversationLost(run)]))
+        }
         let frames = dialect.say(.prompt(run, prompt), &reading, here(now))
         requests.add(.prompt(run), for: ChildTurn.promptLimit, at: now.now)
         prompts.turn = ChildTurn(run, prompt: dialect.habits.again == .never ? nil : prompt)
         silence.heard(.frame, at: now.now)
-        return (frames.map { .write($0) }, true)
+        return (orders + frames.map { .write($0) }, true)
+    }
+
+    /// A message that came during a run (`when_busy: steer`) says so where the agent takes none.
+    private mutating func waitsForRun() -> [Order] {
+        guard prompts.turn != nil, !dialect.habits.steers else { return [] }
+        let words = "\(dialect.name) takes one message at a time: this one waits for the run before it."
+        return cards(seat.tells(words, prompts.held.map(\.run)))
     }
 
     /// What a person says instead of a yes goes into the run that asked. Nil: it waits as any prompt does.
@@ -70,11 +84,16 @@ extension ChildChat {
             prompts.words = nil
             reading.forgetWords()
             prompts.forget(run)
-            prompts.leavesQueue = true
+            way.endsAfterTurn = true
             return stopped
         }
         let wasHeld = prompts.drop(run)
         if !isWanted, seat.isAwaited { return giveUpPlace() + stopped }
+        if !wasHeld, prompts.turn == nil, reading.going == run {
+            // No prompt of the bridge began it, and a person named it.
+            prompts.turn = ChildTurn(run, prompt: nil)
+            prompts.turn?.state = .going
+        }
         guard !wasHeld, let turn = prompts.turn, turn.run == run else {
             prompts.stops(run)
             return stopped
@@ -113,6 +132,9 @@ extension ChildChat {
             return [.keep(home.kept)]
         case .broken(let reason):
             way.doom = reason
+            return []
+        case .outdated:
+            way.endsAfterTurn = true
             return []
         case .note(let words): return [.note(words)]
         }
@@ -155,7 +177,7 @@ extension ChildChat {
         guard let turn = prompts.turn.take() else { return [] }
         prompts.forget(turn.run)
         requests.forget(.prompt(turn.run))
-        if prompts.words != nil { prompts.leavesQueue = true }
+        if prompts.words != nil { way.endsAfterTurn = true }
         promptsWords()
         return (turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []) + dropAsks(of: turn.run, now)
     }

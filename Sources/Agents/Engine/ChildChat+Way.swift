@@ -9,7 +9,7 @@ extension ChildChat {
     mutating func spawned(_ now: Occasion) -> [Order] {
         guard way.state == .opening else { return [] }
         way.state = .greeting
-        return cards(seat.isFree(prompts.held.map(\.run))) + begin(.greet, now)
+        return cards(seat.isFree(prompts.held.map(\.run))) + begin(.greet, now) + advance(now)
     }
 
     /// All places for children are taken: it is started when one is free.
@@ -56,7 +56,7 @@ extension ChildChat {
         var orders = cards(seat.isFree(prompts.held.map(\.run))) + heard(reading.settle(), now)
         orders += losesTurn(reason, now)
         readsAnew()
-        prompts.leavesQueue = false
+        way.endsAfterTurn = false
         for asked in asks.takeAll() { orders += settled(asked, .cancelled) }
         orders += breakOff()
         requests.forgetAll()
@@ -205,11 +205,12 @@ extension ChildChat {
         }
     }
 
-    private mutating func isReached(_ plan: ChildPlan, _ now: Occasion) -> [Order] {
+    private mutating func isReached(_ reached: Reached, _ now: Occasion) -> [Order] {
         guard way.state == .reaching else { return [] }
+        if reached.losesSession { home.losesSession() }
         way.state = .opening
         home.isStarted()
-        return cards(seat.isFree(prompts.held.map(\.run))) + [.start(plan)]
+        return cards(seat.isFree(prompts.held.map(\.run))) + [.start(reached.plan)]
     }
 
     private mutating func isGreeted(_ now: Occasion) -> [Order] {

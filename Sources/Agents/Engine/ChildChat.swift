@@ -58,6 +58,8 @@ struct ChildChat<D: Dialect> {
         /// Since when there has been nothing to do; nil while there is.
         var idleSince: Instant?
         var children = 0
+        /// The next prompt must not meet this child: a message waits in its queue, or its login is out of date.
+        var endsAfterTurn = false
     }
 
     /// Looks and lists beside the prompts.
@@ -107,6 +109,8 @@ struct ChildChat<D: Dialect> {
     }
 
     var isWanted: Bool { !prompts.held.isEmpty || prompts.turn != nil || errands.hasQuestions }
+    /// What the child works on beside the messages, for those that wait for its place.
+    var background: String? { isOpen && prompts.turn == nil && !isWanted ? reading.background : nil }
     /// Its place is all that is to be known of it.
     var isAtRest: Bool { way.state == .absent && !isWanted && prompts.sought.isEmpty && reading.isIdle }
     /// The child could end without anything being lost.
@@ -151,6 +155,10 @@ struct ChildChat<D: Dialect> {
         prompts.remember(.init(sought: Sought(run, text: prompt.text, notBefore: now.wallMilliseconds)))
         home.moves(to: folder)
         (home.isLeft, home.isForgotten) = (false, false)
+        if prompt.steers, let denial = denyInWords(run, prompt.text, now) {
+            prompts.forget(run)
+            return denial
+        }
         prompts.hold(run, prompt)
         return advance(now) + cards(seat.show(prompts.held.map(\.run)))
     }
@@ -197,7 +205,7 @@ struct ChildChat<D: Dialect> {
         if let deadline = reading.nextDeadline, deadline <= now.now {
             orders += heard(reading.deadlineHit(at: now.now), now)
         }
-        for asked in asks.takeExpired(at: now.now) { orders += settled(asked, .expired) }
+        for asked in asks.takeExpired(at: now.now) { orders += expired(asked, now) }
         if let deadline = prompts.turn?.stopDeadline, deadline <= now.now { orders += stopOverdue(now) }
         if let nextProbe, nextProbe <= now.now { orders += probe(now) }
         if mayLeave, let idleSince = way.idleSince, idleSince + Self.idleLimit <= now.now { orders += leave(now) }
@@ -218,13 +226,17 @@ struct ChildChat<D: Dialect> {
 
     mutating func advance(_ now: Occasion) -> [Order] {
         if let doom = way.doom { return [.kill] + died(doom, hasRun: true, now) }
-        defer { way.idleSince = isWanted || way.state != .open || !reading.isIdle ? nil : way.idleSince ?? now.now }
+        defer {
+            let isBusy = isWanted || way.state != .open || !reading.isIdle || !asks.isEmpty
+            way.idleSince = isBusy ? nil : way.idleSince ?? now.now
+        }
         switch way.state {
         case .absent:
             guard isWanted else { return forgetIfLeft() }
             way.state = .reaching
-            return begin(.reach, now)
-        case .open where prompts.leavesQueue && prompts.turn == nil: return leave(now)
+            let orders = begin(.reach, now)
+            return way.doom == nil ? orders : orders + advance(now)
+        case .open where way.endsAfterTurn && prompts.turn == nil: return leave(now)
         case .open: return next(now) + leaveIfLeft(now)
         case .reaching, .opening, .greeting, .joining, .keeping, .leaving, .waiting: return []
         }

@@ -6,7 +6,7 @@ struct Children {
     private var sessions: [ChannelID: AgentSession] = [:]
     private var channels: [AgentSession: ChannelID] = [:]
     private var idle: Set<ChannelID> = []
-    private var asking: Set<ChannelID> = []
+    private var waiting: [ChannelID: WaitingChat] = [:]
     private var channelCount = 0
     private var workCount = 0
 
@@ -30,16 +30,17 @@ struct Children {
 
     mutating func ended(_ channel: ChannelID) {
         idle.remove(channel)
-        asking.remove(channel)
+        waiting[channel] = nil
         guard let session = sessions.removeValue(forKey: channel), channels[session] == channel else { return }
         channels[session] = nil
     }
 
-    /// False: the host knows already.
-    mutating func asks(_ channel: ChannelID, _ asks: Bool) -> Bool {
-        guard asks != asking.contains(channel) else { return false }
-        if asks { asking.insert(channel) } else { asking.remove(channel) }
-        return true
+    /// False: the host knows already. A wait keeps the time at which it was told first.
+    mutating func asks(_ channel: ChannelID, _ chat: WaitingChat?) -> Bool {
+        let known = waiting[channel]
+        waiting[channel] = chat
+        guard let known, let chat else { return known != nil || chat != nil }
+        return known.session != chat.session || known.work != chat.work
     }
 
     mutating func nextWork() -> WorkID {

@@ -97,13 +97,14 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
             loads.drop(run)
             return change(session, now) { $0.abort(run, now) }
         case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, now) }
-        case .resolve(let approval, _, let decision, let scope, let isUnanswered, let shown):
+        case .resolve(let approval, _, let decision, let scope, let isUnanswered, let shown, let wordsFollow):
             guard let session = chats.awake.first(where: { $0.value.asks.holds(approval) })?.key else {
                 let unknown = ApprovalSettlement(id: approval, outcome: .unknown)
                 return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(unknown)))])]
             }
             return change(session, now) {
-                $0.resolve(approval, decision, scope, isUnanswered: isUnanswered, shown: shown, now)
+                $0.resolve(
+                    approval, decision, scope, isUnanswered: isUnanswered, wordsFollow: wordsFollow, shown: shown, now)
             }
         case .answer(let question, let session, let answer, let shown):
             return change(session, now) { $0.answer(question, answer, shown: shown, now) }
@@ -234,14 +235,21 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         return [.idle(channel, chat.mayLeave)]
     }
 
-    /// While it waits for a person its place is held for nothing.
+    /// While it waits for a person, or works on what no message asked for, its place is held for none of those that wait.
     private mutating func tellAsks(_ session: AgentSession, _ now: Occasion) -> [AgentOrder] {
         guard let chat = chats.awake[session], let channel = children.channel(of: session) else { return [] }
-        let since = chat.asks.waitsSince
-        guard children.asks(channel, since != nil), let phone = chat.seat.phoneSession else { return [] }
-        let waiting = since.map { since in
-            WaitingChat(phone, since: now.wallMilliseconds - (now.now - since).nanoseconds / 1_000_000)
+        func wall(_ moment: Instant) -> Int64 {
+            now.wallMilliseconds - (now.now - moment).nanoseconds / 1_000_000
         }
+        var waiting: WaitingChat?
+        if let phone = chat.seat.phoneSession {
+            if let since = chat.asks.waitsSince {
+                waiting = WaitingChat(phone, since: wall(since))
+            } else if let work = chat.background {
+                waiting = WaitingChat(phone, since: now.wallMilliseconds, work: work)
+            }
+        }
+        guard children.asks(channel, waiting) else { return [] }
         return [.asks(channel, waiting)]
     }
 

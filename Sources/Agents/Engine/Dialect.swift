@@ -33,7 +33,7 @@ package protocol Dialect: Sendable, SendableMetatype {
     // MARK: Walks
 
     /// To a child that can be started: whether another process has the session, for example. The only walk without a child.
-    func reach(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<ChildPlan>
+    func reach(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Reached>
     /// From a child that was started to one that answers.
     func greet(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Void>
     /// From there to the session: where it is kept, if that is known now.
@@ -85,6 +85,8 @@ package struct Habits: Hashable, Sendable {
     package var again = Again.never
     /// A message can go into the run that goes on.
     package var steers = false
+    /// The words of a refusal go with the denial.
+    package var deniesInWords = false
     /// Asks beside the bridge's own runs reach a person too.
     package var asksBetweenRuns = false
     /// For the pictures of one prompt, in bytes of base64.
@@ -101,6 +103,10 @@ package protocol ConversationReading {
     var isFree: Bool { get }
     /// And nothing works in the background: the child could end without a loss.
     var isIdle: Bool { get }
+    /// What works in the background, in words; nil: nothing.
+    var background: String? { get }
+    /// The run that goes on, whoever began it; nil: the agent names none.
+    var going: RunID? { get }
     /// A loop may run yet, as far as the frames say.
     var mayRun: Bool { get }
     /// The agent works on something that no run shows, before it takes a prompt.
@@ -180,6 +186,17 @@ package enum Found: Hashable, Sendable {
     case fate(RunLookup)
 }
 
+package struct Reached: Hashable, Sendable {
+    package var plan: ChildPlan
+    /// The session that was kept is gone: the child begins another one.
+    package var losesSession: Bool
+
+    package init(_ plan: ChildPlan, losesSession: Bool = false) {
+        self.plan = plan
+        self.losesSession = losesSession
+    }
+}
+
 package struct Examined: Hashable, Sendable {
     package var words: String
 
@@ -217,6 +234,8 @@ package enum Report<Slip: Hashable & Sendable>: Sendable {
     case moved(Place)
     /// The child cannot be used any longer; the next one takes over.
     case broken(String)
+    /// The child is of no use for the next prompt.
+    case outdated
     case note(String)
 }
 

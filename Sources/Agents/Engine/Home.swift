@@ -11,6 +11,8 @@ struct Home {
     private var startedIn: String?
     /// The chat was archived or deleted: its child ends when it has nothing to do, and of a deleted one nothing is kept.
     var isLeft = false
+    /// The agent has no record of the session any longer, and the next prompt begins another one.
+    var hasLostSession = false
     var isForgotten = false
 
     init(_ place: Place) {
@@ -28,4 +30,8 @@ struct Home {
     mutating func wasKept(_ place: Place) { kept = place }
     /// The next child begins a session of its own.
     mutating func forgetsSession() { kept = place(nil) }
+    mutating func losesSession() {
+        hasLostSession = kept.native != nil
+        forgetsSession()
+    }
 }

@@ -17,8 +17,6 @@ struct Prompts {
     var turn: ChildTurn?
     /// Said into the run, which has not taken it yet.
     var words: Held?
-    /// The agent has a message in its queue that the next prompt must not meet: its child ends first.
-    var leavesQueue = false
     /// Prompts that may be looked for, until their run has ended, and what another child would need of one to get it.
     private(set) var sought: [RunID: Remembered] = [:]
 

@@ -51,13 +51,19 @@ struct Seat {
         }
     }
 
+    /// The prompt leaves.
+    mutating func leaves(_ run: RunID) -> [(run: RunID, card: ToolEvent)] {
+        guard shown.remove(run) != nil else { return [] }
+        return [(run, .finished(ToolResult(call: Self.call(run), name: Self.name, status: .completed)))]
+    }
+
     // MARK: Words
 
     /// For the log.
     var note: String {
         switch wait {
         case .place(let running, let chats) where chats.isEmpty: Self.words(running)
-        case .place: "all places for agents are held by chats that wait for an answer"
+        case .place(_, let chats): "all places for agents are held by chats that \(Self.keep(chats))"
         case .told(let words): words
         case nil: Self.words(0)
         }
@@ -77,7 +83,7 @@ struct Seat {
         func sentence(_ count: Int) -> String {
             let named = chats.prefix(count).map(words).joined(separator: ", ")
             let more = chats.count > count ? " and \(chats.count - count) more" : ""
-            return "All places for agents are held by chats that wait for an answer: \(named)\(more). "
+            return "All places for agents are held by chats that \(keep(chats)): \(named)\(more). "
                 + "Answer there, or write /bridge asks."
         }
         return sentence((1...chats.count).reversed().first { sentence($0).utf8.count <= longestTitle } ?? 1)
@@ -87,7 +93,14 @@ struct Seat {
         running == 1 ? "1 agent is running" : "\(running) agents are running"
     }
 
+    /// What such chats do, behind "that".
+    private static func keep(_ chats: [WaitingChat]) -> String {
+        let (works, waits) = (chats.contains { $0.work != nil }, chats.contains { $0.work == nil })
+        return works ? "\(waits ? "wait for an answer or " : "")work in the background" : "wait for an answer"
+    }
+
     private static func words(_ chat: WaitingChat) -> String {
+        if let work = chat.work { return "\(chat.session) (\(work))" }
         let time = LocalTime(wallSeconds: chat.since / 1_000, secondsEast: 0, zone: "UTC", at: .zero).hour(of: .zero)
         return time.map { "\(chat.session) (since \($0))" } ?? "\(chat.session)"
     }

@@ -64,6 +64,13 @@ package struct PiDecoder: AgentDecoder {
     /// No run is going, none of ours is about to begin, and no compaction is under way.
     var isIdle: Bool { hasNoRun && !isCompacting }
     private var hasNoRun: Bool { state == .idle && prompted == nil }
+    /// Of an extension's own as well.
+    var going: RunID? {
+        switch state {
+        case .running, .retrying: run
+        case .idle, .opening, .settling: nil
+        }
+    }
     /// Between runs a dialog may come too, from an extension that begins: then it is its session's.
     var dialogRun: RunID? { hasNoRun ? nil : run }
     /// A loop may run yet, as far as the events say.

@@ -42,8 +42,8 @@ package struct PiDialect: Dialect {
 
     private static let silent = "pi does not answer any more"
 
-    package func reach(_ heard: Heard, _ reading: inout PiReading, _ here: Here) -> Step<ChildPlan> {
-        .done(settings.plan(file: here.place?.native, in: here.folder))
+    package func reach(_ heard: Heard, _ reading: inout PiReading, _ here: Here) -> Step<Reached> {
+        .done(Reached(settings.plan(file: here.place?.native, in: here.folder)))
     }
 
     package func greet(_ heard: Heard, _ reading: inout PiReading, _ here: Here) -> Step<Void> {
@@ -161,6 +161,8 @@ package struct PiReading: ConversationReading {
 
     package var isFree: Bool { decoder.isIdle }
     package var isIdle: Bool { decoder.isIdle }
+    package var background: String? { nil }
+    package var going: RunID? { decoder.going }
     package var mayRun: Bool { decoder.mayRun }
     package var isPreparing: Bool { decoder.isCompacting }
     package var isRetrying: Bool { decoder.isRetrying }

@@ -13,7 +13,7 @@ extension Bridge {
                 return true
             }
             owe(.abort(session: session, run: run, reach: reach), at: now)
-        case .resolve(let approval, let subject, .deny, _, _, _) where isBeingLeft(id):
+        case .resolve(let approval, let subject, .deny, _, _, _, _) where isBeingLeft(id):
             gate.withdraw(decisionOf: approval)
             owe(.deny(approval, subject), at: now)
         case .send, .resolve, .answer:
@@ -60,7 +60,7 @@ extension Bridge {
 
     private mutating func passKept(at now: Instant) {
         for (command, id) in gate.takeKept() {
-            let isRefusal = if case .resolve(_, _, .deny, _, _, _) = command { true } else { false }
+            let isRefusal = if case .resolve(_, _, .deny, _, _, _, _) = command { true } else { false }
             // A refusal leaves whatever became of its turn.
             guard isRefusal || entries[id]?.turn.maySend(command) == true else { continue }
             if agent.isClosing, case .send(_, _, let run, _) = command {

@@ -111,13 +111,14 @@ extension Bridge {
 
     private mutating func carryOut(_ words: WordsOfRefusal, by id: TurnID, at now: Instant) {
         entries[id]?.turn.agent.refusal?.isCarriedOut = true
-        change(words.asker, at: now) { $0.refusedInWords(words.ask, by: id, at: now) }
+        let steers =
+            !words.isAlone && settings.turn.steersWords && entries[words.asker]?.turn.takesWords == true
+        change(words.asker, at: now) { $0.refusedInWords(words.ask, by: id, wordsFollow: steers, at: now) }
         guard let session = entries[id]?.turn.opening.agentSession else { return }
         guard !words.isAlone else {
             agent.queues[session]?.left(id)
             return change(id, at: now) { $0.hasRefused(at: now) }
         }
-        let steers = settings.turn.steersWords && entries[words.asker]?.turn.takesWords == true
         let queue = SessionQueue(whenBusy: settings.whenBusy)
         agent.queues[session, default: queue].goesFirst(id, steers: steers)
     }
@@ -200,7 +201,9 @@ extension Turn {
 
     // MARK: The turn that asks
 
-    mutating func refusedInWords(_ approval: ApprovalID, by refuser: TurnID, at now: Instant) -> [TurnOrder] {
+    mutating func refusedInWords(
+        _ approval: ApprovalID, by refuser: TurnID, wordsFollow: Bool, at now: Instant
+    ) -> [TurnOrder] {
         switch approvals.decided(approval, .deny, agentAway: agent.isAway, at: now) {
         case .ignored: return []
         case .keep(_, let isDetached):
@@ -209,7 +212,8 @@ extension Turn {
                 + (isDetached ? finishPaused(approval, .deny, followUp: true, at: now) : [])
         case .forward(let subject, _, _, let isDetached):
             approvals.approvals[approval]?.refuser = refuser
-            let denial = TurnOrder.command(.resolve(approval: approval, subject: subject, decision: .deny))
+            let denial = TurnOrder.command(
+                .resolve(approval: approval, subject: subject, decision: .deny, wordsFollow: wordsFollow))
             let finished = isDetached ? finishPaused(approval, .deny, followUp: true, at: now) : []
             return [denial] + finished + say(Sentences.refusedInChat)
         }

@@ -77,7 +77,7 @@ struct CommandGate: Sendable {
 
     mutating func withdraw(decisionOf approval: ApprovalID) {
         let found = waiting.first {
-            if case .resolve(approval, _, _, _, _, _) = $0.value.command { true } else { false }
+            if case .resolve(approval, _, _, _, _, _, _) = $0.value.command { true } else { false }
         }
         if let found { waiting[found.key] = nil }
     }

@@ -244,7 +244,7 @@ struct BridgeAsksTests: ~Copyable {
         bridge.decided(ApprovalID("a1"), .deny, reason: "expired", at: .at(2))
         #expect(
             bridge.takeOrders().contains {
-                if case .command(.resolve(_, _, .deny, _, _, _)) = $0 { true } else { false }
+                if case .command(.resolve(_, _, .deny, _, _, _, _)) = $0 { true } else { false }
             })
         settings.whenUnanswered = .hold
         settings.patience = .seconds(60)

@@ -34,7 +34,7 @@ struct TurnAsksTests {
             #expect(cards.first?.title.hasPrefix(CardText.onlyDeniedUnsaid) == true)
             let orders = turn.decided(id, .approve, reason: nil, at: .at(1))
             let decisions = orders.compactMap { order -> ApprovalDecision? in
-                if case .command(.resolve(_, _, let decision, _, _, _)) = order { decision } else { nil }
+                if case .command(.resolve(_, _, let decision, _, _, _, _)) = order { decision } else { nil }
             }
             #expect(decisions == [.deny])
         }

@@ -382,7 +382,7 @@ struct Disorder {
             }
             if handedOver > 1 { faults.append("handed over twice") }
             if stoppedAt != nil { faults.append("handed over after a stop") }
-        case .resolve(let id, _, let decision, _, _, _):
+        case .resolve(let id, _, let decision, _, _, _, _):
             if resolved[id] == .deny, decision != .deny { faults.append("approved what was denied") }
             if decision != .deny, stoppedAt != nil { faults.append("approved after a stop") }
             if decision != .deny, !cards.wasAllowed(id) { faults.append("approved what no one saw") }

@@ -75,7 +75,7 @@ struct ToyChildrenMachine: AgentMachine {
         case .abort(let session, let run, _):
             guard chats[session]?.runs.contains(run) == true else { return [.observed([.abortAnswered(run)])] }
             return say("stop", run.text, in: session)
-        case .resolve(let approval, _, let decision, _, _, _):
+        case .resolve(let approval, _, let decision, _, _, _, _):
             guard let session = asked[approval], chats[session]?.isReady == true else {
                 let settlement = ApprovalSettlement(id: approval, outcome: .unknown)
                 return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(settlement)))])]

@@ -40,7 +40,7 @@ struct ToySocketMachine: AgentMachine {
         switch command {
         case .send(_, let session, let run, let message): owe("prompt", run.text, session.text, message.text)
         case .abort(_, let run, _): owe("stop", run.text)
-        case .resolve(let approval, _, let decision, _, _, _):
+        case .resolve(let approval, _, let decision, _, _, _, _):
             owe("decide", approval.text, decision == .deny ? "no" : "yes")
         // The core asks again by itself.
         case .lookUp(_, let run): isLive ? [say(["look", run.text])] : []

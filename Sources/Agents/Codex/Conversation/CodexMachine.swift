@@ -214,7 +214,7 @@ package struct CodexMachine: AgentMachine {
             } else {
                 change(session, now) { $0.lookUp(run, at: now.read) }
             }
-        case .resolve(let approval, _, let decision, _, let isUnanswered, let shown):
+        case .resolve(let approval, _, let decision, _, let isUnanswered, let shown, _):
             if let session = chats.holder(of: approval) {
                 change(session, now) {
                     $0.resolve(approval, decision, isUnanswered: isUnanswered, shown: shown, at: now.read)

@@ -171,7 +171,7 @@ package struct OpenClawSession: ~Copyable {
         case .send(_, let session, let run, let message):
             send(message, in: session, as: run, at: now, wallMilliseconds: wallMilliseconds)
         case .abort(let session, let run, let reach): abort(runs.current(run), in: session, reach: reach, at: now)
-        case .resolve(let approval, let subject, let decision, let scope, _, let shown):
+        case .resolve(let approval, let subject, let decision, let scope, _, let shown, _):
             resolve(approval, subject, decision, scope, shown: shown, at: now)
         case .lookUp(let session, let run): coreLooksUp(runs.current(run), in: session, at: now)
         case .release(let session, _): release(session, at: now)

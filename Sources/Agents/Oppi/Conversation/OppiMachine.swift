@@ -183,7 +183,7 @@ package struct OppiMachine: AgentMachine {
             loads.drop(run)
             change(session, now) { $0.abort(run, reach: reach, at: now.read) }
         case .lookUp(let session, let run): change(session, now) { $0.lookUp(run, at: now.read) }
-        case .resolve(let approval, let subject, let decision, let scope, let isUnanswered, let shown):
+        case .resolve(let approval, let subject, let decision, let scope, let isUnanswered, let shown, _):
             if subject == .dialog {
                 let isNo = decision == .deny
                 resolveDialog(

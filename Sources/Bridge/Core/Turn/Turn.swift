@@ -137,7 +137,7 @@ package struct Turn: Sendable {
     func maySend(_ command: AgentCommand) -> Bool {
         switch command {
         case .send: outcome == nil && !agent.isStopping
-        case .resolve(let approval, _, let decision, _, _, let shown):
+        case .resolve(let approval, _, let decision, _, _, let shown, _):
             decision == .deny || approvals.stands(decision, of: approval, shown: shown)
         case .answer(let question, _, let answer, let shown):
             answer == .declined || openForAnswers && agent.questions.isValid(answer, to: question, shown: shown)

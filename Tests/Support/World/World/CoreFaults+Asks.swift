@@ -78,7 +78,7 @@ import Vocabulary
 
         /// Nil: the agent does not hear it.
         mutating func changed(_ command: AgentCommand, _ fault: PlantedFault?) -> AgentCommand? {
-            guard case .resolve(let id, let subject, let decision, let scope, let isUnanswered, _) = command
+            guard case .resolve(let id, let subject, let decision, let scope, let isUnanswered, _, _) = command
             else { return command }
             if decision != .deny { allowed.insert(id) }
             switch fault {

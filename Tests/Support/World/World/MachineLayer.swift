@@ -235,12 +235,12 @@ import Vocabulary
             case .abort(_, let run, _)
             where fault == .stopForgottenBeforeLoop && sent[run]?.hasLeft == true && sent[run]?.hasBegun == false:
                 return []
-            case .resolve(let approval, let subject, let decision, let scope, let isUnanswered, let shown):
+            case .resolve(let approval, let subject, let decision, let scope, let isUnanswered, let shown, let follow):
                 let name = ApprovalID(names[approval.text] ?? approval.text)
                 let isBlind = [.approvalByNumber, .askRepeatedUnknown, .fingerprintForgotten].contains(fault)
                 let passed = AgentCommand.resolve(
                     approval: name, subject: subject, decision: decision, scope: scope, isUnanswered: isUnanswered,
-                    shown: isBlind ? nil : shown)
+                    shown: isBlind ? nil : shown, wordsFollow: follow)
                 decisions[approval] = passed
                 return spoil(machine.command(passed, now), now)
             case .abort, .answer, .lookUp, .release: return spoil(machine.command(command, now), now)
