@@ -7,10 +7,11 @@ package enum AgentCommand: Hashable, Sendable {
     /// The scope is how far an `approveAlways` may reach; no agent may grant more. `isUnanswered`: a denial that no person made, since
     /// no answer came in time; the machine says so where its protocol has words for it. `shown`: of what the person saw, for a yes; an
     /// ask that shows anything else under this name is not answered by it, also one that the core has not heard of yet. `wordsFollow`: a
-    /// `send` with `steers` says what to do instead; where the agent's denial has words they go with it.
+    /// `send` with `steers` has what to do instead; where the agent's denial takes words they go with it.
     case resolve(
         approval: ApprovalID, subject: ApprovalRequest.Subject, decision: ApprovalDecision,
-        scope: DecisionScope = .unscoped, isUnanswered: Bool = false, shown: AskFingerprint? = nil, wordsFollow: Bool = false)
+        scope: DecisionScope = .unscoped, isUnanswered: Bool = false, shown: AskFingerprint? = nil,
+        wordsFollow: Bool = false)
     /// Sent once for each question, and again only where the agent asks again after a loss. The machine confirms at once that it has it
     /// (`questionSettled`), since the next question is not asked before, or says why it could not be given. `shown`: as of an approval.
     case answer(question: QuestionID, session: AgentSession, answer: QuestionAnswer, shown: AskFingerprint? = nil)
