@@ -244,6 +244,7 @@ package struct ClaudeDecoder: AgentDecoder {
         model = root["model"]?.string ?? model
         apiKeySource = root["apiKeySource"]?.string ?? apiKeySource
         noteAbilities(root["capabilities"])
+        defer { turn?.hasBegun = true }
         guard turn == nil else { return [] }
         // Earlier versions: the turn behind our prompt is ours (claude-code.md#earlier-versions).
         if !tellsFates, !prompts.isEmpty { return begins(0) }
@@ -271,7 +272,8 @@ package struct ClaudeDecoder: AgentDecoder {
 
     /// The state of the whole session: idle means that nothing is owed.
     mutating func sessionIsIdle() -> [Observation] {
-        guard turn != nil else { return [] }
+        // The word on the turn before may come behind the beginning of this one.
+        guard turn?.hasBegun == true else { return [] }
         let waiting = prompts
         let observations = giveUp()
         prompts = waiting

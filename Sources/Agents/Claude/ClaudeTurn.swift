@@ -13,6 +13,8 @@ struct ClaudeTurn {
     var hasTools = false
     /// Its failure was said before its end: nothing that follows is shown.
     var isOver = false
+    /// Its `init` came: what is told of the session from now on is told of this turn too.
+    var hasBegun = false
     /// We asked the process to end it.
     var isInterrupted = false
     /// The word of the frame in which the process itself spoke.

@@ -97,12 +97,15 @@ enum ClaudeVerdict: Hashable, Sendable {
         return frame.finish()
     }
 
-    /// To a request that no person decides; every one must be answered. Nil: it is none of those.
-    static func answer(to root: FrameNode) -> [UInt8]? {
+    /// To a request that no person decides; every one must be answered. Nil: it is none of those. `frame`: the bytes of the request.
+    static func answer(to root: FrameNode, frame: UnsafeRawBufferPointer? = nil) -> [UInt8]? {
         guard root["type"]?.holds("control_request") == true, let id = root["request_id"]?.string else { return nil }
+        if let ask = ClaudeAsk(root, frame: frame) {
+            guard case .refused(let sentence) = ask.content else { return nil }
+            return refused(sentence).frame(for: ask.slip)
+        }
         let subtype = root["request"]?["subtype"]?.string ?? ""
         switch subtype {
-        case "can_use_tool" where ClaudeAsk(root) != nil: return nil
         case "hook_callback": return success(id, Array("{}".utf8))
         default:
             var response = JSONObjectWriter()

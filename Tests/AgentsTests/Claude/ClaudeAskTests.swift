@@ -194,6 +194,9 @@ struct ClaudeAskTests {
         }
         #expect(try answer(#"{"subtype":"can_use_tool"}"#)?.contains("error") == true)
         #expect(try answer("7")?.contains("this request") == true)
+        #expect(
+            try answer(#"{"subtype":"can_use_tool","tool_name":"AskUserQuestion","input":{}}"#)?.contains(
+                #""behavior":"deny","message":"The user was not asked"#) == true)
         #expect(try answer(#"{"subtype":"can_use_tool","tool_name":"Bash","input":{}}"#) == nil)
     }
 

@@ -167,6 +167,15 @@ struct ClaudeDecoderTests {
         #expect(talk.decoder.isFree)
     }
 
+    @Test("an idle session that is told behind the beginning of the next turn is not its end")
+    mutating func lateIdle() {
+        talk.decoder.willBegin(RunID("run"), uuid: "u1")
+        let idle = ClaudeSays.system("session_state_changed", #""state":"idle""#)
+        _ = talk.hears(ClaudeSays.fate("u1", "queued"), ClaudeSays.fate("u1", "started"))
+        #expect(talk.hears(idle) == [] && !talk.decoder.isFree)
+        #expect(talk.hears(ClaudeSays.initial(), idle) == ["run claude finished stop run -"])
+    }
+
     @Test("a machine may give a turn up, or abandon it")
     mutating func givenUp() {
         _ = talk.begins()
