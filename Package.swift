@@ -118,7 +118,8 @@ let package = Package(
         room(
             "Codex", at: "Sources/Agents/Codex",
             ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Links", "Locking"]),
-        room("Agents", at: "Sources/Agents/Registry", ["AgentKit", "Codex", "OpenClaw", "Oppi", "Pi"]),
+        room("Claude", at: "Sources/Agents/Claude", ["AgentKit", "ConversationEngine", "Vocabulary", "ConfigurationFile", "JSONReading"]),
+        room("Agents", at: "Sources/Agents/Registry", ["AgentKit", "Claude", "Codex", "OpenClaw", "Oppi", "Pi"]),
         room(
             "ToySocket", at: "Tests/Support/ToySocket", ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading"]),
         room(
@@ -205,8 +206,8 @@ let package = Package(
         tests(
             "AgentsTests",
             [
-                "AgentKit", "Agents", "Vocabulary", "Worlds", "Codex", "ConversationEngine", "JSONReading", "Links",
-                "OpenClaw", "Oppi", "Pi", "Recording",
+                "AgentKit", "Agents", "Vocabulary", "Worlds", "Claude", "Codex", "ConfigurationFile",
+                "ConversationEngine", "JSONReading", "Links", "OpenClaw", "Oppi", "Pi", "Recording",
             ],
             exclude: ["Golden"]),
         tests("AgentWorkTests", ["AgentKit", "AgentWork", "Vocabulary", "Children", "WireTesting"]),

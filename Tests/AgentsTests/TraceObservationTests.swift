@@ -7,8 +7,8 @@ import Vocabulary
 
 @Suite("Recorded frames, decoded")
 struct TraceObservationTests {
-    @Test("there are thirty-four traces")
-    func complete() { #expect(Trace.names.count == 34) }
+    @Test("there are forty-six traces")
+    func complete() { #expect(Trace.names.count == 46) }
 
     /// `REWRITE_GOLDENS=1 swift test --filter goldens` rewrites them; read the difference before committing it.
     @Test("the observations of a trace are those of its golden file", arguments: Trace.names)

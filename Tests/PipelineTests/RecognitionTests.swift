@@ -22,7 +22,7 @@ struct RecognitionTests {
         {"at_ms":0,"dir":"out","frame":{"id":1,"method":"textDocument/open","params":{"type":"prompt"}}}
         {"at_ms":1,"dir":"in","frame":{"method":"window/logMessage","params":{"item":{"type":"response","id":"1"}}}}
         """#,
-        // Claude Code: types of its own.
+        // Frames with types of Claude Code's, and without what its frames have.
         #"""
         {"at_ms":0,"dir":"out","frame":{"type":"control_request","request_id":"r1","request":{"type":"req"}}}
         {"at_ms":1,"dir":"in","frame":{"type":"stream_event","event":{"type":"message_update"},"session_id":"s1"}}
@@ -79,7 +79,7 @@ struct RecognitionTests {
     @Test("a header that names another agent asks which one to take")
     func header() throws {
         let text = #"""
-            {"sophon_recording":1,"agent":"claude","date":"2026-01-01T00:00:00Z"}
+            {"sophon_recording":1,"agent":"hermes","date":"2026-01-01T00:00:00Z"}
             {"at_ms":0,"dir":"in","frame":{"type":"event","event":"tick"}}
             """#
         try Self.file(text) { file in

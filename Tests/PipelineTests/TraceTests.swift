@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Recorded runs through the whole pipeline", .timeLimit(.minutes(3)))
 struct TraceTests {
-    @Test("there are twenty")
-    func complete() { #expect(Fixtures.traces.count == 34) }
+    @Test("there are forty-six")
+    func complete() { #expect(Fixtures.traces.count == 46) }
 
     @Test("a trace ends on the phone as the sheets say, without a breach", arguments: Fixtures.traces)
     func ends(trace: String) async throws {

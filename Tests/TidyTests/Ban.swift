@@ -59,8 +59,8 @@ struct Ban: CustomStringConvertible {
 
     /// The rooms that read what a far side wrote.
     static let outsideReaders: Set = [
-        "AgentKit", "Codex", "JSONReading", "LocalServer", "OpenClaw", "Oppi", "Pi", "Recording", "RelayProtocol",
-        "Sealing",
+        "AgentKit", "Claude", "Codex", "JSONReading", "LocalServer", "OpenClaw", "Oppi", "Pi", "Recording",
+        "RelayProtocol", "Sealing",
         "Transport", "WebSocketCodec", "WebSocketLoop",
     ]
 

@@ -5,7 +5,8 @@ enum References {
     /// The documents whose headings may be named by the document's name alone.
     static let pages = [
         "relay": "docs/protocol/relay.md", "openclaw": "docs/protocol/openclaw.md", "oppi": "docs/protocol/oppi.md",
-        "pi": "docs/protocol/pi.md", "codex": "docs/protocol/codex.md", "DESIGN": "docs/DESIGN.md",
+        "pi": "docs/protocol/pi.md", "codex": "docs/protocol/codex.md", "claude-code": "docs/protocol/claude-code.md",
+        "DESIGN": "docs/DESIGN.md",
         "ARCHITECTURE": "docs/ARCHITECTURE.md", "AGENTS": "docs/AGENTS.md",
     ]
 
@@ -26,7 +27,7 @@ enum References {
     /// References that lead to no heading, and papers that are named without one.
     static func broken(_ source: SourceText, anchors: [String: Set<String>]) -> [Untidiness] {
         source.lines(with: [".md#", "sheet"]).flatMap { number, line -> [Untidiness] in
-            let dangling = line.matches(of: /\b(\w+)\.md#([\w-]+)/).compactMap { match -> String? in
+            let dangling = line.matches(of: /\b([\w-]+)\.md#([\w-]+)/).compactMap { match -> String? in
                 guard let known = anchors[String(match.output.1)] else { return nil }
                 return known.contains(String(match.output.2))
                     ? nil : "\(match.output.0) is no heading: mend the reference"

@@ -23,6 +23,15 @@ import Vocabulary
         #expect(entries.filter { $0.hasPrefix("OPPI") } == left)
     }
 
+    @Test func whatIsKeptIsNoMoreThanAPatternsException() {
+        func left(_ dropping: [String]) -> [String] {
+            let environment = ChildEnvironment(dropping: dropping, keeping: ["OPPI_TOKEN", "SOPHON_RELAY_TOKEN"])
+            return environment.entries(of: own).filter { $0.hasPrefix("OPPI_") || $0.hasPrefix("SOPHON") }
+        }
+        #expect(left(["OPPI_*"]) == ["OPPI_TOKEN=o"])
+        #expect(left(["OPPI_*", "OPPI_TOKEN"]) == [])
+    }
+
     @Test func whatIsAddedGoesBeforeAllElse() {
         let environment = ChildEnvironment(
             dropping: ["PATH"], adding: ["PATH": "/opt", "SOPHON_X": "wanted", "A": "b=c"])

@@ -249,8 +249,101 @@ def codex_ends(path, runs, turns):
     return ends
 
 
+def claude(path):
+    """The text blocks of `assistant` frames on the main thread; `result` says how it ended (claude-code.md#text,
+    claude-code.md#the-end-of-a-turn)."""
+    asked, ends, run, open_ = {}, [], None, {}
+    for direction, frame in frames(path):
+        kind, subtype = frame.get("type"), frame.get("subtype")
+        if direction == "out":
+            if kind == "user":
+                asked[frame["uuid"]] = frame["message"]["content"]
+            elif kind == "control_response" and frame["response"]["request_id"] in open_:
+                for one in open_.pop(frame["response"]["request_id"]):
+                    answer = frame["response"]["response"]["updatedInput"]["answers"][one["question"]]
+                    claude_run(ends, answer).update(kind="answered", text=f"Answered: {answer}", why="the chat's next message answers")
+                    run["said"].append(f"Answered: {answer}")
+            continue
+        if kind == "command_lifecycle" and frame["command_uuid"] in asked:
+            state, text = frame["state"], asked[frame["command_uuid"]]
+            if state != "queued":
+                del asked[frame["command_uuid"]]
+            if state == "started" and run is None:
+                run = claude_run(ends, text)
+            elif state == "completed":
+                claude_run(ends, text).update(kind="answered", text=NO_RUN, why="it was answered before")
+        elif kind == "system" and subtype == "init" and run is None:
+            run = claude_run(ends, None)
+        elif run is None or frame.get("parent_tool_use_id"):
+            continue
+        elif kind == "assistant" and not frame.get("is_api_error_message"):
+            claude_block(run, frame["message"])
+        elif kind == "stream_event":
+            claude_event(run, frame["event"])
+        elif kind == "user" and "cut off" in blocks(frame["message"]["content"]) and frame.get("isSynthetic"):
+            run["joins"] = True
+        elif kind == "control_request" and frame["request"].get("tool_name") == "AskUserQuestion":
+            open_[frame["request_id"]] = frame["request"]["input"]["questions"]
+            run["said"] += [codex_question(one | {"isOther": True}) for one in open_[frame["request_id"]]]
+        elif subtype == "api_retry" and frame["error_status"] in (401, 403) and run["kind"] == "lost":
+            run.update(kind="failed", why="a login that is refused fails at once")
+        elif frame.get("_proc") == "exit":
+            run["why"] = "its process was killed"
+            run = None
+        elif kind == "result":
+            claude_result(run, frame)
+            run = None
+    return [
+        dict(prompt=one["prompt"], kind=one["kind"], text=one.get("text") or joined(one["said"] + [one["open"]]), why=one["why"])
+        for one in ends
+    ]
+
+
+NO_RUN = "The agent took this as a command. There is nothing more to show."
+
+
+def claude_run(ends, prompt):
+    ends.append(dict(prompt=prompt, kind="lost", said=[], open="", message=None, joins=False, why="the recording ends before the run does"))
+    return ends[-1]
+
+
+def claude_event(run, event):
+    if event["type"] == "content_block_delta":
+        run["open"] += event["delta"].get("text", "")
+    elif event["type"] == "message_stop":
+        run["open"] = ""
+
+
+def claude_block(run, message):
+    block = message["content"][0]
+    if block["type"] != "text" or message["model"] == "<synthetic>":
+        run["message"] = None
+        return
+    if run["joins"] or (run["message"] and run["message"] == message["id"]):
+        run["said"][-1] += block["text"]
+    else:
+        run["said"].append(block["text"])
+    run.update(open="", joins=False, message=message["id"])
+
+
+def claude_result(run, frame):
+    if run["kind"] == "failed":
+        return
+    reason = frame.get("terminal_reason") or ""
+    if reason.startswith("aborted"):
+        run.update(kind="aborted", why=f"terminal_reason {reason}")
+    elif frame["is_error"]:
+        run.update(kind="failed", why=f"api_error_status {frame['api_error_status']}")
+    else:
+        run.update(kind="answered", why="result success")
+        if not run["said"] and frame["result"]:
+            run["said"] = [frame["result"]]
+        if not run["said"]:
+            run.update(kind="lost", why="a command said nothing, and a recording cannot be asked what it did")
+
+
 def main():
-    readers = {"openclaw": openclaw, "oppi": oppi, "pi": pi, "codex": codex}
+    readers = {"openclaw": openclaw, "oppi": oppi, "pi": pi, "codex": codex, "claude": claude}
     ends = {p.name: readers[p.name.split("-")[0]](p) for p in sorted(TRACES.glob("*.jsonl"))}
     text = json.dumps(ends, indent=1, ensure_ascii=False) + "\n"
     target = HERE / "ends.json"

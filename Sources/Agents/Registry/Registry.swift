@@ -1,4 +1,5 @@
 package import AgentKit
+import Claude
 import Codex
 import OpenClaw
 import Oppi
@@ -11,5 +12,6 @@ extension AgentRegistry {
         OppiPlugin(),
         PiPlugin(),
         CodexPlugin(),
+        ClaudePlugin(),
     ])
 }

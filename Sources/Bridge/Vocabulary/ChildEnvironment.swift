@@ -4,10 +4,13 @@ package struct ChildEnvironment: Hashable, Sendable {
     package var dropping: [String]
     /// Overrides inherited variables of the same name, those in `dropping` included.
     package var adding: [String: String]
+    /// Inherited although a `*` of `dropping` covers them.
+    package var keeping: Set<String>
 
-    package init(dropping: [String] = [], adding: [String: String] = [:]) {
+    package init(dropping: [String] = [], adding: [String: String] = [:], keeping: Set<String> = []) {
         self.dropping = dropping
         self.adding = adding
+        self.keeping = keeping
     }
 
     /// Our own secrets, and what the service manager meant for the bridge alone: with `NOTIFY_SOCKET` a child could say that the
@@ -16,17 +19,21 @@ package struct ChildEnvironment: Hashable, Sendable {
 
     /// `NAME=value` entries for the child, sorted by name. An entry without `=` belongs to no name and is left out.
     package func entries(of own: [String]) -> [String] {
-        let patterns = Self.neverPassed + dropping
         var values: [String: String] = [:]
         for entry in own {
             guard let equals = entry.firstIndex(of: "="), equals != entry.startIndex else { continue }
             let name = String(entry[..<equals])
             // The first of two counts, as for `getenv`.
-            guard values[name] == nil, !patterns.contains(where: { Self.covers($0, name) }) else { continue }
+            guard values[name] == nil, !isDropped(name) else { continue }
             values[name] = String(entry[entry.index(after: equals)...])
         }
         values.merge(adding) { _, added in added }
         return values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    }
+
+    private func isDropped(_ name: String) -> Bool {
+        if Self.neverPassed.contains(where: { Self.covers($0, name) }) || dropping.contains(name) { return true }
+        return !keeping.contains(name) && dropping.contains { Self.covers($0, name) }
     }
 
     private static func covers(_ pattern: String, _ name: String) -> Bool {

@@ -36,7 +36,8 @@ struct ConfigurationExampleTests {
             "SOPHON_HOST_LABEL", "SOPHON_AGENT", "SOPHON_MANUAL_PAIR", "SOPHON_JSON", "NO_COLOR",
             "OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR", "OPPI_URL", "OPPI_TOKEN", "OPPI_WORKSPACE",
             "SOPHON_WORKSPACE", "SOPHON_NOTIFY_COMMAND", "SOPHON_NOTIFY_WEBHOOK", "SOPHON_NOTIFY_TOKEN",
-            "PI_COMMAND", "CODEX_COMMAND", "CODEX_URL", "CODEX_TOKEN",
+            "PI_COMMAND", "CODEX_COMMAND", "CODEX_URL", "CODEX_TOKEN", "CLAUDE_COMMAND", "CLAUDE_PERMISSION_MODE",
+            "CLAUDE_MODEL",
         ] {
             #expect(readme.contains("`\(name)`"))
         }

@@ -1,0 +1,410 @@
+package import AgentKit
+import JSONReading
+package import Vocabulary
+
+/// Lines of `claude -p` in stream-json to observations: one process, which has one session (claude-code.md).
+///
+/// Results do not match prompts one to one, and turns begin that nobody prompted: a turn is ours when its prompt began it or was folded
+/// into it. States of the turn:
+/// - `none`: no turn is under way. Can transition to `going` (`command_lifecycle` `started` of a prompt of ours, or an `init`).
+/// - `going`: Can transition to `none` (`result`, the process ended), `over` (the login was refused, which the process would try for minutes).
+/// - `over`: its failure was said; no frame of it is shown. Can transition to `none` (`result`, the process ended).
+/// A turn of another's that takes a prompt of ours in ends there, and ours begins.
+package struct ClaudeDecoder: AgentDecoder {
+    static let prefix = "claude-run-"
+    private static let promptLimit = 1_000
+
+    let session: AgentSession
+    private let runPrefix: String
+    private let parser = FrameParser()
+    private var runs = 0
+    var turn: ClaudeTurn?
+    /// Written, or about to be: none of them has begun.
+    var prompts: [ClaudePrompt] = []
+    var asks = ClaudeOpenAsks()
+    private(set) var tasks = ClaudeTasks()
+    /// The process tells what becomes of each prompt (claude-code.md#prompts).
+    private var tellsFates = false
+    /// Of all turns of the process until now; nil: not known, since a resumed session begins with its old total.
+    private var cost: Double?
+    private var apiKeySource: String?
+    private var interruptIsDue = false
+    private var model: String?
+    /// As the newest `init` says; another one after a `/clear`.
+    private(set) var sessionID: String?
+    /// The permission mode, as it was last told.
+    private(set) var mode: String?
+    private var limit: ClaudeLimit?
+    private var answeredBefore: [RunID] = []
+    /// Why a process ended that could not begin: no turn has the words.
+    private(set) var trouble: String?
+    // Of a recording.
+    private var lostRun: RunID?
+    private var isLost = false
+    var signs: LifeSigns?
+    package internal(set) var unknown = UnknownTally()
+
+    package init() { self.init(AgentSession("claude"), runPrefix: Self.prefix) }
+
+    /// `runPrefix`: of the names of runs that no prompt of ours began.
+    init(_ session: AgentSession, runPrefix: String) {
+        self.session = session
+        self.runPrefix = runPrefix
+    }
+
+    // MARK: For the machine
+
+    /// No turn is under way, and none of ours is about to begin.
+    var isFree: Bool { turn == nil && prompts.isEmpty }
+    /// The process may be ended: nothing would be lost.
+    var isIdle: Bool { isFree && asks.isEmpty && tasks.isEmpty }
+    /// What it does beside its turns; nil: nothing.
+    var busyWords: String? { tasks.words }
+    /// A turn may be under way yet, as far as the frames say.
+    var mayRun: Bool { !isFree }
+
+    /// A prompt of ours is about to be written, under this id (`ClaudeFrames.uuid`).
+    mutating func willBegin(_ run: RunID, uuid: String) {
+        guard prompts.count < Self.promptLimit else { return }
+        prompts.append(ClaudePrompt(run: run, uuid: uuid))
+    }
+
+    /// An interrupt is about to be written.
+    mutating func willInterrupt() { turn?.isInterrupted = true }
+
+    /// Our answer to this request is written: a later withdrawal says nothing of it.
+    mutating func willAnswer(_ request: String) { _ = asks.answered(request) }
+
+    /// The turn must be interrupted: the process would try for minutes what cannot succeed. True once.
+    var mustInterrupt: Bool {
+        mutating get {
+            defer { interruptIsDue = false }
+            return interruptIsDue
+        }
+    }
+
+    /// News of the limits of the subscription, once.
+    mutating func takeLimit() -> ClaudeLimit? {
+        defer { limit = nil }
+        return limit
+    }
+
+    /// Runs whose prompt the session had taken before: no turn comes, and the answer is in the transcript.
+    mutating func takeAnsweredBefore() -> [RunID] {
+        defer { answeredBefore = [] }
+        return answeredBefore
+    }
+
+    /// The turn is at its end although no frame said so.
+    mutating func abandonRun() {
+        (turn, prompts) = (nil, [])
+        asks = ClaudeOpenAsks()
+    }
+
+    /// The process is idle: the end of the turn does not come.
+    mutating func giveUp() -> [Observation] {
+        guard let turn, !turn.isOver else {
+            abandonRun()
+            return []
+        }
+        let observations = flushed() + withdrawn()
+        let reason: RunEnd.Reason = turn.isInterrupted ? .aborted : .stop
+        abandonRun()
+        return observations + [signal(.finished(RunEnd(reason: reason)), of: turn.run)]
+    }
+
+    /// No frame is in doubt at the end of a process: what became of its turn is in the transcript.
+    mutating func settle() -> [Observation] { [] }
+
+    /// No deadline runs here.
+    mutating func slept(at now: Instant) {}
+
+    package var nextDeadline: Instant? { nil }
+    package mutating func deadlineHit(at now: Instant) -> [Observation] { [] }
+
+    // MARK: Frames
+
+    package mutating func received(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
+        guard frame.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
+            let root = parser.parse(frame, capacity: capacity), root.isObject
+        else {
+            unknown.countMalformed()
+            return []
+        }
+        return received(root, at: now)
+    }
+
+    mutating func received(_ root: FrameNode, at now: Instant) -> [Observation] {
+        if root["_proc"]?.holds("exit") == true { return exited() }
+        guard let type = root["type"]?.string else {
+            unknown.countMalformed()
+            return []
+        }
+        switch type {
+        case "command_lifecycle": return lifecycle(root)
+        case "system": return system(root, at: now)
+        case "stream_event": return streamed(root, at: now)
+        case "assistant": return assistant(root, at: now)
+        case "user": return user(root)
+        case "result" where root["session_id"] == nil:
+            unknown.count("event", "result of no session")
+            return []
+        case "result": return result(root)
+        case "tool_progress": return toolProgress(root)
+        case "control_request": return request(root)
+        case "control_cancel_request":
+            guard let id = root["request_id"]?.string else { return [] }
+            let isStopped = turn?.isInterrupted ?? true
+            return asks.withdrawn(id, isStopped: isStopped).map { settled($0) } ?? []
+        case "control_response":
+            answered(root["response"]?["response"])
+            return []
+        case "rate_limit_event":
+            limit = ClaudeLimit(root) ?? limit
+            return []
+        default:
+            if !Self.silent.contains(type) { unknown.count("event", type) }
+            return []
+        }
+    }
+
+    private static let silent: Set = [
+        "keep_alive", "transcript_mirror", "conversation_reset", "auth_status", "prompt_suggestion", "tool_use_summary",
+        "streamlined_text", "streamlined_tool_use_summary",
+    ]
+
+    // MARK: Prompts
+
+    private mutating func lifecycle(_ root: FrameNode) -> [Observation] {
+        tellsFates = true
+        guard let uuid = root["command_uuid"]?.string, let state = root["state"]?.string,
+            let index = prompts.firstIndex(where: { $0.uuid == uuid })
+        else { return [] }
+        switch state {
+        case "queued": return turn?.isOurs == true ? [] : accept(index)
+        case "started": return begins(index)
+        default: return dropped(prompts.remove(at: index), state)
+        }
+    }
+
+    private mutating func accept(_ index: Int) -> [Observation] {
+        // A recording says what was asked when the turn begins.
+        guard prompts[index].text == nil, !prompts[index].isAccepted else { return [] }
+        prompts[index].isAccepted = true
+        return [.sendAnswered(asked: prompts[index].run, .accepted(run: prompts[index].run))]
+    }
+
+    private mutating func dropped(_ prompt: ClaudePrompt, _ state: String) -> [Observation] {
+        let isRecorded = prompt.text != nil
+        let asked = isRecorded ? said(prompt) : []
+        switch state {
+        case "completed":
+            if isRecorded { return asked + [.sendAnswered(asked: prompt.run, .noRun)] }
+            answeredBefore.append(prompt.run)
+            return prompt.isAccepted ? [] : [.sendAnswered(asked: prompt.run, .accepted(run: prompt.run))]
+        case "cancelled" where prompt.isAccepted: return [signal(.finished(RunEnd(reason: .aborted)), of: prompt.run)]
+        // It was taken back in the queue of the process.
+        case "cancelled": return isRecorded ? [] : [.abortAnswered(prompt.run)]
+        default:
+            let message = "Claude Code did not take the message (\(state))."
+            return asked + [.sendAnswered(asked: prompt.run, .refused(message: message))]
+        }
+    }
+
+    private func said(_ prompt: ClaudePrompt) -> [Observation] {
+        guard let text = prompt.text else { return [] }
+        return [.prompt(AgentPrompt(session: session, run: prompt.run, text: text))]
+    }
+
+    /// The turn of this prompt begins, or the turn that is under way takes it in.
+    mutating func begins(_ index: Int) -> [Observation] {
+        let prompt = prompts.remove(at: index)
+        if let turn, turn.isOurs, !turn.isOver {
+            let answer = Observation.sendAnswered(asked: prompt.run, .accepted(run: turn.run))
+            return prompt.text != nil || prompt.isAccepted ? [] : [answer]
+        }
+        var observations = said(prompt)
+        if !prompt.isAccepted { observations.append(.sendAnswered(asked: prompt.run, .accepted(run: prompt.run))) }
+        if let other = turn, !other.isOver {
+            observations = flushed() + [signal(.finished(RunEnd()), of: other.run)] + observations
+        }
+        return observations + begun(prompt.run, isOurs: true)
+    }
+
+    private mutating func begun(_ run: RunID, isOurs: Bool) -> [Observation] {
+        turn = ClaudeTurn(run, isOurs: isOurs)
+        return [signal(.started, of: run)]
+    }
+
+    // MARK: Turns
+
+    mutating func initialised(_ root: FrameNode) -> [Observation] {
+        sessionID = root["session_id"]?.string ?? sessionID
+        mode = root["permissionMode"]?.string ?? mode
+        model = root["model"]?.string ?? model
+        apiKeySource = root["apiKeySource"]?.string ?? apiKeySource
+        noteAbilities(root["capabilities"])
+        defer { turn?.hasBegun = true }
+        guard turn == nil else { return [] }
+        // Earlier versions: the turn behind our prompt is ours (claude-code.md#earlier-versions).
+        if !tellsFates, !prompts.isEmpty { return begins(0) }
+        runs += 1
+        return begun(RunID("\(runPrefix)own-\(root["uuid"]?.string ?? String(runs))"), isOurs: false)
+    }
+
+    private mutating func noteAbilities(_ list: FrameNode?) {
+        if list?.elements.contains(where: { $0.holds("msg_lifecycle_v1") }) == true { tellsFates = true }
+    }
+
+    mutating func told(mode: String?) { self.mode = mode ?? self.mode }
+    mutating func told(tasks: FrameNode?) { self.tasks.changed(tasks) }
+
+    /// The prompts that a model call answers: one whose beginning was not told begins with it.
+    mutating func called(for uuids: FrameNode?) -> [Observation] {
+        guard let uuids, uuids.isArray else { return [] }
+        var observations: [Observation] = []
+        for uuid in uuids.elements.prefix(100) {
+            guard let index = prompts.firstIndex(where: { uuid.equals($0.uuid) }) else { continue }
+            observations += begins(index)
+        }
+        return observations
+    }
+
+    /// The state of the whole session: idle means that nothing is owed.
+    mutating func sessionIsIdle() -> [Observation] {
+        // The word on the turn before may come behind the beginning of this one.
+        guard turn?.hasBegun == true else { return [] }
+        let waiting = prompts
+        let observations = giveUp()
+        prompts = waiting
+        return observations
+    }
+
+    private mutating func result(_ root: FrameNode) -> [Observation] {
+        var observations: [Observation] = []
+        let total = root["total_cost_usd"]?.number(in: Usage.costs)
+        defer { cost = total ?? cost }
+        let named = root["user_message_uuids"]?.elements.prefix(100) ?? []
+        // One of ours whose beginning was lost.
+        for uuid in named {
+            guard let index = prompts.firstIndex(where: { uuid.equals($0.uuid) }) else { continue }
+            observations += begins(index)
+        }
+        guard let turn else {
+            trouble = ClaudeResult.sentence(root)
+            return observations
+        }
+        observations += flushed() + withdrawn()
+        let usage = ClaudeResult.usage(root, model: model, costBefore: cost)
+        // The text of the turn that just ended counts, not that of its preview.
+        let ended = self.turn ?? turn
+        self.turn = nil
+        guard !ended.isOver else { return observations }
+        return observations + [signal(ClaudeResult.event(root, of: ended, usage: usage), of: ended.run)]
+    }
+
+    /// What is held back of the text.
+    mutating func flushed() -> [Observation] {
+        guard let run = turn?.run, let changes = turn?.words.finished() else { return [] }
+        return changes.map { signal(.text($0), of: run) }
+    }
+
+    private mutating func withdrawn() -> [Observation] { asks.takeWithdrawn().flatMap { settled($0) } }
+
+    /// A login that is refused is refused again: ten times, for minutes (claude-code.md#errors).
+    mutating func loginRefused(_ status: Int) -> [Observation] {
+        guard let turn, !turn.isOver else { return [] }
+        interruptIsDue = true
+        let observations = flushed()
+        self.turn?.isOver = true
+        let failure = ClaudeFailure.Reason(status: status).failure("HTTP status \(status)", usage: nil)
+        return observations + [signal(.failed(failure), of: turn.run)]
+    }
+
+    // MARK: Requests of the process, answers of the process
+
+    private mutating func request(_ root: FrameNode) -> [Observation] {
+        let request = root["request"]
+        switch request?["subtype"]?.string {
+        case "can_use_tool":
+            guard let ask = ClaudeAsk(root) else {
+                unknown.count("request", request?["tool_name"]?.string ?? "?")
+                return []
+            }
+            var observations = flushedBeforeAsk()
+            asks.opened(ask, of: turn?.run)
+            observations += ask.events.map { .signal(RunSignal(run: turn?.run, session: session, event: $0)) }
+            return observations
+        case "hook_callback":
+            if request?["input"]?["hook_event_name"]?.holds("Stop") == true { tasks.stopped(request?["input"]) }
+            return []
+        case let subtype:
+            unknown.count("request", subtype ?? "?")
+            return []
+        }
+    }
+
+    private mutating func flushedBeforeAsk() -> [Observation] {
+        guard let run = turn?.run, let changes = turn?.words.interrupted() else { return [] }
+        return changes.map { signal(.text($0), of: run) }
+    }
+
+    /// To our `initialize` and `set_permission_mode`.
+    private mutating func answered(_ response: FrameNode?) {
+        guard let response, response.isObject else { return }
+        mode = response["current_permission_mode"]?.string ?? response["mode"]?.string ?? mode
+        noteAbilities(response["capabilities"])
+    }
+
+    func settled(_ ask: ClaudeOpenAsks.Settled) -> [Observation] {
+        ask.events.map { .signal(RunSignal(run: ask.run, session: session, event: $0)) }
+    }
+
+    func signal(_ event: RunEvent, of run: RunID) -> Observation {
+        .signal(RunSignal(run: run, session: session, event: event))
+    }
+
+    // MARK: Recordings
+
+    package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
+        guard let root = parser.parse(frame, capacity: capacity), root.isObject else { return [] }
+        if root["_proc"]?.holds("spawn") == true { return spawned() }
+        switch root["type"]?.string {
+        case "user":
+            guard prompts.count < Self.promptLimit, let uuid = root["uuid"]?.string,
+                root["message"]?["role"]?.holds("user") == true
+            else { return [] }
+            runs += 1
+            let text = root["message"]?["content"]?.contentText ?? ""
+            prompts.append(ClaudePrompt(run: RunID("\(runPrefix)\(runs)"), uuid: uuid, text: text))
+            return []
+        case "control_request":
+            guard root["request"]?["subtype"]?.holds("interrupt") == true else { return [] }
+            willInterrupt()
+            return [.stopSent(session: session, run: turn?.run)]
+        case "control_response":
+            guard let response = root["response"], let id = response["request_id"]?.string,
+                let ask = asks.answered(id)
+            else { return [] }
+            return ask.sent(response, in: session)
+        default: return []
+        }
+    }
+
+    private mutating func spawned() -> [Observation] {
+        guard isLost else { return [] }
+        isLost = false
+        guard let run = lostRun else { return [.linkBack] }
+        lostRun = nil
+        let failure = RunFailure(kind: .agentGone, message: "its process ended")
+        return [.linkBack, .lookedUp(run, .failed(failure))]
+    }
+
+    private mutating func exited() -> [Observation] {
+        lostRun = turn.flatMap { $0.isOver ? nil : $0.run }
+        isLost = true
+        abandonRun()
+        (tasks, cost, tellsFates) = (ClaudeTasks(), nil, false)
+        return [.linkLost]
+    }
+}

@@ -1,0 +1,34 @@
+import JSONReading
+import Vocabulary
+
+/// A process that has a session open, by its `sessions/PID.json` (claude-code.md#holders): an orphan of an earlier bridge, or a person's
+/// terminal. The file outlives a process that was killed, so that its number and its start must be those of a living one.
+struct ClaudeHolder: Hashable, Sendable {
+    var pid: Int
+    /// Field 22 of `/proc/PID/stat`; nil: not said.
+    var startTicks: Int?
+    var session: String
+
+    private static let pids = 1...Int(Int32.max)
+
+    /// Nil: the file says no process, or no session.
+    init?(_ file: [UInt8]) {
+        let parser = FrameParser()
+        let read = file.withUnsafeBytes { bytes -> (Int, Int?, String)? in
+            guard let root = parser.parse(bytes, capacity: bytes.count),
+                let pid = root["pid"]?.integer(in: Self.pids), let session = root["sessionId"]?.string
+            else { return nil }
+            let start = root["procStart"]
+            return (pid, start?.integer(in: .counts) ?? start?.string.flatMap { Int($0) }, session)
+        }
+        guard let read else { return nil }
+        (pid, startTicks, session) = read
+    }
+}
+
+enum ClaudeHolders {
+    /// Those that say they have this session.
+    static func of(_ session: String, in files: [[UInt8]]) -> [ClaudeHolder] {
+        files.compactMap { ClaudeHolder($0) }.filter { $0.session == session }
+    }
+}

@@ -1,0 +1,36 @@
+import JSONReading
+
+/// A `rate_limit_event` that is news: the subscription is near its limit, or at it (claude-code.md#errors).
+struct ClaudeLimit: Hashable, Sendable {
+    var isReached: Bool
+    /// In seconds since 1970, on the clock of the far side.
+    var resetsAt: Int?
+    /// Such as `five_hour`.
+    var kind: String?
+    /// Of one; nil: not said.
+    var used: Double?
+
+    private static let seconds = 0...100_000_000_000
+
+    /// Nil: nothing is near.
+    init?(_ root: FrameNode) {
+        guard let info = root["rate_limit_info"], let status = info["status"]?.string, status != "allowed" else {
+            return nil
+        }
+        isReached = status == "rejected"
+        resetsAt = info["resetsAt"]?.integer(in: Self.seconds)
+        kind = info["rateLimitType"]?.string
+        used = info["utilization"]?.number(in: 0...1)
+    }
+
+    /// For a log, with the hour in UTC: a caller that knows the clock of its machine names its own.
+    var words: String {
+        let name = kind.map { $0.replacing("_", with: " ") } ?? "usage"
+        let head = isReached ? "Claude Code is at its \(name) limit" : "Claude Code is near its \(name) limit"
+        guard let resetsAt else { return head }
+        let minute = resetsAt % 86_400 / 60
+        return "\(head), which resets at \(Self.two(minute / 60)):\(Self.two(minute % 60)) UTC"
+    }
+
+    private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}

@@ -1,0 +1,35 @@
+import JSONReading
+
+/// What keeps a process busy between its turns (claude-code.md#idle).
+struct ClaudeTasks {
+    private static let limit = 1_000
+
+    /// Those that count: ambient ones do not.
+    private(set) var background = 0
+    /// Schedules that wake the session up, as the last `Stop` hook said.
+    private(set) var wakeUps = 0
+
+    var isEmpty: Bool { background == 0 && wakeUps == 0 }
+
+    /// Such as `2 background tasks and 1 schedule`.
+    var words: String? {
+        let parts = [Self.words(background, "background task"), Self.words(wakeUps, "schedule")].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.joined(separator: " and ")
+    }
+
+    private static func words(_ count: Int, _ name: String) -> String? {
+        count == 0 ? nil : "\(count) \(name)\(count == 1 ? "" : "s")"
+    }
+
+    /// A `background_tasks_changed`: the whole set.
+    mutating func changed(_ tasks: FrameNode?) {
+        guard let tasks, tasks.isArray else { return }
+        background = tasks.elements.prefix(Self.limit).count { $0["ambient"]?.flag != true }
+    }
+
+    /// The input of a `Stop` hook. Its list of tasks is older than the last set that was told.
+    mutating func stopped(_ input: FrameNode?) {
+        guard let schedules = input?["session_crons"], schedules.isArray else { return }
+        wakeUps = schedules.elements.prefix(Self.limit).count
+    }
+}

@@ -1,0 +1,74 @@
+import AgentKit
+import JSONReading
+import Vocabulary
+
+/// One turn of the session, from its beginning to its `result`.
+struct ClaudeTurn {
+    let run: RunID
+    /// A prompt of ours began it, or was folded into it.
+    let isOurs: Bool
+    var words = ClaudeWords()
+    var calls = ClaudeCalls()
+    /// A tool was called: what the turn did cannot be shown as undone.
+    var hasTools = false
+    /// Its failure was said before its end: nothing that follows is shown.
+    var isOver = false
+    /// Its `init` came: what is told of the session from now on is told of this turn too.
+    var hasBegun = false
+    /// We asked the process to end it.
+    var isInterrupted = false
+    /// The word of the frame in which the process itself spoke.
+    var error: String?
+
+    init(_ run: RunID, isOurs: Bool) {
+        self.run = run
+        self.isOurs = isOurs
+    }
+}
+
+/// A prompt whose turn has not begun.
+struct ClaudePrompt {
+    let run: RunID
+    let uuid: String
+    /// Of a recording, which says what was asked when the turn begins; nil: the machine knows.
+    var text: String?
+    var isAccepted = false
+}
+
+/// The tool calls of a turn that have no result, and the helpers below them (claude-code.md#tools).
+struct ClaudeCalls {
+    struct Call {
+        var name: String
+        var title: String
+    }
+
+    private static let limit = 2_000
+    private static let depthLimit = 16
+
+    private var open: [String: Call] = [:]
+    /// Calls of helpers, with the call that each helper serves.
+    private var outer: [String: String] = [:]
+
+    subscript(id: String) -> Call? { open[id] }
+
+    mutating func began(_ id: String, _ call: Call) {
+        if open.count < Self.limit { open[id] = call }
+    }
+
+    mutating func ended(_ id: String) -> Call? { open.removeValue(forKey: id) }
+
+    mutating func began(_ id: String, below parent: String) {
+        if outer.count < Self.limit { outer[id] = parent }
+    }
+
+    /// The open call of the turn itself that a frame with this parent serves.
+    func card(above parent: String) -> (id: String, call: Call)? {
+        var id = parent
+        for _ in 0..<Self.depthLimit {
+            if let call = open[id] { return (id, call) }
+            guard let next = outer[id] else { return nil }
+            id = next
+        }
+        return nil
+    }
+}
