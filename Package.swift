@@ -118,7 +118,9 @@ let package = Package(
         room(
             "Codex", at: "Sources/Agents/Codex",
             ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Links", "Locking"]),
-        room("Claude", at: "Sources/Agents/Claude", ["AgentKit", "ConversationEngine", "Vocabulary", "ConfigurationFile", "JSONReading"]),
+        room(
+            "Claude", at: "Sources/Agents/Claude",
+            ["AgentKit", "ConversationEngine", "Vocabulary", "ConfigurationFile", "JSONReading", "Locking"]),
         room("Agents", at: "Sources/Agents/Registry", ["AgentKit", "Claude", "Codex", "OpenClaw", "Oppi", "Pi"]),
         room(
             "ToySocket", at: "Tests/Support/ToySocket", ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading"]),

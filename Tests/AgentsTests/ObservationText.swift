@@ -19,6 +19,7 @@ enum ObservationText {
         case .sendAnswered(let asked, .leavesAgain(let run)): "send \(asked) again as \(run)"
         case .sendAnswered(let asked, .notSent(let sentence)): "send \(asked) not made \(quoted(sentence))"
         case .filesLeftOut(let run, let files): "\(run) leaves without \(files.map(\.sentence).joined(separator: " "))"
+        case .told(let run, let line): "\(run) is told \"\(line)\""
         case .conversationLost(let run): "\(run) begins another conversation"
         case .modelAnswered(let run, let choice, .set(let before)): "\(run) has \(choice), before \(before ?? "-")"
         case .modelAnswered(let run, let choice, .refused(let reason)): "\(run) lacks \(choice) \(quoted(reason))"

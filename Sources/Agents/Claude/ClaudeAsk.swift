@@ -46,7 +46,7 @@ struct ClaudeAsk {
 }
 
 /// What an answer to a request needs, long after its frame is gone.
-struct ClaudeSlip: Hashable, Sendable {
+package struct ClaudeSlip: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case card
         /// In the order of the request. The list as it came, since the answer repeats it.

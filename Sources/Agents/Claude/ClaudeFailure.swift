@@ -39,5 +39,8 @@ enum ClaudeFailure {
     static let login =
         "Claude Code is not logged in, or its login is no longer valid. On the bridge's machine, run claude and type /login there, "
         + "or mend the API key that it uses."
+    /// Another login is needed, which a process that runs does not take up.
+    static func isLogin(_ failure: RunFailure) -> Bool { failure.message.hasPrefix(login) }
+
     static let credit = "The account that Claude Code uses has no credit left."
 }

@@ -11,13 +11,19 @@ enum ClaudeFrames {
     }
 
     /// A text that begins with a slash is a command of Claude Code's, as it stands.
-    static func prompt(_ prompt: PicturePrompt, uuid: String) -> [UInt8] {
+    /// `refused`: calls that the model takes for failed, because no person could be asked.
+    static func prompt(_ prompt: PicturePrompt, uuid: String, refused: [String] = []) -> [UInt8] {
+        var words = prompt.frameText
+        if !refused.isEmpty, !words.hasPrefix("/") {
+            words = "[These calls were refused because nobody could be asked, not by the user: "
+                + "\(refused.joined(separator: "; ")).]\n\n\(words)"
+        }
         var message = JSONObjectWriter()
         message.string("role", "user")
         if prompt.loaded.isEmpty {
-            message.string("content", prompt.frameText)
+            message.string("content", words)
         } else {
-            message.objects("content", [text(prompt.frameText)] + prompt.loaded.map(image))
+            message.objects("content", [text(words)] + prompt.loaded.map(image))
         }
         var frame = JSONObjectWriter()
         frame.string("type", "user")

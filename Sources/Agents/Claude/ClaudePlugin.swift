@@ -51,9 +51,10 @@ package struct ClaudePlugin: AgentPlugin {
     package var isChild: Bool { true }
     package func folder(_ values: any AgentValues) -> String? { (values as? ClaudeValues)?.folder }
 
-    // This version plays its recordings alone.
-    package var isLive: Bool { false }
-    package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? { nil }
+    package var isLive: Bool { true }
+    package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? {
+        ClaudeAgent(settings, in: context)
+    }
 }
 
 extension ValueForm where Value == String {

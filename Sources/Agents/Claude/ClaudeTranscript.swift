@@ -8,6 +8,8 @@ enum ClaudeFate: Hashable, Sendable {
     case neverTaken
     case ended(RunEnd)
     case stopped(text: String?)
+    /// Its row is there, and nothing of an answer: sent again under its name it runs once.
+    case unbegun
     /// Under way if its process lives, else broken off.
     case unfinished(text: String?)
     /// The process itself speaks, in place of the model.
@@ -147,10 +149,15 @@ struct ClaudeTranscript {
         private var message: String?
         private var continues = false
         private var end = End.none
+        private var hasBegun = false
 
         private var text: String? { segments.isEmpty ? nil : segments.joined(separator: "\n\n") }
 
         mutating func take(_ kind: Kind) {
+            switch kind {
+            case .words, .call, .result, .thought: hasBegun = true
+            case .stopMark, .continuation, .failure, .prompt, .other: break
+            }
             switch kind {
             case .words(let id, let words, let stop):
                 append(words, of: id)
@@ -187,7 +194,7 @@ struct ClaudeTranscript {
 
         var fate: ClaudeFate {
             switch end {
-            case .none: .unfinished(text: text)
+            case .none: hasBegun ? .unfinished(text: text) : .unbegun
             case .ended(let reason): .ended(RunEnd(text: text, reason: reason))
             case .stopped: .stopped(text: text)
             case .failed(let message): .failed(message: message, text: text)

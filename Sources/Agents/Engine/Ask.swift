@@ -128,10 +128,17 @@ struct Asks<Slip: Hashable & Sendable> {
         return taken
     }
 
+    /// The agent settled one of its parts by itself, and the dialect has said so.
+    mutating func forget(_ part: String) {
+        if let name = questions[QuestionID(part)] ?? (open[part] == nil ? nil : part) { _ = take(name) }
+    }
+
     mutating func takeExpired(at now: Instant) -> [Open] { take { $0.expiresAt.map { $0 <= now } ?? false } }
     mutating func takeAll() -> [Open] { take { _ in true } }
-    /// Those of this run, and of none.
-    mutating func take(of run: RunID) -> [Open] { take { $0.ask.run == run || $0.ask.run == nil } }
+    /// Those of this run; with the session's where no ask outlives a run.
+    mutating func take(of run: RunID, withSessions: Bool) -> [Open] {
+        take { $0.ask.run == run || withSessions && $0.ask.run == nil }
+    }
 
     private mutating func take(_ isMeant: (Open) -> Bool) -> [Open] {
         open.filter { isMeant($0.value) }.keys.sorted().compactMap { take($0) }
@@ -143,5 +150,16 @@ extension Asks.Open {
     var openQuestions: [QuestionID] {
         guard case .questions(let all) = ask.content else { return [] }
         return all.map(\.id).filter { answers[$0] == nil }
+    }
+}
+
+extension RunEvent {
+    /// The approval or question that it settles.
+    var settledAsk: String? {
+        switch self {
+        case .approvalSettled(let settlement): settlement.id.text
+        case .questionSettled(let settlement): settlement.id.text
+        case .started, .text, .tool, .approvalRequested, .asked, .paused, .retrying, .finished, .failed, .alive: nil
+        }
     }
 }

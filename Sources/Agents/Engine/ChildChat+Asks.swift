@@ -86,7 +86,7 @@ extension ChildChat {
 
     /// The bubble that showed them has ended: what waits for an answer is set free.
     mutating func dropAsks(of run: RunID, _ now: Occasion) -> [Order] {
-        asks.take(of: run).flatMap { say(.dropped, to: $0.ask, now) + settled($0, .cancelled) }
+        asks.take(of: run, withSessions: !dialect.habits.asksBetweenRuns).flatMap { say(.dropped, to: $0.ask, now) + settled($0, .cancelled) }
     }
 
     enum Outcome { case expired, cancelled }

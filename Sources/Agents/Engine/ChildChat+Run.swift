@@ -29,6 +29,7 @@ extension ChildChat {
             home.hasLostSession = false
             orders.append(.observed([.conversationLost(run)]))
         }
+        if let news = reading.takeNews() { orders.append(.observed([.told(run, news)])) }
         let frames = dialect.say(.prompt(run, prompt), &reading, here(now))
         requests.add(.prompt(run), for: ChildTurn.promptLimit, at: now.now)
         prompts.turn = ChildTurn(run, prompt: dialect.habits.again == .never ? nil : prompt)
@@ -120,8 +121,8 @@ extension ChildChat {
 
     // MARK: What the child says
 
-    mutating func reported(_ fact: Report<D.Slip>, _ now: Occasion) -> [Order] {
-        switch fact {
+    mutating func reported(_ report: Report<D.Slip>, _ now: Occasion) -> [Order] {
+        switch report {
         case .seen(let observations): return heard(observations, now)
         case .asks(let ask): return asked(ask, now)
         case .withdrawn(let name): return asks.take(name).map { settled($0, .cancelled) } ?? []
@@ -136,6 +137,17 @@ extension ChildChat {
         case .outdated:
             way.endsAfterTurn = true
             return []
+        case .sessionIsGone:
+            home.losesSession()
+            return []
+        case .hadBefore(let run):
+            guard prompts.turn?.run == run else { return [] }
+            reading.abandonRun()
+            prompts.turn?.state = .doubtful
+            return []
+        case .tells(let words):
+            guard let run = prompts.turn?.run ?? reading.going else { return [] }
+            return [.observed([.told(run, words)])]
         case .note(let words): return [.note(words)]
         }
     }
@@ -153,11 +165,14 @@ extension ChildChat {
                 requests.forget(.prompt(run))
                 if prompts.turn?.state == .written { prompts.turn?.state = .taken }
             case .sendAnswered(let run, .refused) where prompts.turn?.run == run: orders += closeTurn(now)
-            case .signal(let signal) where prompts.turn != nil && signal.run == prompts.turn?.run:
+            case .signal(let signal):
+                // The dialect saw that the agent settled it.
+                if let name = signal.event.settledAsk { asks.forget(name) }
+                guard let turn = prompts.turn, signal.run == turn.run else { continue }
                 switch signal.event {
                 case .started:
                     prompts.turn?.state = .going
-                    if let turn = prompts.turn, ConversationRules.stopsAgain(turn) {
+                    if ConversationRules.stopsAgain(turn) {
                         orders += writeStop(of: turn.run, now)
                     }
                 case .finished, .failed: orders += closeTurn(now)
@@ -218,7 +233,9 @@ extension ChildChat {
         {
             prompts.turn = nil
             prompts.holdAgain(turn.run, prompt)
-            return []
+            // What it said until then is said again.
+            return turn.hasBegun
+                ? [.observed([signal(.retrying(reason: "its process ended"), of: turn.run)])] : []
         }
         if !isDoubtful { reading.abandonRun() }
         switch found {
@@ -254,7 +271,7 @@ extension ChildChat {
     mutating func probe(_ now: Occasion) -> [Order] {
         // Of a prompt that is unanswered the limit counts from the last sign of life.
         let isUnanswered = prompts.turn?.state == .written && prompts.turn?.isStopping == false
-        let limit = isUnanswered ? dialect.habits.silence - ChildTurn.startPatience : Self.answerLimit
+        let limit = isUnanswered ? ChildTurn.startLimit - ChildTurn.startPatience : Self.answerLimit
         let frames = dialect.say(.probe, &reading, here(now))
         requests.add(.probe, for: limit, at: now.now)
         return frames.map { .write($0) }
@@ -297,7 +314,7 @@ extension ChildChat {
         switch purpose {
         case .prompt: way.doom = "\(dialect.name) did not take this message within 30 minutes"
         // It said something meanwhile.
-        case .probe where isUnanswered && silence.since + dialect.habits.silence > now.now: break
+        case .probe where isUnanswered && silence.since + ChildTurn.startLimit > now.now: break
         // What it does before it takes a prompt may hold up all else.
         case .probe where isUnanswered && (reading.isPreparing || asks.waitsSince != nil): break
         case .probe, .stop: way.doom = "\(dialect.name) does not answer any more"

@@ -119,7 +119,7 @@ extension ChildChat {
     // MARK: Walks
 
     mutating func begin(_ kind: ChildWalk.Kind, _ now: Occasion) -> [Order] {
-        errands.walk = ChildWalk(kind)
+        errands.walk = ChildWalk(kind, at: now.now)
         return walks(.begin, now)
     }
 
@@ -131,7 +131,7 @@ extension ChildChat {
 
     mutating func walks(_ heard: Heard, _ now: Occasion) -> [Order] {
         guard let kind = errands.walk?.kind else { return [] }
-        guard errands.walk?.isEndless != true else {
+        guard errands.walk?.isEndless(at: now.now) != true else {
             return walkFailed("\(dialect.name) does not answer any more", now)
         }
         errands.walk?.wakes()
@@ -229,6 +229,11 @@ extension ChildChat {
     }
 
     private mutating func found(_ found: Found, of run: RunID) -> [Order] {
+        let news = reading.takeNews().map { [Order.observed([.told(run, $0)])] } ?? []
+        return news + fate(found, of: run)
+    }
+
+    private mutating func fate(_ found: Found, of run: RunID) -> [Order] {
         let known = prompts.sought[run]
         prompts.forget(run)
         let isStopped = known?.isStopped == true

@@ -182,13 +182,13 @@ struct ChildChat<D: Dialect> {
 
     // MARK: Events
 
-    mutating func received(_ frame: FrameNode, _ now: Occasion) -> [Order] {
+    mutating func received(_ frame: FrameNode, of line: UnsafeRawBufferPointer, _ now: Occasion) -> [Order] {
         let answer = dialect.answer(in: frame)
         silence.heard(answer == nil ? .frame : .answer, at: now.now)
-        var facts: [Report<D.Slip>] = []
-        dialect.read(frame, &reading, here(now), into: &facts)
+        var reports: [Report<D.Slip>] = []
+        dialect.read(frame, of: line, &reading, here(now), into: &reports)
         var orders: [Order] = []
-        for fact in facts { orders += reported(fact, now) }
+        for report in reports { orders += reported(report, now) }
         if let answer { orders += answered(answer, frame, now) }
         return orders + advance(now)
     }

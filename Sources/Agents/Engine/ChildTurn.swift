@@ -17,6 +17,8 @@ struct ChildTurn {
 
     /// From the last sign of life to a probe, while a prompt is unanswered and while its run has not begun.
     static let startPatience = Duration.seconds(10)
+    /// From the last sign of life to the end of a child that has not answered a prompt.
+    static let startLimit = Duration.seconds(60)
     /// For all that an agent does before it takes a prompt: compactions, what extensions ask a person.
     static let promptLimit = Duration.seconds(1_800)
     static let stopPatience = Duration.seconds(15)
@@ -24,7 +26,8 @@ struct ChildTurn {
     static let afterStop = Duration.seconds(2)
 
     let run: RunID
-    var state = State.written
+    var state = State.written { didSet { if state == .going { hasBegun = true } } }
+    private(set) var hasBegun = false
     private(set) var stopDeadline: Instant?
     /// For a child that is to get it once more; nil: none may.
     var prompt: PicturePrompt?

@@ -50,24 +50,31 @@ struct ChildWalk {
         case pause(until: Instant)
     }
 
-    /// Steps beside pauses, and answers that came too late: beyond them a walk has failed.
+    /// Steps between two pauses, answers that came too late, and all its time: beyond them a walk has failed.
     private static let longest = 64
     private static let lateAnswers = 3
+    private static let time = Duration.seconds(1_800)
 
     let kind: Kind
+    private let since: Instant
     private var waiting = Waiting.nothing
     private var steps = 0
     private var late = 0
 
-    init(_ kind: Kind) { self.kind = kind }
+    init(_ kind: Kind, at now: Instant) {
+        self.kind = kind
+        since = now
+    }
 
     var deadline: Instant? { if case .pause(let until) = waiting { until } else { nil } }
     var awaitsWork: Bool { waiting == .work }
 
     mutating func asked(_ request: String) { (waiting, steps) = (.answer(request), steps + 1) }
     mutating func works() { (waiting, steps) = (.work, steps + 1) }
-    mutating func pauses(until: Instant) { waiting = .pause(until: until) }
+    mutating func pauses(until: Instant) { (waiting, steps) = (.pause(until: until), 0) }
     mutating func wasLate() { late += 1 }
     mutating func wakes() { waiting = .nothing }
-    var isEndless: Bool { steps > Self.longest || late >= Self.lateAnswers }
+    func isEndless(at now: Instant) -> Bool {
+        steps > Self.longest || late >= Self.lateAnswers || since + Self.time <= now
+    }
 }

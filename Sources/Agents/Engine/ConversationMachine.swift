@@ -134,7 +134,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         if side.isOn(channel) {
             orders += side.received(frame, dialect, now)
         } else if let session = children.session(on: channel) {
-            orders += change(session, now) { $0.received(frame, now) }
+            orders += change(session, now) { $0.received(frame, of: line, now) }
         }
     }
 

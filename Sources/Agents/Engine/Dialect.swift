@@ -49,7 +49,7 @@ package protocol Dialect: Sendable, SendableMetatype {
 
     /// A child without a session, for `list` and `doctor`.
     var sidePlan: ChildPlan { get }
-    /// `doctor`'s look at that child: the words behind "… runs (program)".
+    /// `doctor`'s look at that child.
     func examine(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Examined>
 
     // MARK: Frames
@@ -59,7 +59,10 @@ package protocol Dialect: Sendable, SendableMetatype {
     /// The request that a frame answers; nil: none.
     func answer(in frame: FrameNode) -> RequestAnswer?
     /// The hot path. A node is valid during the call alone.
-    func read(_ frame: FrameNode, _ reading: inout Reading, _ here: Here, into facts: inout [Report<Slip>])
+    /// `line`: its bytes, where they must go back as they came.
+    func read(
+        _ frame: FrameNode, of line: UnsafeRawBufferPointer, _ reading: inout Reading, _ here: Here,
+        into reports: inout [Report<Slip>])
     /// The frames of a wish, under the name `here.request` where it is a request; none: the agent has no such request.
     func say(_ wish: Wish<Slip>, _ reading: inout Reading, _ here: Here) -> [[UInt8]]
     /// What the answer to `Wish.probe` says.
@@ -127,6 +130,13 @@ package protocol ConversationReading {
     mutating func settle() -> [Observation]
     /// A message into the run (`Wish.steer`) was taken back, or the run has ended without it.
     mutating func forgetWords()
+    /// A line for the bubble of the next run that is heard of, once.
+    mutating func takeNews() -> String?
+}
+
+extension ConversationReading {
+    package mutating func forgetWords() {}
+    package mutating func takeNews() -> String? { nil }
 }
 
 /// What a dialect may know of the conversation.
@@ -197,10 +207,11 @@ package struct Reached: Hashable, Sendable {
     }
 }
 
-package struct Examined: Hashable, Sendable {
-    package var words: String
-
-    package init(_ words: String) { self.words = words }
+package enum Examined: Hashable, Sendable {
+    /// Behind "… runs (program)".
+    case runs(String)
+    /// Behind "… cannot be used: ".
+    case lacks(String, ExitCode, remedy: String)
 }
 
 package struct RequestAnswer: Hashable, Sendable {
@@ -236,6 +247,12 @@ package enum Report<Slip: Hashable & Sendable>: Sendable {
     case broken(String)
     /// The child is of no use for the next prompt.
     case outdated
+    /// The agent does not know the session: the next child begins another.
+    case sessionIsGone
+    /// The agent had this prompt before, and no run comes of it: what became of it is looked for.
+    case hadBefore(RunID)
+    /// A line for the bubble of the run that goes on.
+    case tells(String)
     case note(String)
 }
 

@@ -105,8 +105,16 @@ struct SideChild<D: Dialect> {
             let step = dialect.examine(heard, &known.reading, here)
             life = known
             return take(step, dialect) { side, examined in
-                let words = "\(dialect.name) runs (\(dialect.program))\(examined.words)"
-                return side.concludes(DoctorFinding(.agent, .ok, words, connection: connection))
+                switch examined {
+                case .runs(let more):
+                    let words = "\(dialect.name) runs (\(dialect.program))\(more)"
+                    return side.concludes(DoctorFinding(.agent, .ok, words, connection: connection))
+                case .lacks(let reason, let code, let remedy):
+                    return side.concludes(
+                        DoctorFinding(
+                            .agent, .failed, "\(dialect.name) cannot be used: \(reason)", remedy: remedy,
+                            connection: connection, exitCode: code))
+                }
             }
         }
     }

@@ -18,6 +18,8 @@ package enum Observation: Hashable, Sendable {
     case filesLeftOut(RunID, [MissingFile])
     /// The agent has no record of the chat's conversation any more: the message of this run begins another one.
     case conversationLost(RunID)
+    /// A line of the bridge's for the bubble of this run, without a word of the chat.
+    case told(RunID, String)
     /// The run that was to be stopped is stopped, was over, or never began.
     case abortAnswered(RunID)
     case lookedUp(RunID, RunLookup)

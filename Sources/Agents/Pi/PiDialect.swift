@@ -90,7 +90,7 @@ package struct PiDialect: Dialect {
     package func examine(_ heard: Heard, _ reading: inout PiReading, _ here: Here) -> Step<Examined> {
         guard case .answer(let root) = heard else { return Self.askState(heard, here) }
         guard root["success"]?.flag == true else { return .failed(root["error"]?.string ?? "it refused get_state") }
-        return .done(Examined(root["data"]?["model"]?["id"]?.string.map { " with \($0)" } ?? ""))
+        return .done(.runs(root["data"]?["model"]?["id"]?.string.map { " with \($0)" } ?? ""))
     }
 
     // MARK: Frames
@@ -107,12 +107,13 @@ package struct PiDialect: Dialect {
     }
 
     package func read(
-        _ frame: FrameNode, _ reading: inout PiReading, _ here: Here, into facts: inout [Report<Slip>]
+        _ frame: FrameNode, of line: UnsafeRawBufferPointer, _ reading: inout PiReading, _ here: Here,
+        into reports: inout [Report<Slip>]
     ) {
         if let ask = PiDialogs.ask(frame, of: reading.decoder.dialogRun, at: here.now.now) {
-            facts.append(.asks(ask))
+            reports.append(.asks(ask))
         } else {
-            facts.append(.seen(reading.decoder.received(frame, at: here.now.now)))
+            reports.append(.seen(reading.decoder.received(frame, at: here.now.now)))
         }
     }
 

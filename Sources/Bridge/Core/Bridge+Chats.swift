@@ -128,6 +128,13 @@ extension Bridge {
         keepChanged()
     }
 
+    /// A line of the agent's side for the bubble of this run.
+    package mutating func told(_ line: String, of run: RunID, at now: Instant) {
+        guard let id = agent.turnOfRun[run] else { return }
+        change(id, at: now) { $0.told(line) }
+        keepChanged()
+    }
+
     package func hasTurn(in chat: SessionID) -> Bool { entries.values.contains { $0.turn.opening.session == chat } }
 
     private mutating func keepModels() {

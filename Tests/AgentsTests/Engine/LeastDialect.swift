@@ -82,7 +82,7 @@ struct LeastDialect: Dialect {
     func list(_ heard: Heard, _ reading: inout LeastReading, _ here: Here) -> Step<AgentReply> { .done(.models([])) }
 
     var sidePlan: ChildPlan { plan(nil) }
-    func examine(_ heard: Heard, _ reading: inout LeastReading, _ here: Here) -> Step<Examined> { .done(Examined("")) }
+    func examine(_ heard: Heard, _ reading: inout LeastReading, _ here: Here) -> Step<Examined> { .done(.runs("")) }
 
     private func plan(_ session: String?) -> ChildPlan {
         ChildPlan(
@@ -97,7 +97,10 @@ struct LeastDialect: Dialect {
         return RequestAnswer(request, isRefusal: frame["no"] != nil)
     }
 
-    func read(_ frame: FrameNode, _ reading: inout LeastReading, _ here: Here, into facts: inout [Report<String>]) {
+    func read(
+        _ frame: FrameNode, of line: UnsafeRawBufferPointer, _ reading: inout LeastReading, _ here: Here,
+        into reports: inout [Report<String>]
+    ) {
         let run = frame["run"]?.string.map { RunID($0) }
         func seen(_ event: RunEvent, _ run: String) -> Report<String> {
             .seen([.signal(RunSignal(run: RunID(run), session: reading.session, event: event))])
@@ -105,21 +108,21 @@ struct LeastDialect: Dialect {
         for name in frame.names(atMost: 8) {
             let value = frame.member(name)?.string ?? ""
             switch name {
-            case "took": facts.append(.seen([.sendAnswered(asked: RunID(value), .accepted(run: RunID(value)))]))
-            case "refused": facts.append(.seen([.sendAnswered(asked: RunID(value), .refused(message: "no"))]))
+            case "took": reports.append(.seen([.sendAnswered(asked: RunID(value), .accepted(run: RunID(value)))]))
+            case "refused": reports.append(.seen([.sendAnswered(asked: RunID(value), .refused(message: "no"))]))
             case "began":
                 reading.begins(RunID(value))
-                facts.append(seen(.started, value))
+                reports.append(seen(.started, value))
             case "ended", "failed":
                 reading.abandonRun()
-                facts.append(
+                reports.append(
                     seen(name == "ended" ? .finished(RunEnd()) : .failed(RunFailure(message: "bad")), value))
-            case "asks": facts.append(.asks(Self.ask(value, frame["kind"]?.string ?? "card", run)))
-            case "withdraws": facts.append(.withdrawn(value))
+            case "asks": reports.append(.asks(Self.ask(value, frame["kind"]?.string ?? "card", run)))
+            case "withdraws": reports.append(.withdrawn(value))
             case "works": reading.background = value.isEmpty ? nil : value
             case "prepares": reading.isPreparing = value == "yes"
-            case "breaks": facts.append(.broken(value))
-            case "outdated": facts.append(.outdated)
+            case "breaks": reports.append(.broken(value))
+            case "outdated": reports.append(.outdated)
             default: break
             }
         }
@@ -203,7 +206,6 @@ struct LeastReading: ConversationReading {
     }
     mutating func abandonRun() { (going, prompted) = (nil, nil) }
     mutating func settle() -> [Observation] { [] }
-    mutating func forgetWords() {}
 }
 
 typealias LeastConversation = EngineConversation<LeastDialect>

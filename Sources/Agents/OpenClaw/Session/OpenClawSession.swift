@@ -247,7 +247,7 @@ package struct OpenClawSession: ~Copyable {
                 told.append(.signal(signal))
             case .jobStarted(let job): told.append(.jobStarted(spelt(job)))
             case .jobFinished(let job): told.append(.jobFinished(spelt(job)))
-            case .sendAnswered, .modelAnswered, .levelAnswered, .filesLeftOut, .conversationLost, .abortAnswered,
+            case .sendAnswered, .modelAnswered, .levelAnswered, .filesLeftOut, .conversationLost, .told, .abortAnswered,
                 .lookedUp, .linkLost,
                 .linkBack:
                 told.append(observation)

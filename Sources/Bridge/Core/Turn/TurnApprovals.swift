@@ -333,8 +333,10 @@ extension Turn {
         return []
     }
 
-    package mutating func conversationLost() -> [TurnOrder] {
-        if outcome == nil { bubble.add(notice: Sentences.conversationLost) }
+    package mutating func conversationLost() -> [TurnOrder] { told(Sentences.conversationLost) }
+
+    package mutating func told(_ line: String) -> [TurnOrder] {
+        if outcome == nil { bubble.add(notice: line) }
         return []
     }
 

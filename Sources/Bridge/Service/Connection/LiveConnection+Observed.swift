@@ -17,6 +17,7 @@ extension LiveConnection {
                     bridge.sendAnswered(answer, run: run, at: now)
                 case .filesLeftOut(let run, let files): bridge.filesLeftOut(files, of: run, at: now)
                 case .conversationLost(let run): bridge.conversationLost(of: run, at: now)
+                case .told(let run, let line): bridge.told(line, of: run, at: now)
                 case .modelAnswered(let run, let choice, let answer):
                     bridge.modelAnswered(choice, answer, of: run, at: now)
                 case .levelAnswered(let run, let choice, let answer):

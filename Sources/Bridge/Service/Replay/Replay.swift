@@ -112,7 +112,7 @@ package final class Replay {
         case .answerSent(let question, let session, let answer): try answers(question, in: session, answer)
         case .lookedUp(let run, let lookup): runner.tell { bridge, now in bridge.lookedUp(lookup, of: run, at: now) }
         case .abortAnswered(let run): runner.tell { bridge, now in bridge.abortAnswered(run, at: now) }
-        case .jobStarted, .jobFinished, .filesLeftOut, .conversationLost, .modelAnswered,
+        case .jobStarted, .jobFinished, .filesLeftOut, .conversationLost, .told, .modelAnswered,
             .levelAnswered:
             break
         case .linkLost: runner.tell { bridge, now in bridge.agentLost(at: now) }

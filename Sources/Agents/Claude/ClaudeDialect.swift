@@ -1,0 +1,352 @@
+package import AgentKit
+package import ConversationEngine
+package import JSONReading
+package import Vocabulary
+
+/// Claude Code on the conversation engine: a process for each chat, spoken to in stream-json (claude-code.md).
+///
+/// - A prompt has a name of its own in the transcript, so that one that is not there, or has no answer there, is written again.
+/// - An orphan of an earlier bridge works on with its session: it is waited for, since a process beside it would fork the file.
+package struct ClaudeDialect: Dialect {
+    package typealias Slip = ClaudeSlip
+
+    let settings: ClaudeSettings
+
+    package init(_ settings: ClaudeSettings) { self.settings = settings }
+
+    package var name: String { "Claude Code" }
+    package var program: String { settings.program }
+    package var folder: String { settings.folder }
+    package var remedy: String {
+        "install Claude Code, or name the program by `agent.command` or CLAUDE_COMMAND, and try "
+            + "`\(settings.values.command.joined(separator: " "))` in a terminal"
+    }
+
+    package var habits: Habits {
+        var habits = Habits()
+        habits.again = .whereAbsent
+        habits.deniesInWords = true
+        habits.asksBetweenRuns = true
+        habits.pictureRoom = 10 << 20
+        // A silent stream of the model is given up after five minutes (claude-code.md#errors).
+        habits.silence = .seconds(360)
+        return habits
+    }
+
+    package func reading(of session: AgentSession, mark: String) -> ClaudeReading {
+        ClaudeReading(session, mark: mark)
+    }
+
+    private static let silent = "Claude Code does not answer any more"
+
+    // MARK: To a process
+
+    private static let holderLimit = 1_000
+    private static let holderBytes = 64 << 10
+    /// From a look at a process that has the session to the next.
+    private static let patience = Duration.seconds(1)
+    private static let grace = Duration.seconds(5)
+
+    package func reach(_ heard: Heard, _ reading: inout ClaudeReading, _ here: Here) -> Step<Reached> {
+        guard let session = here.place?.native else { return .done(begins(&reading, here, losesSession: false)) }
+        switch heard {
+        case .begin: return .work(.find(pattern: transcripts(session), limit: 1))
+        case .result(.found(let files)) where reading.holders == nil:
+            // Of a session that the person removed nothing is left to continue.
+            if files.isEmpty { return .done(begins(&reading, here, losesSession: true)) }
+            reading.holders = []
+            return .work(.find(pattern: "\(settings.configFolder)/sessions/*.json", limit: Self.holderLimit))
+        case .result(.found(let files)): reading.holders = files
+        case .result(.read(let file, _)):
+            if let holder = ClaudeHolder(file), holder.session == session, let process = holder.process {
+                reading.holder = holder
+                return .work(.look(at: [process]))
+            }
+        case .result(.alive(let processes)) where !processes.isEmpty: return waits(for: processes[0], here)
+        case .timeIsOver:
+            if let process = reading.holder?.process { return .work(.look(at: [process])) }
+        case .result(.done), .result(.failed):
+            // A holder's file that is gone has no process; one that was to end is looked at again.
+            if reading.holder != nil { return .pause(Self.patience) }
+        case .answer, .result: reading.holder = nil
+        }
+        if let file = reading.holders?.popLast() {
+            return .work(.read(path: file, from: 0, limit: Self.holderBytes))
+        }
+        return .done(Reached(settings.plan(.resume(session), in: here.folder)))
+    }
+
+    /// A person's Stop ends an orphan; nothing else does.
+    private func waits(for process: ProcessName, _ here: Here) -> Step<Reached> {
+        if here.isStopping { return .work(.end(process, grace: Self.grace)) }
+        let words = "Another Claude Code process (\(process.id)) still works in this chat's session; the message waits for its end."
+        return .pause(Self.patience, showing: words)
+    }
+
+    private func begins(_ reading: inout ClaudeReading, _ here: Here, losesSession: Bool) -> Reached {
+        let seed = "\(here.session) \(here.now.wallMilliseconds) \(here.now.random)"
+        let name = ClaudeFrames.uuid(of: seed)
+        reading.begins = name
+        reading.unasked = settings.unasked
+        return Reached(settings.plan(.new(name), in: here.folder), losesSession: losesSession)
+    }
+
+    package func greet(_ heard: Heard, _ reading: inout ClaudeReading, _ here: Here) -> Step<Void> {
+        switch heard {
+        case .begin: return .ask(ClaudeFrames.initialize(here.request), within: .seconds(60))
+        case .answer(let frame):
+            let answer = frame["response"]?["response"]
+            if let error = frame["response"]?["error"]?.string { return .failed(error) }
+            reading.models = ClaudeModels.list(answer)
+            let mode = answer?["current_permission_mode"]?.string
+            // The alias of a later version.
+            guard let mode, mode != settings.values.permissionMode, mode != "manual" else { return .done(()) }
+            return .failed(
+                "it started in the permission mode \(mode) instead of \(settings.values.permissionMode), so it gets no message")
+        case .result, .timeIsOver: return .failed(Self.silent)
+        }
+    }
+
+    package func join(_ heard: Heard, _ reading: inout ClaudeReading, _ here: Here) -> Step<Place?> {
+        guard let session = here.place?.native, reading.begins == nil else {
+            return .done(reading.begins.map { Place(native: $0) })
+        }
+        switch heard {
+        case .begin: return .work(.find(pattern: transcripts(session), limit: 1))
+        case .result(.found(let files)):
+            if let file = files.first { return .work(.read(path: file, from: 0, limit: Self.transcriptBytes)) }
+        case .result(.read(let rows, _)): reading.refused = ClaudeTranscript(rows).refusedWhileAway
+        case .answer, .result, .timeIsOver: break
+        }
+        return .done(Place(native: session))
+    }
+
+    // MARK: The transcript
+
+    private static let transcriptBytes = 256 << 20
+    private func transcripts(_ session: String) -> String { "\(settings.configFolder)/projects/*/\(session).jsonl" }
+
+    package func find(
+        _ sought: Sought, _ heard: Heard, _ reading: inout ClaudeReading, _ here: Here
+    ) -> Step<Found> {
+        guard let session = reading.begins ?? here.place?.native else { return .done(.absent) }
+        switch heard {
+        case .begin: return .work(.find(pattern: transcripts(session), limit: 1))
+        case .result(.found(let files)):
+            guard let file = files.first else { return .done(.absent) }
+            return .work(.read(path: file, from: 0, limit: Self.transcriptBytes))
+        case .result(.read(let rows, _)):
+            return .done(Self.found(ClaudeTranscript(rows).fate(of: ClaudeFrames.uuid(of: sought.run.text))))
+        case .answer, .result, .timeIsOver:
+            let failure = RunFailure(
+                kind: .agentGone, message: "its process ended, and the transcript of this chat cannot be read")
+            return .done(.fate(.failed(failure)))
+        }
+    }
+
+    private static func found(_ fate: ClaudeFate) -> Found {
+        switch fate {
+        case .neverTaken, .unbegun: .absent
+        case .ended(let end): .fate(.ended(end))
+        case .stopped(let text): .fate(.ended(RunEnd(text: text, reason: .aborted)))
+        case .unfinished: .fate(.failed(RunFailure(kind: .agentGone, message: "its process ended")))
+        case .failed(let message, _): .fate(.failed(RunFailure(message: message)))
+        }
+    }
+
+    // MARK: Models
+
+    package func choose(
+        _ choice: ModelChoice, _ heard: Heard, _ reading: inout ClaudeReading, _ here: Here
+    ) -> Step<ModelAnswer> {
+        let wanted: String?
+        switch choice {
+        case .unchanged: return .done(.set(before: nil))
+        case .own(let model): wanted = model ?? settings.values.model
+        case .named(let model): wanted = model
+        }
+        switch heard {
+        case .begin:
+            if let wanted, wanted == reading.model { return .done(.set(before: nil)) }
+            guard wanted.map({ ClaudeModels.has($0, reading.models) }) != false else {
+                return .done(.refused(message: "Claude Code lists no such model"))
+            }
+            return .ask(ClaudeFrames.setModel(wanted, here.request))
+        case .answer(let frame):
+            if let error = frame["response"]?["error"]?.string { return .done(.refused(message: error)) }
+            let before = reading.model ?? settings.values.model
+            reading.model = wanted
+            return .done(.set(before: before))
+        case .result, .timeIsOver: return .done(.unsettled(message: "Claude Code did not answer"))
+        }
+    }
+
+    package func choose(
+        _ choice: LevelChoice, _ heard: Heard, _ reading: inout ClaudeReading, _ here: Here
+    ) -> Step<LevelAnswer> {
+        switch heard {
+        case .begin: return .ask(ClaudeFrames.setThinking(tokens: ClaudeModels.tokens(choice), here.request))
+        case .answer(let frame):
+            if let error = frame["response"]?["error"]?.string { return .done(.refused(message: error)) }
+            return .done(.set(before: nil, instead: nil))
+        case .result, .timeIsOver: return .done(.unsettled(message: "Claude Code did not answer"))
+        }
+    }
+
+    package func list(_ heard: Heard, _ reading: inout ClaudeReading, _ here: Here) -> Step<AgentReply> {
+        if !reading.models.isEmpty { return .done(.models(reading.models)) }
+        switch heard {
+        case .begin: return .ask(ClaudeFrames.initialize(here.request), within: .seconds(60))
+        case .answer(let frame): return .done(.models(ClaudeModels.list(frame["response"]?["response"])))
+        case .result, .timeIsOver: return .done(.refused(message: "Claude Code does not answer"))
+        }
+    }
+
+    // MARK: Beside the chats
+
+    package var sidePlan: ChildPlan { settings.plan(.listing, in: nil) }
+
+    package func examine(_ heard: Heard, _ reading: inout ClaudeReading, _ here: Here) -> Step<Examined> {
+        guard case .answer(let frame) = heard else {
+            if case .begin = heard { return .ask(ClaudeFrames.initialize(here.request), within: .seconds(60)) }
+            return .failed(Self.silent)
+        }
+        if let error = frame["response"]?["error"]?.string { return .failed(error) }
+        let answer = frame["response"]?["response"]
+        guard ClaudeModels.isLoggedIn(answer?["account"]) else {
+            return .done(
+                .lacks(
+                    "it is not logged in", .agentNotInitialised,
+                    remedy: "run `\(settings.values.command[0])` on this machine and type /login, or set ANTHROPIC_API_KEY"))
+        }
+        let version = answer?["claude_code_version"]?.string.map { " \($0)" } ?? ""
+        return .done(.runs(version + (settings.unasked.map { ". \($0)" } ?? "")))
+    }
+
+    // MARK: Frames
+
+    package func parse(_ line: UnsafeRawBufferPointer, capacity: Int, with parser: FrameParser) -> FrameNode? {
+        guard line.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
+            let root = parser.parse(line, capacity: capacity), root.isObject
+        else { return nil }
+        return root
+    }
+
+    package func answer(in frame: FrameNode) -> RequestAnswer? {
+        guard frame["type"]?.holds("control_response") == true, let response = frame["response"] else { return nil }
+        return RequestAnswer(
+            response["request_id"]?.string ?? "", isRefusal: response["subtype"]?.holds("error") == true)
+    }
+
+    package func read(
+        _ frame: FrameNode, of line: UnsafeRawBufferPointer, _ reading: inout ClaudeReading, _ here: Here,
+        into reports: inout [Report<ClaudeSlip>]
+    ) {
+        let seen = reading.decoder.received(frame, at: here.now.now)
+        if frame["type"]?.holds("control_request") == true {
+            // The words before an ask are shown with it; the ask itself is the engine's.
+            reports.append(.seen(seen.filter { !$0.isAsk }))
+            if let reply = ClaudeVerdict.answer(to: frame, frame: line) {
+                reports.append(.replies(reply))
+            } else if let ask = ClaudeAsk(frame, frame: line) {
+                reports.append(.asks(ask.asked(of: reading.going)))
+            }
+            return
+        }
+        reports.append(.seen(seen))
+        if seen.contains(where: \.isLoginFailure) { reports.append(.outdated) }
+        if reading.decoder.mustInterrupt {
+            reading.decoder.willInterrupt()
+            reports.append(.replies(ClaudeFrames.interrupt("sb-login")))
+        }
+        for run in reading.decoder.takeAnsweredBefore() { reports.append(.hadBefore(run)) }
+        if let limit = reading.decoder.takeLimit() {
+            reports.append(.note(limit.words))
+            reports.append(.tells("\(limit.words)."))
+        }
+        if let session = reading.decoder.sessionID, let known = here.place?.native, session != known {
+            reports.append(.moved(Place(native: session)))
+        }
+        if reading.decoder.trouble?.hasPrefix("No conversation found") == true { reports.append(.sessionIsGone) }
+    }
+
+    package func say(_ wish: Wish<ClaudeSlip>, _ reading: inout ClaudeReading, _ here: Here) -> [[UInt8]] {
+        switch wish {
+        case .prompt(let run, let prompt):
+            let uuid = ClaudeFrames.uuid(of: run.text)
+            reading.decoder.willBegin(run, uuid: uuid)
+            defer { reading.refused = [] }
+            return [ClaudeFrames.prompt(prompt, uuid: uuid, refused: reading.refused)]
+        // A prompt into a turn is joined with others, or read as a reminder.
+        case .steer: return []
+        case .stop:
+            reading.decoder.willInterrupt()
+            return [ClaudeFrames.interrupt(here.request)]
+        case .probe: return [ClaudeFrames.initialize(here.request)]
+        case .settle(let ask, let verdict):
+            reading.decoder.willAnswer(ask.slip.request)
+            return [ClaudeVerdict(verdict).frame(for: ask.slip)]
+        // An end of its input alone would wait for what works in the background.
+        case .leave: return [ClaudeFrames.endSession("sb-leave")]
+        }
+    }
+
+    package func probed(_ frame: FrameNode, _ reading: inout ClaudeReading) -> Activity {
+        switch frame["response"]?["response"]?["session_state"]?.string {
+        case "idle": .idle(hasQueue: false)
+        case "running", "requires_action": .busy
+        default: .alive
+        }
+    }
+}
+
+extension ClaudeAsk {
+    /// `run`: of the turn that goes on.
+    fileprivate func asked(of run: RunID?) -> Ask<ClaudeSlip> {
+        let content: Ask<ClaudeSlip>.Content =
+            switch content {
+            case .approval(let request): .card(request)
+            case .questions(let questions): .questions(questions)
+            case .refused: .unshowable
+            }
+        return Ask(slip.request, kind: slip.tool, content, slip: slip, run: run)
+    }
+}
+
+extension ClaudeVerdict {
+    fileprivate init(_ verdict: Verdict) {
+        self =
+            switch verdict {
+            case .allow: .allow
+            case .allowAlways: .allowAlways
+            case .deny(let words): .deny(words: words)
+            case .answers(let answers): .answers(answers)
+            case .unanswered: .unanswered
+            case .dropped: .stopped
+            }
+    }
+}
+
+extension ClaudeHolder {
+    /// Nil: the file does not say when it was started, so that its number may be another's by now.
+    fileprivate var process: ProcessName? {
+        startTicks.flatMap { ticks in
+            ticks < 0 ? nil : ProcessName(id: Int32(pid), startTicks: UInt64(ticks))
+        }
+    }
+}
+
+extension Observation {
+    fileprivate var isAsk: Bool {
+        guard case .signal(let signal) = self else { return false }
+        switch signal.event {
+        case .approvalRequested, .asked: return true
+        default: return false
+        }
+    }
+
+    fileprivate var isLoginFailure: Bool {
+        guard case .signal(let signal) = self, case .failed(let failure) = signal.event else { return false }
+        return ClaudeFailure.isLogin(failure)
+    }
+}

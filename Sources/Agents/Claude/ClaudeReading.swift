@@ -1,0 +1,55 @@
+package import AgentKit
+import ConversationEngine
+import JSONReading
+package import Vocabulary
+
+/// What reading needs between the lines of one process of Claude Code.
+package struct ClaudeReading: ConversationReading {
+    var decoder: ClaudeDecoder
+    /// Files that say which process has which session, to be read one by one; nil: not looked for yet.
+    var holders: [String]?
+    /// The process that has the session; nil: none.
+    var holder: ClaudeHolder?
+    /// The name of the session that this process begins; nil: it continues one.
+    var begins: String?
+    /// What an orphan had to refuse: told in the bubble, and with the next prompt to the model.
+    var refused: [String] = []
+    private var isToldOfRefused = false
+    /// What runs without asking, for the first bubble of a session.
+    var unasked: String?
+    /// As it was set last.
+    var model: String?
+    var models: [AgentModel] = []
+
+    init(_ session: AgentSession, mark: String) {
+        decoder = ClaudeDecoder(session, runPrefix: mark)
+        decoder.signs = LifeSigns()
+    }
+
+    package var isFree: Bool { decoder.isFree }
+    package var isIdle: Bool { decoder.isIdle }
+    package var background: String? { decoder.busyWords }
+    package var going: RunID? { decoder.turn.flatMap { $0.isOver ? nil : $0.run } }
+    package var mayRun: Bool { decoder.mayRun }
+    package var isPreparing: Bool { false }
+    package var isRetrying: Bool { false }
+    package func isRetryDue(at now: Instant) -> Bool { false }
+    package var nextDeadline: Instant? { decoder.nextDeadline }
+    package mutating func deadlineHit(at now: Instant) -> [Observation] { decoder.deadlineHit(at: now) }
+    package mutating func slept(at now: Instant) { decoder.slept(at: now) }
+    package mutating func giveUp() -> [Observation] { decoder.giveUp() }
+    package mutating func abandonRun() { decoder.abandonRun() }
+    package mutating func settle() -> [Observation] { decoder.settle() }
+
+    package mutating func takeNews() -> String? {
+        var lines: [String] = []
+        if !refused.isEmpty, !isToldOfRefused {
+            isToldOfRefused = true
+            let calls = refused.count == 1 ? "1 call" : "\(refused.count) calls"
+            lines.append("\(calls) could not be asked about while the bridge was away, so Claude Code did not run them.")
+        }
+        if let unasked { lines.append(unasked) }
+        unasked = nil
+        return lines.isEmpty ? nil : lines.joined(separator: " ")
+    }
+}

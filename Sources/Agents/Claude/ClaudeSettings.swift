@@ -1,0 +1,48 @@
+import Vocabulary
+
+/// What the configuration says of Claude Code, and the processes that follow from it.
+package struct ClaudeSettings: Hashable, Sendable {
+    var values: ClaudeValues
+    /// Of a session of which no other is known.
+    var folder: String
+    /// Where it keeps transcripts, and which processes it has.
+    var configFolder: String
+    var environment: ChildEnvironment
+
+    package init(_ values: ClaudeValues, environment: [String: String], withheld: [String] = []) {
+        self.values = values
+        folder = values.folder ?? "."
+        let home = values.environment["HOME"] ?? environment["HOME"] ?? "/"
+        configFolder =
+            values.environment["CLAUDE_CONFIG_DIR"] ?? environment["CLAUDE_CONFIG_DIR"] ?? "\(home)/.claude"
+        self.environment = ClaudeLaunch.environment(values, withheld: withheld)
+    }
+
+    /// For people.
+    var program: String {
+        let mode = values.permissionMode == "default" ? "" : ", permission mode \(values.permissionMode)"
+        return values.command.joined(separator: " ") + mode
+    }
+
+    /// What runs without asking; nil: what the person's own rules allow, as in a terminal.
+    var unasked: String? {
+        switch values.permissionMode {
+        case "acceptEdits":
+            "In the permission mode acceptEdits, edits and commands that change files in the folder run without asking."
+        case "auto": "In the permission mode auto, commands and edits run without asking."
+        case "plan": "In the permission mode plan, commands run without asking."
+        default: nil
+        }
+    }
+
+    /// A line may hold whole files (claude-code.md#frames).
+    private static let lineLimit = 64 << 20
+    /// From SIGTERM to SIGKILL.
+    private static let grace = Duration.seconds(5)
+
+    func plan(_ start: ClaudeLaunch.Start, in own: String?) -> ChildPlan {
+        ChildPlan(
+            arguments: ClaudeLaunch.command(values, start), environment: environment, folder: own ?? folder,
+            life: .withBridge(grace: Self.grace), pipes: .lines(limit: Self.lineLimit))
+    }
+}
