@@ -9,10 +9,12 @@ import signal
 import uuid
 from pathlib import Path
 
-from peers.claude_client import block, delta
+from peers.claude_client import block, fields, kind
 from peers.claude_steps import Call, Cut, Hold, Refuse, Say, Think, Together, bash, edit, question, write
 from scheduling import scenario
 
+FIELDS = Path(__file__).resolve().parent / "claude_fields.json"
+STATES = {"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1"}
 STORY = [f"Stone {number}. " for number in range(60)]
 ALL_EDITS = {"type": "addRules", "rules": [{"toolName": "Edit", "ruleContent": "/**"}], "behavior": "allow", "destination": "session"}
 NO_WORD = "Tool permission request failed: AbortError: "
@@ -31,7 +33,8 @@ class ClaudeRules:
         return path.read_text().split() if path.exists() else []
 
     @staticmethod
-    def rows(lab, session):
+    async def rows(lab, session):
+        await asyncio.sleep(0.3)
         path, = lab.configuration.glob(f"projects/*/{session}.jsonl")
         return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -81,7 +84,7 @@ class ClaudeRules:
             one = [sum(model["costUSD"] for model in frame["model_usage_since_last_result"].values()) for frame in (end, again)]
             self.assertAlmostEqual(sum(one), again["total_cost_usd"], 6)
             self.assertEqual(await client.close(), 0)
-            rows = self.spoken(self.rows(lab, end["session_id"]))
+            rows = self.spoken(await self.rows(lab, end["session_id"]))
             self.assertEqual(rows[:3], [(key, None), ("thinking", "end_turn"), ("text", "end_turn")])
 
     @scenario(60)
@@ -126,7 +129,7 @@ class ClaudeRules:
             self.assertEqual([denial["tool_name"] for denial in end["permission_denials"]], ["Bash"])
             await client.lifecycle(key, "completed")
             self.assertEqual(self.effects(lab), ["one"])
-            row = next(row for row in self.rows(lab, end["session_id"]) if row.get("toolDenialKind"))
+            row, = [row for row in await self.rows(lab, end["session_id"]) if row.get("toolDenialKind")]
             self.assertEqual((row["toolDenialKind"], row["toolUseResult"]), ("permission-rule", "Error: Not here, please."))
 
     @scenario(60)
@@ -269,7 +272,7 @@ class ClaudeRules:
             await client.control("interrupt")
             self.assertEqual((await client.run("Hello again."))["result"], "Hello.")
             self.assertEqual(self.effects(lab), [])
-            rows = self.rows(lab, end["session_id"])
+            rows = await self.rows(lab, end["session_id"])
             self.assertIn("[Request interrupted by user for tool use]", str([row.get("message") for row in rows if row.get("type") == "user"]))
 
     @scenario(60)
@@ -322,6 +325,8 @@ class ClaudeRules:
             self.assertEqual((await client.result())["user_message_uuids"], [first])
             end = await client.result()
             self.assertEqual((end["user_message_uuids"], end["result"]), ([second, third], "Three."))
+            row, = [row for row in await self.rows(lab, end["session_id"]) if row.get("uuid") == third]
+            self.assertEqual((row["mergedSendUuids"], row["message"]["content"]), ([second], "Second.\nThird."))
             self.assertEqual(client.fates(first), ["queued", "started", "completed"])
             for cancels, fate in ((False, "completed"), (True, "cancelled")):
                 await client.user("Tell a story.")
@@ -349,6 +354,8 @@ class ClaudeRules:
             (lab.folder / "one").touch()
             end = await client.result()
             self.assertEqual((end["user_message_uuids"], end["result"]), ([first, second], "Two."))
+            commands = [row["attachment"] for row in await self.rows(lab, end["session_id"]) if row.get("attachment", {}).get("type") == "queued_command"]
+            self.assertEqual([(command["source_uuid"], command["prompt"]) for command in commands], [(second, "Second.")])
             third = await client.user("Wait for two.")
             await client.called()
             await asyncio.sleep(0.3)
@@ -457,9 +464,11 @@ class ClaudeRules:
                 self.assertEqual((status["sessionId"], status["procStart"]), (session, started))
                 lost = await client.user("Tell a story.")
                 await client.words()
+                # Rows come a moment later than frames: a prompt may be killed in between and leave none.
+                await asyncio.sleep(0.4)
                 client.kill()
                 await client.exit()
-            self.assertEqual(self.spoken(self.rows(lab, session))[-1], (lost, None))
+            self.assertEqual(self.spoken(await self.rows(lab, session))[-1], (lost, None))
             async with lab.client(f"--session-id={session}", greets=False) as client:
                 self.assertEqual(await client.exit(), 1)
                 self.assertIn(f"Session ID {session} is already in use.".encode(), client.stderr)
@@ -498,9 +507,9 @@ class ClaudeRules:
                 async with asyncio.timeout(30):
                     while status.exists():
                         await asyncio.sleep(0.05)
-                with_words = [row["message"]["content"][0]["content"] for row in self.rows(lab, session) if row.get("toolDenialKind")]
+                with_words = [row["message"]["content"][0]["content"] for row in await self.rows(lab, session) if row.get("toolDenialKind")]
                 self.assertEqual(with_words, [NO_WORD + "Tool permission stream closed before response received", NO_WORD + "Stream closed"])
-                self.assertEqual(self.spoken(self.rows(lab, session))[-1], ("text", "end_turn"))
+                self.assertEqual(self.spoken(await self.rows(lab, session))[-1], ("text", "end_turn"))
             self.assertEqual(self.effects(lab), [])
 
     # Modes, background
@@ -553,3 +562,128 @@ class ClaudeRules:
             await client.begin("end_session")
             self.assertEqual(await client.exit(), 0)
             self.assertEqual(self.effects(lab), ["watered"])
+
+    @scenario(60)
+    async def test_the_hook_of_a_turns_end_tells_what_is_in_the_background(self):
+        async with self.lab() as lab, lab.client("--allowedTools=Bash", greets=False) as client:
+            lab.plan("endless", bash(waiting("nothing"), run_in_background=True),
+                     Call("CronCreate", {"cron": "0 9 * * *", "prompt": "Water the beds.", "recurring": True}), Say(["It runs."]))
+            await client.control("initialize", hooks={"Stop": [{"hookCallbackIds": ["stop"]}]})
+            await client.user("Begin what is endless.")
+            hook = await client.take(lambda frame: frame.get("type") == "control_request" and frame["request"]["subtype"] == "hook_callback")
+            self.assertEqual(client.came("result"), [])
+            told = hook["request"]["input"]
+            self.assertEqual((hook["request"]["callback_id"], told["hook_event_name"], told["last_assistant_message"]), ("stop", "Stop", "It runs."))
+            self.assertEqual([(task["type"], task["command"]) for task in told["background_tasks"]], [("shell", waiting("nothing"))])
+            self.assertEqual([(cron["prompt"], cron["recurring"]) for cron in told["session_crons"]], [("Water the beds.", True)])
+            await client.answer(hook)
+            self.assertEqual((await client.result())["result"], "It runs.")
+            task, = client.came("system", "background_tasks_changed")[-1]["tasks"]
+            self.assertEqual(await client.control("stop_task", task_id=task["task_id"]), {})
+            await client.take(lambda frame: frame.get("subtype") == "background_tasks_changed" and frame["tasks"] == [])
+            self.assertEqual([frame["status"] for frame in client.came("system", "task_notification")], ["stopped"])
+
+    @scenario(60)
+    async def test_helpers_ask_and_an_interrupt_spares_only_what_it_is_told_to(self):
+        def helper(in_background):
+            given = {"description": "Count the beds", "prompt": "HELP and count.", "subagent_type": "general-purpose", "run_in_background": in_background}
+            return Call("Task", given, steps=[bash("echo counted >> effects"), Say(["Three beds."])])
+        async with self.lab() as lab, lab.client(environment=STATES) as client:
+            lab.plan("HELP", bash("echo counted >> effects"), Say(["Three beds."]))
+            lab.plan("in front", helper(False), Say(["The helper counted."]))
+            lab.plan("behind", helper(True), Say(["It counts."]))
+            lab.plan("task-notification", Say(["The helper is back."]))
+            await client.user("Send one in front.")
+            ask = await client.asked()
+            self.assertTrue(ask["request"]["agent_id"])
+            await client.allow(ask)
+            self.assertEqual((await client.result())["result"], "The helper counted.")
+            call = next(block(frame)["id"] for frame in client.came("assistant") if block(frame).get("name") in ("Task", "Agent"))
+            inner = [frame for frame in client.came("assistant") + client.came("user") if frame.get("parent_tool_use_id")]
+            self.assertEqual({frame["parent_tool_use_id"] for frame in inner}, {call})
+            self.assertNotIn("Three beds.", client.texts())
+            self.assertFalse([frame for frame in inner if block(frame).get("type") == "text"])
+            for spares in (True, False):
+                mark = len(client.frames)
+                await client.user("Send one behind.")
+                ends = [await client.take(lambda frame: frame.get("type") == "result" or is_question(frame)) for _ in range(2)]
+                ask, = [frame for frame in ends if frame["type"] == "control_request"]
+                await client.control("interrupt", **{"spare_background_tasks": True} if spares else {})
+                if spares:
+                    await client.allow(ask)
+                    end = await client.result()
+                    self.assertEqual((end["origin"]["kind"], end["result"]), ("task-notification", "The helper is back."))
+                else:
+                    await client.until(lambda frame: frame.get("subtype") == "task_notification" and frame["status"] == "stopped", mark)
+                    self.assertIn(ask["request_id"], [frame["request_id"] for frame in client.came("control_cancel_request", since=mark)])
+            await asyncio.sleep(0.2)
+            self.assertEqual(client.came("system", "session_state_changed")[-1]["state"], "idle")
+            self.assertEqual(self.effects(lab), ["counted"] * 2)
+
+    @scenario(60)
+    async def test_a_turn_that_was_broken_off_begins_again_where_that_is_wanted(self):
+        session = str(uuid.uuid4())
+        async with self.lab() as lab:
+            lab.plan("label", bash("echo one >> effects"), Say(["Written."]))
+            lab.plan("Continue from where you left off", Say(["I went on."]))
+            async with lab.client(f"--session-id={session}") as client:
+                key = await client.user("Write the label.")
+                await client.asked()
+                await asyncio.sleep(0.3)
+                client.kill()
+                await client.exit()
+            async with lab.client(f"--resume={session}", environment={"CLAUDE_CODE_RESUME_INTERRUPTED_TURN": "1"}) as client:
+                end = await client.result()
+                self.assertEqual((end["result"], end["user_message_uuids"]), ("I went on.", [key]))
+            self.assertEqual(self.effects(lab), [])
+
+    @scenario(60)
+    async def test_frames_have_only_fields_that_the_real_ones_have(self):
+        """`REWRITE_GOLDENS=1 Tests/RealAgents/run test_claude_cli` records them."""
+        async with self.lab() as lab:
+            outside = lab.folder.parent / "outside.txt"
+            outside.write_text("a secret\n")
+            note = lab.folder / "note.txt"
+            helper = {"description": "Count", "prompt": "HELP and count.", "subagent_type": "general-purpose", "run_in_background": False}
+            lab.plan("Do all", Think("I think."), Together([bash("touch x"), write(note, "a\nb\n"), Call("Read", {"file_path": str(outside)})]), Say(["Done."]))
+            lab.plan("Edit it", edit(note, "a", "c"), bash("ls"), bash("touch y && false"), question("Which?"), Say(["Done."]))
+            lab.plan("HELP", bash("touch h"), Say(["Three."]))
+            lab.plan("Send", Call("Task", helper, steps=[bash("touch h"), Say(["Three."])]), Say(["Sent."]))
+            lab.plan("Fail", Refuse(500, "api_error", "down"), Refuse(400, "invalid_request_error", "no"))
+            lab.plan("Cut", Say(["One "]), Cut(), Say(["two."]))
+            lab.plan("story", Say(STORY, every=0.05))
+            lab.plan("Water", bash("until [ -e one ]; do sleep 0.05; done", run_in_background=True), Say(["It runs."]))
+            async with lab.client(environment=STATES) as client:
+                for text in ("Do all.", "Edit it.", "Send a helper.", "Fail.", "Cut.", "/cost"):
+                    await client.run(text)
+                await client.user("Do all.")
+                await client.deny(await client.asked(), "No.")
+                await client.asked()
+                await client.control("interrupt")
+                await client.result()
+                await client.user("Tell a story.")
+                await client.words()
+                await client.control("interrupt", cancel_queued=True)
+                await client.result()
+                await client.user("Water.")
+                await client.result()
+                (lab.folder / "one").touch()
+                await client.result()
+                await client.run("/clear")
+            seen = {}
+            for frame in client.frames:
+                if "novelty" not in kind(frame) and frame["type"] != "control_response":
+                    always, ever = seen.setdefault(kind(frame), (fields(frame), set()))
+                    seen[kind(frame)] = (always & fields(frame), ever | fields(frame))
+            if lab.is_real and os.environ.get("REWRITE_GOLDENS"):
+                FIELDS.write_text(json.dumps({name: {"always": sorted(always), "ever": sorted(ever)} for name, (always, ever) in sorted(seen.items())}, indent=1) + "\n")
+            known = json.loads(FIELDS.read_text())
+            self.assertEqual(sorted(set(seen) - set(known)), [])
+            for name, (always, ever) in seen.items():
+                self.assertEqual(sorted(ever - set(known[name]["ever"])), [], name)
+                if lab.is_real:
+                    self.assertEqual(sorted(set(known[name]["always"]) - always), [], name)
+
+
+def is_question(frame):
+    return frame.get("type") == "control_request" and frame["request"]["subtype"] == "can_use_tool"

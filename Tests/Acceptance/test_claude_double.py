@@ -14,6 +14,8 @@ from scheduling import Scenarios
 
 
 class Lab:
+    is_real = False
+
     def __init__(self, home):
         self.double = ClaudeDouble(Path(home) / "claude")
         self.folder, self.configuration = self.double.folder, self.double.configuration

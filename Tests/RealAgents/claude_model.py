@@ -170,7 +170,7 @@ class ClaudeModel(Model):
     def __init__(self):
         super().__init__()
         self.prompts = {}
-        """Requests of each prompt."""
+        """The number of the last reply to each prompt, and whether that was a failure."""
 
     @property
     def url(self):
@@ -182,19 +182,27 @@ class ClaudeModel(Model):
 
     def reply(self, body):
         """Each message of a person plays its plan from the beginning, one with the same words too."""
-        match, times = self.newest(body)
+        match, times, is_new = self.newest(body)
         prompt = (body.get("metadata", {}).get("user_id"), match, times)
-        before = self.prompts.get(prompt, 0)
-        self.prompts[prompt] = before + 1
+        before, has_failed = self.prompts.get(prompt, (-1, False))
+        # Without an answer so far: a failed request that is made again, or the prompt of another helper with the same words.
+        number = 0 if is_new and not has_failed else before + 1
         self.asked.append((match, body))
         replies = next((replies for known, replies in self.plans if known == match), ([Say("Understood.")],))
-        return replies[min(before, len(replies) - 1)]
+        chosen = replies[min(number, len(replies) - 1)]
+        self.prompts[prompt] = number, any(isinstance(step, (Refuse, Break)) for step in chosen)
+        return chosen
 
     def newest(self, body):
-        """The plan of the newest text that has one, and how many texts of the conversation have it."""
-        found = [match for message in body.get("messages") or [] for text in prompts_of(message)
-                 if (match := next((match for match, _ in self.plans if match in text), None))]
-        return (found[-1], found.count(found[-1])) if found else ("", 0)
+        """The plan of the newest text that has one, how many texts of the conversation have it, and whether it has no answer yet."""
+        found, is_new = [], True
+        for message in body.get("messages") or []:
+            is_new = is_new and message.get("role") != "assistant"
+            for text in prompts_of(message):
+                if match := next((match for match, _ in self.plans if match in text), None):
+                    found.append(match)
+                    is_new = True
+        return (found[-1], found.count(found[-1]), is_new) if found else ("", 0, is_new)
 
     async def elsewhere(self, writer, method, path):
         if method == "HEAD":

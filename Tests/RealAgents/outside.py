@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FIXTURES = ROOT / "Tests" / "Fixtures" / "recordings"
 SCREENS = ROOT / "build" / "screens"
-PASSED_ON = ("KILLS", "KILL_SEED", "KILL_AFTER", "ACCEPTANCE_PROCESSES", "ACCEPTANCE_PARALLEL")
+PASSED_ON = ("KILLS", "KILL_SEED", "KILL_AFTER", "ACCEPTANCE_PROCESSES", "ACCEPTANCE_PARALLEL", "REWRITE_GOLDENS")
 
 
 def program():

@@ -14,8 +14,10 @@ class Lab:
         self.home, self.folder, self.configuration = home, home.project, home.configuration
         self.plan, self.release, self.asked = home.model.script, home.model.release, home.model.texts
 
-    def client(self, *flags, **options):
-        return ClaudeClient(self.home.command, self.folder, self.home.environment, *flags, **options)
+    is_real = True
+
+    def client(self, *flags, environment=None, **options):
+        return ClaudeClient(self.home.command, self.folder, self.home.environment | (environment or {}), *flags, **options)
 
 
 @asynccontextmanager

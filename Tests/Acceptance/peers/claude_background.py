@@ -19,11 +19,14 @@ class TaskFrames:
         return self.frame("task_started", task_type=kind, description=given.get("description", ""), is_backgrounded=in_background, **helper, **fields)
 
     def progress(self, call):
-        return self.frame("task_progress", description=f"Running {call.input.get('description', call.name)}", last_tool_name=call.name)
+        return self.frame("task_progress", description=f"Running {call.input.get('description', call.name)}", last_tool_name=call.name,
+                          subagent_type="general-purpose", usage={"total_tokens": 840, "tool_uses": 1, "duration_ms": 70})
 
     def ended(self, status, summary):
         stopped = "killed" if status == "stopped" else status
-        return [self.frame("task_updated", patch={"status": stopped, "end_time": int(time.time() * 1000)}),
+        updated = self.frame("task_updated", patch={"status": stopped, "end_time": int(time.time() * 1000)})
+        del updated["tool_use_id"]
+        return [updated,
                 self.frame("task_notification", status=status, summary=summary, output_file=f"/tmp/claude/{self.names['task_id']}.output")]
 
 
@@ -32,7 +35,7 @@ class Background:
         self.session, self.kind, self.state, self.given = session, kind, state, given
         self.id = ("b" if kind == "local_bash" else "a") + uuid.uuid4().hex[:10]
         self.frames = TaskFrames(self.id, state.id)
-        self.shell_command, self.output = None, ""
+        self.shell_command, self.calls, self.output = None, None, ""
 
     @classmethod
     def shell(cls, session, state, given):
@@ -44,7 +47,8 @@ class Background:
     def helper(cls, session, state, given):
         from .claude_calls import Helper
         made = cls(session, "local_agent", state, given)
-        made.begin(made.run_helper(Helper(session, None, state, given, made.id)))
+        made.calls = (worker := Helper(session, None, state, given, made.id)).calls
+        made.begin(made.run_helper(worker))
         return made
 
     def begin(self, work):
@@ -92,8 +96,12 @@ class Background:
         """Killed, without a turn that says so."""
         if self.shell_command:
             self.shell_command.kill()
+        if self.calls:
+            self.calls.reject()
         self.task.cancel()
         self.end("stopped", f"{self.given.get('description', 'Task')} was stopped")
+        if not self.session.turn:
+            self.session.rest()
 
 
 class Schedule:

@@ -24,6 +24,9 @@ NOT_PLANNING = ("<tool_use_error>You are not in plan mode. To enter plan mode, c
                 "approved, continue with implementation.</tool_use_error>")
 
 
+OF_HELPERS = {"subagent_type": "general-purpose", "task_description": "A helper"}
+
+
 @dataclass
 class State:
     step: Call
@@ -87,6 +90,13 @@ class Calls:
                 self.end(state, WITHDRAWN, "permission-rule", {"decision": "reject", "source": "user_abort"})
             else:
                 self.end(state, REJECTED, "user-rejected", None, told="User rejected tool use")
+
+    def reject(self):
+        """Those of a helper that is killed."""
+        self.withdraw()
+        for state in self.unfinished():
+            state.task.cancel()
+            self.end(state, REJECTED, "user-rejected", None, told="User rejected tool use")
 
     def end_all(self):
         for state in self.unfinished():
@@ -204,8 +214,9 @@ class Calls:
         key, message = str(uuid.uuid4()), {"role": "user", "content": [block]}
         if not self.parent:
             self.session.transcript.add("user", key=key, message=message, **{"toolUseResult": value for value in result.values()}, **state.row)
-        agent = {"agent_id": self.agent} if self.agent else {}
-        self.session.emit({"type": "user", "message": message, "parent_tool_use_id": self.parent, "uuid": key, "timestamp": now()} | agent | result
+        # What a helper's calls gave is not told beside the block.
+        more = {"agent_id": self.agent} | OF_HELPERS if self.agent else result
+        self.session.emit({"type": "user", "message": message, "parent_tool_use_id": self.parent, "uuid": key, "timestamp": now()} | more
                           | ({"tool_result_meta": meta} if meta else {}))
 
 
@@ -226,7 +237,7 @@ class Helper:
         self.calls = Calls(session, turn, parent=state.id, agent=self.id)
 
     def emit(self, kind, message):
-        self.session.emit({"type": kind, "message": message, "parent_tool_use_id": self.state.id, "agent_id": self.id, "timestamp": now()})
+        self.session.emit({"type": kind, "message": message, "parent_tool_use_id": self.state.id, "agent_id": self.id, "timestamp": now()} | OF_HELPERS)
 
     async def run(self):
         session, frames = self.session, TaskFrames(self.id, self.state.id)
@@ -246,7 +257,8 @@ class Helper:
         return said or "Done."
 
     async def play(self, step):
-        base = {"id": f"msg_{uuid.uuid4().hex[:24]}", "type": "message", "role": "assistant", "model": self.session.model, "stop_reason": None, "usage": {}}
+        base = {"id": f"msg_{uuid.uuid4().hex[:24]}", "type": "message", "role": "assistant", "model": self.session.model, "stop_reason": None, "stop_sequence": None,
+                "usage": {"input_tokens": 800, "output_tokens": 1}, "context_management": None}
         match step:
             case Say():
                 text = "".join(step.chunks)

@@ -188,6 +188,30 @@ class ClaudeClient(FrameClient):
         return " ".join(str(word) for word in (frame.get("type"), frame.get("subtype"), frame.get("state"), event, block(frame).get("type")) if word)
 
 
+def kind(frame):
+    """What its fields depend on."""
+    content = frame.get("message", {}).get("content")
+    part = content[0] if isinstance(content, list) else {"type": "words"} if content else {}
+    marks = [name for name in ("error", "aborted", "local_command_source", "isSynthetic") if frame.get(name)]
+    helper = "helper" if frame.get("parent_tool_use_id") else None
+    asked = frame.get("request", {}).get("subtype")
+    failed = "failed" if part.get("is_error") else None
+    return " ".join(filter(None, (frame.get("type"), frame.get("subtype"), frame.get("event", {}).get("type"), part.get("type"), failed, helper, asked, *marks)))
+
+
+def fields(frame):
+    """Names of its fields, and of the parts that a client reads."""
+    found = set(frame)
+    for name, inner in (("request", frame.get("request")), ("message", frame.get("message")), ("info", frame.get("rate_limit_info"))):
+        found |= {f"{name}.{key}" for key in inner or {}}
+    content = frame.get("message", {}).get("content")
+    if frame.get("type") == "user" and isinstance(content, list):
+        found |= {f"block.{key}" for key in content[0]}
+    for entry in frame.get("tool_result_meta", []):
+        found |= {f"meta.{key}" for key in entry}
+    return found
+
+
 def is_ask(frame):
     return frame.get("type") == "control_request" and frame["request"]["subtype"] == "can_use_tool"
 

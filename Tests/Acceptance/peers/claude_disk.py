@@ -9,6 +9,7 @@ ran.log      each call that was carried out
 answers.log  each answer to a question, in time or not
 """
 
+import asyncio
 import json
 import os
 import re
@@ -20,6 +21,8 @@ from pathlib import Path
 from .claude_steps import Say, from_json
 
 VERSION = "2.1.327"
+LATER = 0.1
+"""Seconds between a row and the disk."""
 
 
 def now():
@@ -80,10 +83,10 @@ class Status:
 
 
 class Transcript:
-    """`projects/*/SESSION.jsonl`: a row a block, written when the model's whole message is complete."""
+    """`projects/*/SESSION.jsonl`: a row a block, complete when the model's whole message is, and on the disk a moment later."""
 
     def __init__(self, session):
-        self.session, self.last, self.rows = session, None, []
+        self.session, self.last, self.rows, self.waiting = session, None, [], []
         self.path = self.find(session)
         is_new = self.path is None
         if is_new:
@@ -104,10 +107,17 @@ class Transcript:
         return next((row["totalCostUSD"] for row in reversed(self.rows) if row.get("type") == "cost-state"), 0)
 
     def write(self, row):
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         self.rows.append(row)
-        with self.path.open("a") as file:
-            file.write(json.dumps(row, separators=(",", ":")) + "\n")
+        self.waiting.append(json.dumps(row, separators=(",", ":")) + "\n")
+        if len(self.waiting) == 1:
+            asyncio.get_running_loop().call_later(LATER, self.flush)
+
+    def flush(self):
+        lines, self.waiting = self.waiting, []
+        if lines:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a") as file:
+                file.write("".join(lines))
 
     def keep_house(self, kind, **fields):
         self.write({"type": kind, "sessionId": self.session} | fields)
@@ -138,6 +148,9 @@ class Transcript:
             elif found and row.get("type") == "assistant" and row["message"]["model"] != "<synthetic>":
                 return True
         return False
+
+    def last_prompt(self):
+        return next((row["uuid"] for row in reversed(self.rows) if row.get("promptSource") == "sdk"), None)
 
     def needs_mending(self):
         """Whether the last turn was broken off: nothing of an answer, or a call without its end."""

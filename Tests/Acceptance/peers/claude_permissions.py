@@ -13,7 +13,7 @@ SAFE = READS + ("WebFetch", "WebSearch")
 """Tools whose calls may be open at the same time."""
 PERSONAL = ("AskUserQuestion", "ExitPlanMode")
 """Tools that a person answers, in every mode."""
-READ_ONLY = re.compile(r"(ls|cat|pwd|echo|head|tail|wc|grep|find|df|du|date|whoami|git (status|log|diff|show))\b[^>$`]*")
+READ_ONLY = re.compile(r"until \[ -e [^>$`]*\]|done|(do sleep|sleep|true|ls|cat|pwd|echo|head|tail|wc|grep|find|df|du|date|whoami|git (status|log|diff|show))\b[^>$`]*")
 FILE_COMMANDS = ("rm", "touch", "mkdir", "mv", "cp", "rmdir")
 PREFIXED = ("git", "npm", "make", "touch", "echo", "mkdir", "cargo", "swift")
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")

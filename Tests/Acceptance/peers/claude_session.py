@@ -155,11 +155,9 @@ class Session:
         finally:
             state.request = None
             self.asks.pop(identity, None)
-            if not self.asks:
+            if not self.asks and (self.turn or self.background):
                 self.tell_state("running")
                 self.status.tell("busy")
-        if answer is None:
-            return None
         return answer
 
     def withdraw(self, identity):
@@ -193,6 +191,7 @@ class Session:
     async def work(self):
         """Turn after turn, until the client is gone and nothing is left to do."""
         if os.environ.get("CLAUDE_CODE_RESUME_INTERRUPTED_TURN") == "1" and self.transcript.needs_mending():
+            self.resumed = self.transcript.last_prompt()
             self.notices.append(("Continue from where you left off.", None, None))
         elif self.options.resume and self.transcript.needs_mending():
             content = [{"type": "text", "text": "No response requested."}]
@@ -201,13 +200,18 @@ class Session:
             if turn := self.next_turn():
                 await self.run_turn(turn)
                 continue
-            if not any(task.kind == "local_agent" for task in self.background.values()):
-                self.tell_state("idle")
-            self.status.tell("idle")
             if self.is_deaf and not self.background:
                 return self.leave(1 if self.failed else 0)
             await self.wakes.wait()
             self.wakes.clear()
+
+    def rest(self):
+        """At the end of a turn."""
+        self.turn = None
+        if not self.queue and not self.notices:
+            self.status.tell("idle")
+            if not any(task.kind == "local_agent" for task in self.background.values()):
+                self.tell_state("idle")
 
     def next_turn(self):
         """All prompts that wait become one, but a slash command and one that cut off the turn before it."""
@@ -217,7 +221,7 @@ class Session:
         if self.notices and not self.queue or self.notices and not self.disk.habit("joins_notices"):
             text, origin, wakeup = self.notices.pop(0)
             made = Turn(self, [], text, origin, wakeup)
-            made.keys = [str(uuid.uuid4())] if wakeup else []
+            made.keys = [str(uuid.uuid4())] if wakeup else [self.resumed] if not origin else []
             return made
         if not self.queue:
             return None
@@ -240,27 +244,31 @@ class Session:
                 self.latched = False
                 asyncio.get_running_loop().call_soon(turn.stop, "interrupt")
             await running
-        self.turn = None
+        self.rest()
 
     def command(self, turn):
         """A slash command that needs no model."""
         key, name = turn.keys[0], turn.text.split(" ")[0]
         self.tell_fate(key, "started")
-        self.tell_init(turn.keys)
         said = ""
         if name == "/compact":
             for status in ("compacting", None):
                 self.emit({"type": "system", "subtype": "status", "status": status})
+            self.tell_init(turn.keys)
             self.emit({"type": "system", "subtype": "compact_boundary", "compact_metadata": {"trigger": "manual", "pre_tokens": 2000, "post_tokens": 500}})
         elif name == "/cost":
+            self.tell_init(turn.keys)
             said = f"Total cost: ${self.cost:.4f}"
             self.emit({"type": "assistant", "message": turn.new_message() | {"model": "<synthetic>", "content": [{"type": "text", "text": said}]},
-                       "parent_tool_use_id": None, "local_command_source": "cost"})
+                       "parent_tool_use_id": None, "timestamp": now(), "local_command_source": "cost"})
         elif name == "/clear":
-            self.emit({"type": "conversation_reset", "new_conversation_id": str(uuid.uuid4()), "trigger": "clear", "user_message_uuid": key})
+            self.emit({"type": "conversation_reset", "new_conversation_id": str(uuid.uuid4()), "trigger": "clear", "user_message_uuid": key, "timestamp": now()})
             self.id, self.cost = str(uuid.uuid4()), 0
+            self.transcript.flush()
             self.transcript = Transcript(self.id)
             self.status.tell("busy", sessionId=self.id)
+            self.tell_background()
+            self.tell_init(turn.keys)
         turn.tell_result({"subtype": "success", "result": said, "num_turns": 0})
         self.tell_fate(key, "completed")
 
@@ -351,10 +359,11 @@ class Session:
         self.respond(name, {"mcpServers": []})
 
     def do_list_permission_rules(self, name, request):
-        self.respond(name, {"rules": [{"toolName": tool, "ruleContent": content, "source": source} for tool, content, source in self.permissions.allows]})
+        rules = [{"toolName": tool, "ruleContent": content, "source": source} for tool, content, source in self.permissions.allows]
+        self.respond(name, {"state": {"rules": rules, "workspaceDirectories": self.permissions.directories, "originalCwd": os.getcwd()}})
 
     def do_rename_session(self, name, request):
-        self.respond(name, {})
+        self.respond(name)
         self.emit({"type": "system", "subtype": "session_title_changed", "title": request.get("title")})
 
     def do_end_session(self, name, request):
@@ -366,5 +375,6 @@ class Session:
     def leave(self, code):
         for task in list(self.background.values()):
             task.stop()
+        self.transcript.flush()
         if not self.ended.done():
             self.ended.set_result(code)

@@ -1,6 +1,7 @@
 """One turn of a scripted Claude Code: the messages of its model, block by block, and its one result."""
 
 import asyncio
+import json
 import os
 import uuid
 
@@ -32,7 +33,7 @@ class Turn:
         self.folded = []
         self.calls = Calls(session, self)
         self.texts, self.requests, self.reason, self.is_over = [], 0, None, False
-        self.loses_end = False
+        self.loses_end = self.has_spoken = False
         self.block, self.written = None, asyncio.Event()
         self.message = None
 
@@ -64,7 +65,7 @@ class Turn:
                 raise LOGGED_OUT
             self.steps = session.disk.steps(self.text)
             session.disk.note("turns", {"text": self.text, "session": session.id, "pid": os.getpid(), "uuids": self.keys})
-            await asyncio.sleep(0)
+            self.surprise()
             ended = await self.play()
         except Failure as failure:
             ended = self.fail(failure)
@@ -86,6 +87,13 @@ class Turn:
         opening = [key for key in self.keys if key not in self.folded]
         for key in opening:
             session.tell_fate(key, fate)
+        session.rest()
+
+    def surprise(self):
+        """Every third turn has frames of kinds that nobody has heard of."""
+        if self.session.results % 3 == 1:
+            self.session.emit({"type": "system", "subtype": "novelty", "weight": 3})
+            self.session.emit({"type": "novelty", "novelty": {"weight": [3]}})
 
     def write_prompt(self):
         transcript, mode = self.session.transcript, self.session.permissions.mode
@@ -112,7 +120,7 @@ class Turn:
                  "usage": {"input_tokens": usage["inputTokens"], "cache_read_input_tokens": usage["cacheReadInputTokens"],
                            "cache_creation_input_tokens": 0, "output_tokens": usage["outputTokens"]},
                  "modelUsage": {session.model: total}, "permission_denials": self.calls.denials, "is_error": False,
-                 "num_turns": max(1, self.requests), "api_error_status": None, "type": "result", "duration_ms": 120,
+                 "num_turns": max(1, self.requests), "fast_mode_state": "off", "safety_stops": 0, "type": "result", "duration_ms": 120,
                  "queued_turn_count": len(session.queue), "result_index": session.results,
                  "model_usage_since_last_result": {session.model: usage} if self.requests else {}}
         session.results += 1
@@ -121,7 +129,8 @@ class Turn:
     # Ends
 
     def completed(self):
-        return {"subtype": "success", "result": self.texts[-1] if self.texts else "", "stop_reason": "end_turn", "terminal_reason": "completed"}
+        return {"subtype": "success", "result": self.texts[-1] if self.texts else "", "stop_reason": "end_turn", "terminal_reason": "completed",
+                "api_error_status": None}
 
     def fail(self, failure):
         self.calls.end_all()
@@ -147,7 +156,7 @@ class Turn:
             session.emit({"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None, "uuid": key, "timestamp": now()})
         reason = "aborted_tools" if in_call else "aborted_streaming"
         if self.reason == "now":
-            return {"subtype": "success", "result": said, "terminal_reason": reason}
+            return {"subtype": "success", "result": said, "terminal_reason": reason, "api_error_status": None}
         return {"subtype": "error_during_execution", "is_error": True, "terminal_reason": reason, "stop_reason": "tool_use" if in_call else None,
                 "errors": [f"[ede_diagnostic] result_type=user last_content_type=n/a stop_reason={'tool_use' if in_call else 'null'}"]}
 
@@ -155,7 +164,7 @@ class Turn:
 
     def new_message(self):
         return {"id": identity("msg"), "type": "message", "role": "assistant", "model": self.session.model, "content": [], "stop_reason": None,
-                "stop_sequence": None, "usage": dict(USAGE)}
+                "stop_sequence": None, "usage": dict(USAGE), "context_management": None}
 
     async def play(self):
         attempt = overloads = 0
@@ -271,6 +280,8 @@ class Turn:
             await asyncio.sleep(every)
         if not is_whole:
             return
+        if field == "thinking":
+            self.stream("content_block_delta", index=self.index, delta={"type": "signature_delta", "signature": "AAAA"})
         self.say_block(self.block)
         self.stream("content_block_stop", index=self.index)
         self.index += 1
@@ -279,6 +290,7 @@ class Turn:
         await self.stream_block({"type": "text"}, "text", "text_delta", chunks, every, is_whole)
 
     async def stream_thoughts(self, text):
+        self.session.emit({"type": "system", "subtype": "thinking_tokens", "estimated_tokens": 6, "estimated_tokens_delta": 6})
         await self.stream_block({"type": "thinking", "signature": "AAAA"}, "thinking", "thinking_delta", [text], 0)
 
     def say_block(self, block, aborted=False, stop=None):
@@ -288,8 +300,10 @@ class Turn:
         if block["type"] == "text":
             self.texts.append(block["text"])
         self.block = None
+        first = {"user_message_uuid": self.keys[0], "user_message_uuids": self.keys} if self.keys and not self.has_spoken else {}
+        self.has_spoken = True
         self.session.emit({"type": "assistant", "message": self.message | {"content": [block], "stop_reason": stop}, "parent_tool_use_id": None,
-                           "uuid": key, "timestamp": now()} | ({"aborted": True} if aborted else {}))
+                           "uuid": key, "timestamp": now()} | first | ({"aborted": True} if aborted else {}))
 
     def write_message(self, stop, **fields):
         if not self.message or self.written.is_set():
@@ -304,6 +318,8 @@ class Turn:
         given = self.calls.given(step)
         block = {"type": "tool_use", "id": identity("toolu"), "name": step.name, "input": given}
         self.stream("content_block_start", index=self.index, content_block=block | {"input": {}})
+        # The streamed input is the model's own, which the frame's may differ from.
+        self.stream("content_block_delta", index=self.index, delta={"type": "input_json_delta", "partial_json": json.dumps(step.input)})
         self.say_block(block)
         self.stream("content_block_stop", index=self.index)
         self.index += 1
