@@ -4,7 +4,7 @@ import unittest
 from contextlib import asynccontextmanager
 
 from claude_home import ClaudeHome
-from claude_rules import ClaudeRules
+from claude_session_rules import ClaudeSessionRules
 from peers.claude_client import ClaudeClient
 from scheduling import Scenarios
 
@@ -26,7 +26,7 @@ async def lab():
         yield Lab(home)
 
 
-class RealClaudeTests(ClaudeRules, Scenarios):
+class RealClaudeTests(ClaudeSessionRules, Scenarios):
     lab = staticmethod(lab)
 
 

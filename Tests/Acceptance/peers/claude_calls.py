@@ -9,7 +9,7 @@ from .claude_background import Background, Schedule, TaskFrames
 from .claude_disk import now
 from .claude_permissions import SAFE
 from .claude_steps import Call, Hold, Say, Together, Wait
-from .claude_tools import ToolError, normalised, perform
+from .claude_tools import ToolError, check, normalised, perform
 
 FAILED = "Tool permission request failed: "
 NO_ANSWER = FAILED + "AbortError: Tool permission stream closed before response received"
@@ -116,6 +116,7 @@ class Calls:
         try:
             if name == "ExitPlanMode" and session.permissions.mode != "plan":
                 raise ToolError(NOT_PLANNING)
+            check(name, state.given)
             given, decision = await self.decide(state)
             output, result = await self.run(state, given)
         except Denied as denied:

@@ -123,7 +123,7 @@ class Permissions:
             return "allow", None
         if "$" not in command and all(READ_ONLY.fullmatch(part) or self.has_rule(part) for part in parts):
             return "allow", None
-        is_of_files = all(part.split()[0] in FILE_COMMANDS and ".." not in part and " /" not in part for part in parts)
+        is_of_files = all((part.split()[0] in FILE_COMMANDS or part.startswith("echo ")) and ".." not in part and " /" not in part for part in parts)
         if self.mode in ("acceptEdits", "auto") and is_of_files:
             return "allow", None
         return self.ask_or_deny("Bash", self.suggestions(command, [part for part in parts if not READ_ONLY.fullmatch(part)]))

@@ -143,7 +143,7 @@ class Session:
         """What was answered; None if the stream was closed."""
         state.request = identity = str(uuid.uuid4())
         self.asks[identity] = waiting = asyncio.get_running_loop().create_future()
-        given = state.given
+        given = state.step.input | {"replace_all": False} if state.step.name == "Edit" else state.given
         description = given.get("description") or given.get("file_path") or given.get("url")
         self.tell_state("requires_action")
         self.status.tell("waiting")

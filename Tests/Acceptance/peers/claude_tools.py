@@ -51,8 +51,20 @@ class Shell:
 
 
 def normalised(name, given):
-    """The input as the frames tell it: keys come to it, and in another order."""
+    """The input as frames tell it: keys come to it. A question has them in another order."""
     return {"replace_all": False} | given if name == "Edit" else given
+
+
+def check(name, given):
+    """Faults that are found before anybody is asked."""
+    path = Path(given.get("file_path", ""))
+    if name != "Edit" or not path.exists():
+        return
+    count = path.read_text().count(given["old_string"])
+    if not count:
+        raise ToolError(f"<tool_use_error>String to replace not found in file.\nString: {given['old_string']}</tool_use_error>")
+    if count > 1 and not given.get("replace_all"):
+        raise ToolError(f"<tool_use_error>Found {count} matches of the string to replace, but replace_all is false.</tool_use_error>")
 
 
 def patch(path, old, new):
@@ -91,12 +103,11 @@ def change(name, given):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(given["content"])
         kind, after = "create" if before is None else "update", given["content"]
-        return f"File {kind}d successfully at: {path}", {"type": kind, "filePath": str(path), "content": after, "originalFile": before,
+        words = f"File created successfully at: {path}" if before is None else f"The file {path} has been updated successfully."
+        return words, {"type": kind, "filePath": str(path), "content": after, "originalFile": before,
                                                           "structuredPatch": [] if before is None else patch(path, before, after)}
     if before is None:
         raise ToolError("File does not exist.")
-    if given["old_string"] not in before:
-        raise ToolError(f"String to replace not found in file.\nString: {given['old_string']}")
     after = before.replace(given["old_string"], given["new_string"], -1 if given.get("replace_all") else 1)
     path.write_text(after)
     return f"The file {path} has been updated successfully.", {
