@@ -1,6 +1,7 @@
 """Real agents for the tests: pinned packages of PyPI, unpacked into a cache that outlives the clone.
 
-`path()` answers the folder, `missing()` the sentence that says why there is none. `CODEX_VERSION` tries another version than the pinned one."""
+`install(agent)` answers the folder, or raises `Missing` with the sentence that says why there is none. `CODEX_VERSION` and
+`CLAUDE_SDK_VERSION` try another version than the pinned one."""
 
 import hashlib
 import os
@@ -26,6 +27,7 @@ class Agent:
     name: str
     package: str
     version: str
+    pinned: str
     folder: str
     """In the package."""
     programs: tuple
@@ -34,29 +36,40 @@ class Agent:
     """SHA-256 of the wheel of the pinned version, by machine."""
     megabytes: tuple
     """Downloaded, unpacked."""
+    is_shared: bool = True
+    """Whether clones share it: the user's cache before the one of this clone."""
 
     @property
     def place(self):
         return f"{self.name}-{self.version}"
 
 
-PINNED = "0.163.0"
+def version(variable, pinned):
+    return os.environ.get(variable, pinned), pinned
+
+
 CODEX = Agent(
-    "codex", "openai-codex-cli-bin", os.environ.get("CODEX_VERSION", PINNED), "codex_cli_bin",
+    "codex", "openai-codex-cli-bin", *version("CODEX_VERSION", "0.163.0"), "codex_cli_bin",
     ("bin/codex", "bin/codex-code-mode-host", "codex-path/rg", "codex-resources/bwrap"),
     {"x86_64": "76db41fb07fdf9ddacbe892b48d21dfde270031ec0f5666b5e558114355f006d",
      "aarch64": "bb2b0d117eeb02608738cf2bcdf51f6a036343d0028272e11a94e72b0d23b141"}, (142, 377))
+# The wheel of an SDK has the program inside; nothing else of it is unpacked.
+CLAUDE = Agent(
+    "claude", "claude-agent-sdk", *version("CLAUDE_SDK_VERSION", "0.2.184"), "claude_agent_sdk/_bundled", ("claude",),
+    {"x86_64": "40509cadce72d62ded6c3ed831bbcffbff1a7fed8a19cfe1670b3a55418ed089",
+     "aarch64": "fdf8e7be4b65f30263724bd516b1147c609127ea3fec96b510c275d111a1686e"}, (165, 373), is_shared=False)
 
 
-def caches():
-    """Where agents may lie, the preferred place first."""
+def caches(agent):
+    """Where an agent may lie, the preferred place first."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return [Path(home) / "sophon-bridge" / "agents", ROOT / ".build" / "agents"]
+    shared = [Path(home) / "sophon-bridge" / "agents"] if agent.is_shared else []
+    return [*shared, ROOT / ".build" / "agents"]
 
 
 def installed(agent):
     """Its folder, if it is whole: it gets its name only when it is."""
-    return next((place / agent.place for place in caches() if (place / agent.place / agent.programs[0]).exists()), None)
+    return next((place / agent.place for place in caches(agent) if (place / agent.place / agent.programs[0]).exists()), None)
 
 
 def install(agent, say=lambda line: print(line, flush=True)):
@@ -65,7 +78,7 @@ def install(agent, say=lambda line: print(line, flush=True)):
         return found
     if platform.machine() not in agent.digests or sys.platform != "linux":
         raise Missing(f"there is no {agent.name} for {sys.platform} on {platform.machine()}")
-    place = writable()
+    place = writable(agent)
     say(f"real agents: downloading {agent.package} {agent.version} from PyPI into {place}: "
         f"{agent.megabytes[0]} MB, unpacked {agent.megabytes[1]} MB")
     with tempfile.TemporaryDirectory(dir=place, prefix="download-") as scratch:
@@ -88,15 +101,15 @@ def install(agent, say=lambda line: print(line, flush=True)):
     return place / agent.place
 
 
-def writable():
-    for place in caches():
+def writable(agent):
+    for place in caches(agent):
         try:
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=place):
                 return place
         except OSError:
             continue
-    raise Missing(f"neither of {', '.join(map(str, caches()))} can be written")
+    raise Missing(f"no agent can be kept: {', '.join(map(str, caches(agent)))} cannot be written")
 
 
 def download(agent, scratch):
@@ -113,7 +126,7 @@ def download(agent, scratch):
 
 
 def check(agent, wheel, say):
-    if agent.version != PINNED:
+    if agent.version != agent.pinned:
         return say(f"real agents: {agent.version} is not the pinned version, its checksum is not known here")
     with wheel.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -123,4 +136,5 @@ def check(agent, wheel, say):
 
 
 if __name__ == "__main__":
-    print(install(CODEX))
+    for known in (CODEX, CLAUDE):
+        print(install(known))

@@ -114,6 +114,10 @@ class Stream:
         self.writer.write(f"event: {kind}\ndata: {data}\n\n".encode())
         await self.writer.drain()
 
+    async def respond(self, steps):
+        self.writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+        await self.play(steps)
+
     async def play(self, steps):
         response = {"id": self.model.identity("resp"), "status": "in_progress"}
         await self.event("response.created", response=response)
@@ -181,6 +185,9 @@ class Stream:
 
 
 class Model:
+    path = "/responses"
+    stream = Stream
+
     def __init__(self):
         self.plans, self.gates, self.serial = [], {}, 0
         self.asked = []
@@ -239,20 +246,25 @@ class Model:
         path = path.partition("?")[0]
         if method == "GET" and path.endswith("/models"):
             return await self.whole(writer, 200, {"object": "list", "data": [], "models": []})
-        if method != "POST" or not path.endswith("/responses"):
-            return await self.whole(writer, 404, {"error": {"message": "there is nothing here"}})
+        if method != "POST" or not path.endswith(self.path):
+            return await self.elsewhere(writer, method, path)
         body = json.loads(raw)
         steps = self.reply(body)
         if isinstance(steps[0], Refuse):
-            error = {"message": steps[0].message, "type": steps[0].kind}
-            return await self.whole(writer, steps[0].status, {"error": error})
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
-        await Stream(self, writer, body).play(steps)
+            return await self.refuse(writer, steps[0])
+        await self.stream(self, writer, body).respond(steps)
         return False
 
+    async def elsewhere(self, writer, method, path):
+        return await self.whole(writer, 404, {"error": {"message": "there is nothing here"}})
+
+    async def refuse(self, writer, step):
+        return await self.whole(writer, step.status, {"error": {"message": step.message, "type": step.kind}})
+
     @staticmethod
-    async def whole(writer, status, body):
+    async def whole(writer, status, body, **headers):
         raw = json.dumps(body).encode()
-        writer.write(f"HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {len(raw)}\r\n\r\n".encode() + raw)
+        more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+        writer.write(f"HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n{more}content-length: {len(raw)}\r\n\r\n".encode() + raw)
         await writer.drain()
         return True

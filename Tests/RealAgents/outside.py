@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FIXTURES = ROOT / "Tests" / "Fixtures" / "recordings"
 SCREENS = ROOT / "build" / "screens"
-PASSED_ON = ("KILLS", "KILL_SEED", "KILL_AFTER", "ACCEPTANCE_PROCESSES", "ACCEPTANCE_PARALLEL")
+PASSED_ON = ("KILLS", "KILL_SEED", "KILL_AFTER", "ACCEPTANCE_PROCESSES", "ACCEPTANCE_PARALLEL", "REWRITE_GOLDENS")
 
 
 def program():
@@ -36,21 +36,44 @@ def libraries(binary):
 
 def skip(sentence):
     print(f"skipped real agents  ({sentence})\nreal agents: 0 passed, 0 failed, 1 skipped", flush=True)
-    sys.exit(0)
 
 
-def run(bridge, codex, home, *command):
-    """In a cell with this home, to its end; answers the exit code."""
+def agent_of(file):
+    return agents.CLAUDE if file.startswith("test_claude") else agents.CODEX
+
+
+def chosen(arguments):
+    """The test files that the arguments name, all if they name none, and the arguments that name no file."""
+    files = sorted(path.stem for path in HERE.glob("test_*.py"))
+    named = [file for file in files if file in arguments or file.removeprefix("test_") in arguments]
+    words = [word for word in arguments if word not in files and f"test_{word}" not in files]
+    return named or files, words
+
+
+def install(wanted):
+    """Folders of the agents that can be had; each of the others is one skipped test."""
+    found = {}
+    for agent in wanted:
+        try:
+            found[agent.name] = agents.install(agent)
+        except agents.Missing as missing:
+            skip(missing)
+    return found
+
+
+def run(bridge, folders, home, *command):
+    """In a cell with this home, to its end; answers the exit code. `folders` are those of the agents by name."""
     pythons = [folder for folder in (sys.prefix, sys.base_prefix) if folder != "/usr"]
     SCREENS.mkdir(parents=True, exist_ok=True)
-    keep = [HERE, ROOT / "Tests" / "Acceptance", ROOT / "Tests" / "Browser", SCREENS, codex, bridge[0], *pythons, *libraries(bridge[0])]
+    keep = [HERE, ROOT / "Tests" / "Acceptance", ROOT / "Tests" / "Browser", SCREENS, *folders.values(), bridge[0], *pythons, *libraries(bridge[0])]
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {
-        "SOPHON_BRIDGE": shlex.join(bridge), "REAL_CODEX": str(codex), "PYTHONDONTWRITEBYTECODE": "1"}
+        "SOPHON_BRIDGE": shlex.join(bridge), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {f"REAL_{name.upper()}": str(folder) for name, folder in folders.items()}
     return cell.run([sys.executable, *map(str, command)], keep=keep, home=home, environment=environment).returncode
 
 
-def record(bridge, codex, home):
-    if code := run(bridge, codex, home, HERE / "record_codex.py", f"{cell.HOME}/recording.jsonl"):
+def record(bridge, folders, home):
+    if code := run(bridge, folders, home, HERE / "record_codex.py", f"{cell.HOME}/recording.jsonl"):
         return code
     FIXTURES.mkdir(exist_ok=True)
     fixture = FIXTURES / "codex.jsonl"
@@ -63,15 +86,17 @@ def record(bridge, codex, home):
 def main(arguments):
     bridge = program()
     if refusal := cell.refusal():
-        skip(refusal)
-    try:
-        codex = agents.install(agents.CODEX)
-    except agents.Missing as missing:
-        skip(missing)
+        return skip(refusal)
+    is_recording = arguments == ["--record"]
+    files, words = (["test_codex"], []) if is_recording else chosen(arguments)
+    folders = install([agent for agent in (agents.CODEX, agents.CLAUDE) if agent in map(agent_of, files)])
+    files = [file for file in files if agent_of(file).name in folders]
+    if not files:
+        return 0
     with tempfile.TemporaryDirectory(prefix="real-agents-") as home:
-        if arguments == ["--record"]:
-            return record(bridge, codex, home)
-        return run(bridge, codex, home, ROOT / "Tests" / "Acceptance" / "runner.py", "--in", HERE, *arguments)
+        if is_recording:
+            return record(bridge, folders, home)
+        return run(bridge, folders, home, ROOT / "Tests" / "Acceptance" / "runner.py", "--in", HERE, *files, *words)
 
 
 if __name__ == "__main__":
