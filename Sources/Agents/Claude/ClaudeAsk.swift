@@ -45,7 +45,7 @@ struct ClaudeAsk {
     }
 }
 
-/// What an answer to a request needs, long after its frame is gone.
+/// The parts of a request that an answer needs, long after the frame is gone.
 package struct ClaudeSlip: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case card

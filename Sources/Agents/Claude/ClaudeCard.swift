@@ -103,7 +103,7 @@ enum ClaudeCard {
     }
 }
 
-/// What a call would do to a file, where its tool is one that writes it: every line of it, with a mark in front.
+/// A change to a file by a tool that is known to write it: every line of the change, with a mark in front.
 struct ClaudeChange {
     let difference: String
     let facts: AskFacts

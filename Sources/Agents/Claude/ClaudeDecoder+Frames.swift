@@ -169,7 +169,7 @@ extension ClaudeDecoder {
         return [signal(.tool(.progress(ClaudeTools.progress(call.title + seconds, of: id))), of: run)]
     }
 
-    /// Its words are not the turn's; its tools show that it works.
+    /// The words of a helper are not the turn's; the tools show that the helper works.
     private mutating func helper(_ blocks: [FrameNode], below parent: String) -> [Observation] {
         var observations: [Observation] = []
         for block in blocks where block["type"]?.holds("tool_use") == true {

@@ -27,7 +27,6 @@ package struct ClaudeDecoder: AgentDecoder {
     private var tellsFates = false
     /// Of all turns of the process until now; nil: not known, since a resumed session begins with its old total.
     private var cost: Double?
-    private var apiKeySource: String?
     private var interruptIsDue = false
     private var model: String?
     /// As the newest `init` says; another one after a `/clear`.
@@ -58,7 +57,7 @@ package struct ClaudeDecoder: AgentDecoder {
     var isFree: Bool { turn == nil && prompts.isEmpty }
     /// The process may be ended: nothing would be lost.
     var isIdle: Bool { isFree && asks.isEmpty && tasks.isEmpty }
-    /// What it does beside its turns; nil: nothing.
+    /// The work beside the turns, for a sentence; nil: none.
     var busyWords: String? { tasks.words }
     /// A turn may be under way yet, as far as the frames say.
     var mayRun: Bool { !isFree }
@@ -242,7 +241,6 @@ package struct ClaudeDecoder: AgentDecoder {
         sessionID = root["session_id"]?.string ?? sessionID
         mode = root["permissionMode"]?.string ?? mode
         model = root["model"]?.string ?? model
-        apiKeySource = root["apiKeySource"]?.string ?? apiKeySource
         noteAbilities(root["capabilities"])
         defer { turn?.hasBegun = true }
         guard turn == nil else { return [] }
@@ -303,7 +301,7 @@ package struct ClaudeDecoder: AgentDecoder {
         return observations + [signal(ClaudeResult.event(root, of: ended, usage: usage), of: ended.run)]
     }
 
-    /// What is held back of the text.
+    /// The text that is held back.
     mutating func flushed() -> [Observation] {
         guard let run = turn?.run, let changes = turn?.words.finished() else { return [] }
         return changes.map { signal(.text($0), of: run) }

@@ -25,6 +25,7 @@ package struct ClaudeDialect: Dialect {
     package var habits: Habits {
         var habits = Habits()
         habits.again = .whereAbsent
+        habits.finishesAlone = true
         habits.deniesInWords = true
         habits.asksBetweenRuns = true
         habits.pictureRoom = 10 << 20

@@ -52,7 +52,7 @@ enum ClaudeFrames {
         return block.finish()
     }
 
-    /// What waits in the process is dropped, and its helpers in the background live.
+    /// The queue of the process is dropped, and its helpers in the background live.
     static func interrupt(_ id: String) -> [UInt8] {
         request(id, "interrupt") {
             $0.value("cancel_queued", JSONText(unchecked: "true"))

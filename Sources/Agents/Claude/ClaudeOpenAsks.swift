@@ -76,7 +76,7 @@ struct ClaudeOpenAsks {
 }
 
 extension ClaudeOpenAsks.Open {
-    /// What a recorded answer said. `response`: the envelope.
+    /// The content of a recorded answer. `response`: the envelope.
     func sent(_ response: FrameNode, in session: AgentSession) -> [Observation] {
         let answer = response["response"]
         let isAllowed = answer?["behavior"]?.holds("allow") == true

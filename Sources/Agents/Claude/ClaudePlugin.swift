@@ -86,10 +86,10 @@ extension ValueForm where Value == String {
     }
 }
 
-/// What the configuration says of Claude Code.
+/// The configuration of Claude Code.
 package struct ClaudeValues: AgentValues {
     var command = ["claude"]
-    /// What it asks about; never `bypassPermissions`.
+    /// The permission mode; never `bypassPermissions`.
     var permissionMode = "default"
     /// Nil: its own.
     var model: String?

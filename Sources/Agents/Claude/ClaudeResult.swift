@@ -30,7 +30,7 @@ enum ClaudeResult {
         terminal == nil && turn.isInterrupted && root["subtype"]?.holds("error_during_execution") == true
     }
 
-    /// What the process says of it, without lines for its own makers.
+    /// The words of the process, without lines for its makers.
     static func sentence(_ root: FrameNode) -> String {
         if let result = root["result"]?.string, !result.isEmpty { return result }
         return (root["errors"]?.elements ?? []).compactMap(\.string).filter { !$0.hasPrefix("[ede_diagnostic]") }

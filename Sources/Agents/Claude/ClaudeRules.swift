@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// What an "always" grants: rules that hold in the process alone (claude-code.md#always).
+/// The grants of an "always": rules that hold in the process alone (claude-code.md#always).
 enum ClaudeRules {
     static let editors: Set = ["Edit", "MultiEdit", "NotebookEdit", "Write"]
     private static let edits = JSONText(

@@ -41,8 +41,10 @@ package struct ClaudeSettings: Hashable, Sendable {
     private static let grace = Duration.seconds(5)
 
     func plan(_ start: ClaudeLaunch.Start, in own: String?) -> ChildPlan {
-        ChildPlan(
-            arguments: ClaudeLaunch.command(values, start), environment: environment, folder: own ?? folder,
-            life: .withBridge(grace: Self.grace), pipes: .lines(limit: Self.lineLimit))
+        // An orphan works to the end of its turn, and the next bridge waits for it (claude-code.md#holders).
+        let life: ChildPlan.Life = start == .listing ? .withBridge(grace: Self.grace) : .byItself(grace: Self.grace)
+        return ChildPlan(
+            arguments: ClaudeLaunch.command(values, start), environment: environment, folder: own ?? folder, life: life,
+            pipes: .lines(limit: Self.lineLimit))
     }
 }

@@ -1,6 +1,6 @@
 import JSONReading
 
-/// What keeps a process busy between its turns (claude-code.md#idle).
+/// The work of a process between its turns (claude-code.md#idle).
 struct ClaudeTasks {
     private static let limit = 1_000
 

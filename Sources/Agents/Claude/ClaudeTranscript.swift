@@ -2,9 +2,9 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// What became of a prompt, by the transcript of its session (claude-code.md#transcript).
+/// The fate of a prompt, by the transcript of its session (claude-code.md#transcript).
 enum ClaudeFate: Hashable, Sendable {
-    /// It may be sent.
+    /// The prompt may be sent.
     case neverTaken
     case ended(RunEnd)
     case stopped(text: String?)

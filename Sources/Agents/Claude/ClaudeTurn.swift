@@ -11,9 +11,9 @@ struct ClaudeTurn {
     var calls = ClaudeCalls()
     /// A tool was called: what the turn did cannot be shown as undone.
     var hasTools = false
-    /// Its failure was said before its end: nothing that follows is shown.
+    /// The failure preceded the end: later frames stay hidden.
     var isOver = false
-    /// Its `init` came: what is told of the session from now on is told of this turn too.
+    /// The `init` came: later states of the session concern this turn.
     var hasBegun = false
     /// We asked the process to end it.
     var isInterrupted = false

@@ -247,7 +247,8 @@ extension ChildChat {
             return [.observed([.lookedUp(run, .waits)])]
         }
         if case .fate(let fate) = found { return [.observed([.lookedUp(run, fate)])] }
-        return [.observed([.lookedUp(run, Self.gone)])]
+        // Of a run that has ended here, without a word, nothing more is known.
+        return [.observed([.lookedUp(run, known == nil ? .unknown : Self.gone)])]
     }
 
     // MARK: All that waits

@@ -88,6 +88,8 @@ package struct Habits: Hashable, Sendable {
     package var again = Again.never
     /// A message can go into the run that goes on.
     package var steers = false
+    /// A child whose bridge is gone works to the end of its turn.
+    package var finishesAlone = false
     /// The words of a refusal go with the denial.
     package var deniesInWords = false
     /// Asks beside the bridge's own runs reach a person too.
