@@ -27,7 +27,7 @@ class TaskFrames:
         updated = self.frame("task_updated", patch={"status": stopped, "end_time": int(time.time() * 1000)})
         del updated["tool_use_id"]
         return [updated,
-                self.frame("task_notification", status=status, summary=summary, output_file=f"/tmp/claude/{self.names['task_id']}.output")]
+                self.frame("task_notification", status=status, summary=summary, output_file=f"/home/ada/claude/{self.names['task_id']}.output")]
 
 
 class Background:

@@ -79,7 +79,7 @@ async def perform(step, given):
         output, code = await Shell(given.get("command", ""), step).run()
         if code:
             raise ToolError(f"Exit code {code}" + (f"\n{output}" if output else ""))
-        more = {"persistedOutputPath": "/tmp/claude/output.txt"} if len(output) > LONGEST else {}
+        more = {"persistedOutputPath": "/home/ada/claude/output.txt"} if len(output) > LONGEST else {}
         said = {"stdout": output[:LONGEST], "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
         return output[:LONGEST] or NO_OUTPUT, said | more
     if step.seconds:
