@@ -53,8 +53,8 @@ package struct ClaudeDialect: Dialect {
         switch heard {
         case .begin: return .work(.find(pattern: transcripts(session), limit: 1))
         case .result(.found(let files)) where reading.holders == nil:
-            // Of a session that the person removed nothing is left to continue.
-            if files.isEmpty { return .done(begins(&reading, here, losesSession: true)) }
+            // The person removed the session, or its only prompt never got into it.
+            if files.isEmpty { return .done(begins(&reading, here, losesSession: !here.seeks)) }
             reading.holders = []
             return .work(.find(pattern: "\(settings.configFolder)/sessions/*.json", limit: Self.holderLimit))
         case .result(.found(let files)): reading.holders = files

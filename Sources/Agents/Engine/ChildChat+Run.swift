@@ -176,7 +176,8 @@ extension ChildChat {
                         orders += writeStop(of: turn.run, now)
                     }
                 case .finished, .failed: orders += closeTurn(now)
-                case .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying,
+                case .tool: prompts.turn?.hasWorked = true
+                case .text, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying,
                     .alive:
                     break
                 }
@@ -229,7 +230,8 @@ extension ChildChat {
         guard isDoubtful || silence.idleAnswers != 0 else { return [] }
         if isDoubtful, let prompt = turn.prompt,
             ConversationRules.mayBeWrittenAgain(
-                dialect.habits.again, found, isStopped: turn.isStopping, isWhole: !prompt.isIncomplete)
+                dialect.habits.again, found, isStopped: turn.isStopping, isWhole: !prompt.isIncomplete,
+                hasWorked: turn.hasWorked)
         {
             prompts.turn = nil
             prompts.holdAgain(turn.run, prompt)

@@ -140,6 +140,7 @@ struct ChildChat<D: Dialect> {
         var here = Here(now: now, session: session, place: home.kept, folder: home.folder, request: requests.next)
         here.run = prompts.turn?.run
         here.isStopping = prompts.turn?.isStopping == true
+        here.seeks = prompts.turn?.state == .doubtful || !errands.finds.isEmpty
         return here
     }
 

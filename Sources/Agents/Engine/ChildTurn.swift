@@ -28,6 +28,8 @@ struct ChildTurn {
     let run: RunID
     var state = State.written { didSet { if state == .going { hasBegun = true } } }
     private(set) var hasBegun = false
+    /// The bridge saw a tool of it at work: a transcript without the prompt is late, and proves nothing.
+    var hasWorked = false
     private(set) var stopDeadline: Instant?
     /// For a child that is to get it once more; nil: none may.
     var prompt: PicturePrompt?

@@ -8,14 +8,14 @@ enum ConversationRules {
     /// A prompt into a run that goes on would be queued there, and its answer be another run's.
     static func mayBegin(turn: ChildTurn?, isFree: Bool) -> Bool { turn == nil && isFree }
 
-    /// Whether a prompt that was written may be written once more: the habit permits it, the finding proves it, its files are at hand, and no
-    /// person has stopped it.
+    /// Whether a prompt that was written may be written once more: the habit permits it, the finding proves it, no tool of it was seen, its
+    /// files are at hand, and no person has stopped it.
     static func mayBeWrittenAgain(
-        _ again: Habits.Again, _ found: Found, isStopped: Bool, isWhole: Bool
+        _ again: Habits.Again, _ found: Found, isStopped: Bool, isWhole: Bool, hasWorked: Bool = false
     ) -> Bool {
         switch again {
         case .never: false
-        case .whereAbsent: found == .absent && !isStopped && isWhole
+        case .whereAbsent: found == .absent && !isStopped && isWhole && !hasWorked
         }
     }
 

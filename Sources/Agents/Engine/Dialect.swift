@@ -154,6 +154,8 @@ package struct Here: Sendable {
     /// The bridge's run that is out.
     package var run: RunID?
     package var isStopping = false
+    /// What became of a prompt is to be found before the next one leaves.
+    package var seeks = false
 
     package init(
         now: Occasion, session: AgentSession, place: Place? = nil, folder: String? = nil, request: String
