@@ -62,12 +62,11 @@ class ClaudeTests(Scenarios):
             turn = stage.ask("tidy up", bash("rm -r build"), Say(["I use make then."]))
             await stage.approval(turn)
             words = stage.ask("/bridge no use make clean instead", session=turn.session)
-            await stage.ended(turn)
+            await stage.ended(turn, words)
             await until(lambda: "use make clean instead" in str(stage.transcript()), 30, "the denial is in the transcript")
             self.assertIn("The user declined this call and says: use make clean instead", str(stage.transcript()))
             self.assertEqual(stage.claude.effects(), [])
             self.assertEqual(len(stage.claude.texts()), 1)
-            self.assertTrue(stage.phone.is_ended(words.interaction))
 
     @scenario(60)
     async def test_always_is_a_rule_of_the_session_for_all_edits(self):
