@@ -14,6 +14,10 @@ from real_stage import RealStage
 class ClaudeRealStage(RealStage):
     """Turns are scripted in the words of `peers/claude_steps.py`."""
 
+    def __init__(self, configuration=None, **options):
+        super().__init__(**options)
+        self.configuration = configuration
+
     async def enter_agent(self):
         self.home = await ClaudeHome(self.directory).__aenter__()
         self.model = self.home.model
@@ -32,6 +36,21 @@ class ClaudeRealStage(RealStage):
         if steps:
             self.model.script(text, *steps)
         return await self.send(text, session)
+
+    async def card(self, turn, command=None, seconds=60):
+        """Of this turn, with this command. A card of a turn that was stopped stays with the phone: the relay knows no withdrawal."""
+        async def open_card():
+            cards = (await self.simulator.call("GET", "/v1/me/snapshot"))["pending_approvals"]
+            return [card for card in cards if card["session_id"] == turn["session_id"]
+                    and card.get("interaction_id") == turn["interaction_id"] and command in (None, card.get("command"))]
+        return (await self.until(open_card, f"a card of {turn}", seconds))[-1]
+
+    async def beside(self, turn):
+        """Of a run that no message began, in a chat of its own."""
+        async def begun():
+            names = [chat["session_id"] for chat in (await self.simulator.call("GET", "/v1/me/sessions"))["sessions"]]
+            return [name for name in names if name != turn["session_id"]]
+        return {"session_id": (await self.until(begun, "a chat of its own"))[0], "interaction_id": None}
 
     # Its processes
 
@@ -56,6 +75,10 @@ class ClaudeRealStage(RealStage):
 
     # What it left
 
+    def touch(self, name):
+        """What a command waits for."""
+        (self.home.project / name).touch()
+
     def effects(self):
         """A line for each time that a command ran."""
         return [line for path in self.home.project.rglob("effects") for line in path.read_text().split()]
@@ -79,7 +102,7 @@ class ClaudeRealStage(RealStage):
 
     def story(self):
         last = [{name: row.get(name) for name in ("type", "uuid", "message")} for row in self.rows()[-8:]]
-        return f"{super(RealStage, self).story()}\nmodel: {self.model.texts()[-12:]}\nclaude: {self.children()} {str(last)[-4000:]}"
+        return f"{super(RealStage, self).story()}\nmodel: {self.model.texts()[-12:]}\nclaude: {self.children()} {str(last)[-1500:]}"
 
 
 def words_of(pid, name):

@@ -12,7 +12,7 @@ class ShortTests(Scenarios):
     async def test_a_conversation_with_a_call_that_is_allowed(self):
         async with ClaudeRealStage() as stage:
             turn = await stage.ask("Write a label.", Say(["I ", "ask."]), bash("echo one >> effects"), Say(["It is ", "written."]))
-            card = await stage.card()
+            card = await stage.card(turn)
             self.assertEqual((card["command"], stage.effects()), ("echo one >> effects", []))
             await stage.decide_card(card, "approve")
             self.assertEqual(await stage.final(turn), "I ask.\n\nIt is written.")
