@@ -63,6 +63,8 @@ struct Asks<Slip: Hashable & Sendable> {
         var expiresAt: Instant?
         var answers: [QuestionID: QuestionAnswer] = [:]
         var isDenied = false
+        /// The ask has a run of its own, which ends with it.
+        var ownRun: RunID?
     }
 
     /// From a denial whose words follow to the one without.
@@ -104,10 +106,10 @@ struct Asks<Slip: Hashable & Sendable> {
         return (ask, question)
     }
 
-    mutating func asked(_ ask: Ask<Slip>, at now: Instant) {
+    mutating func asked(_ ask: Ask<Slip>, ownRun: RunID? = nil, at now: Instant) {
         open[ask.name] = Open(
             ask: ask, askedAt: now,
-            expiresAt: ask.expiresAt.map { max($0 - Self.margin, now + ($0 - now) / 2) })
+            expiresAt: ask.expiresAt.map { max($0 - Self.margin, now + ($0 - now) / 2) }, ownRun: ownRun)
         if case .questions(let all) = ask.content { for question in all { questions[question.id] = ask.name } }
     }
 
@@ -129,8 +131,8 @@ struct Asks<Slip: Hashable & Sendable> {
     }
 
     /// The agent settled one of its parts by itself, and the dialect has said so.
-    mutating func forget(_ part: String) {
-        if let name = questions[QuestionID(part)] ?? (open[part] == nil ? nil : part) { _ = take(name) }
+    mutating func forget(_ part: String) -> Open? {
+        (questions[QuestionID(part)] ?? (open[part] == nil ? nil : part)).flatMap { take($0) }
     }
 
     mutating func takeExpired(at now: Instant) -> [Open] { take { $0.expiresAt.map { $0 <= now } ?? false } }

@@ -167,7 +167,7 @@ extension ChildChat {
             case .sendAnswered(let run, .refused) where prompts.turn?.run == run: orders += closeTurn(now)
             case .signal(let signal):
                 // The dialect saw that the agent settled it.
-                if let name = signal.event.settledAsk { asks.forget(name) }
+                if let name = signal.event.settledAsk, let asked = asks.forget(name) { orders += ends(asked) }
                 guard let turn = prompts.turn, signal.run == turn.run else { continue }
                 switch signal.event {
                 case .started:

@@ -144,10 +144,13 @@ struct ChildChat<D: Dialect> {
         return here
     }
 
+    /// Begins the names of runs that no prompt began.
+    var runMark: String { "\(session)-\(mark)-\(way.children)-" }
+
     /// The child has a reading of its own.
     mutating func readsAnew() {
         way.children += 1
-        reading = dialect.reading(of: session, mark: "\(session)-\(mark)-\(way.children)-")
+        reading = dialect.reading(of: session, mark: runMark)
     }
 
     // MARK: Commands
