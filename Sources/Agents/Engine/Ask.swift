@@ -97,7 +97,12 @@ struct Asks<Slip: Hashable & Sendable> {
     }
 
     /// The ask whose denial waits for its words.
-    mutating func takeDenied() -> Open? { open.first { $0.value.isDenied }.flatMap { take($0.key) } }
+    mutating func takeDenied() -> Open? {
+        let denied = open.filter { $0.value.isDenied }.min {
+            ($0.value.expiresAt ?? .zero, $0.key) < ($1.value.expiresAt ?? .zero, $1.key)
+        }
+        return denied.flatMap { take($0.key) }
+    }
 
     func question(_ id: QuestionID) -> (ask: Ask<Slip>, question: Question)? {
         guard let name = questions[id], let ask = open[name]?.ask, case .questions(let all) = ask.content,

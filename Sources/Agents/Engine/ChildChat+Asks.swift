@@ -35,7 +35,7 @@ extension ChildChat {
         return [.observed([signal(.finished(RunEnd(text: "This was asked by work in the background.")), of: run)])]
     }
 
-    private mutating func say(_ verdict: Verdict, to ask: Ask<D.Slip>, _ now: Occasion) -> [Order] {
+    mutating func say(_ verdict: Verdict, to ask: Ask<D.Slip>, _ now: Occasion) -> [Order] {
         dialect.say(.settle(ask, verdict), &reading, here(now)).map { .write($0) }
     }
 
@@ -97,7 +97,8 @@ extension ChildChat {
 
     /// The bubble that showed them has ended: what waits for an answer is set free.
     mutating func dropAsks(of run: RunID, _ now: Occasion) -> [Order] {
-        asks.take(of: run, withSessions: !dialect.habits.asksBetweenRuns).flatMap { say(.dropped, to: $0.ask, now) + settled($0, .cancelled) }
+        let gone = dialect.habits.asksBetweenRuns ? asks.take(of: run, withSessions: false) : asks.takeAll()
+        return gone.flatMap { say(.dropped, to: $0.ask, now) + settled($0, .cancelled) }
     }
 
     enum Outcome { case expired, cancelled }

@@ -14,6 +14,7 @@ extension ChildChat {
             return (waitsForRun(), false)
         }
         // The next child works where it is to be carried out.
+        home.moves(to: next.folder)
         if home.isElsewhere { return (leave(now), false) }
         let (run, prompt) = (next.run, next.prompt)
         if prompt.model != .unchanged, !choosing.isSettled(.model, of: run) {
@@ -32,7 +33,8 @@ extension ChildChat {
         if let news = reading.takeNews() { orders.append(.observed([.told(run, news)])) }
         let frames = dialect.say(.prompt(run, prompt), &reading, here(now))
         requests.add(.prompt(run), for: ChildTurn.promptLimit, at: now.now)
-        prompts.turn = ChildTurn(run, prompt: dialect.habits.again == .never ? nil : prompt)
+        let again = dialect.habits.again == .never ? nil : prompt
+        prompts.turn = ChildTurn(run, prompt: again, in: next.folder, losses: next.losses)
         silence.heard(.frame, at: now.now)
         return (orders + frames.map { .write($0) }, true)
     }
@@ -89,19 +91,48 @@ extension ChildChat {
             return stopped
         }
         let wasHeld = prompts.drop(run)
+        // Its bubble ends, and the card with it.
+        _ = seat.leaves(run)
         if !isWanted, seat.isAwaited { return giveUpPlace() + stopped }
-        if !wasHeld, prompts.turn == nil, reading.going == run {
-            // No prompt of the bridge began it, and a person named it.
-            prompts.turn = ChildTurn(run, prompt: nil)
-            prompts.turn?.state = .going
+        if !isWanted, way.state == .reaching {
+            // Nothing is left to go on for.
+            errands.walk = nil
+            way.state = .absent
         }
-        guard !wasHeld, let turn = prompts.turn, turn.run == run else {
-            prompts.stops(run)
+        if errands.finds.contains(run) {
+            // What became of it is being looked for, perhaps behind a process that works on it: the Stop is answered with that.
+            prompts.changeSought(run) { $0.isStopped = true }
+            return []
+        }
+        if !wasHeld, reading.going == run, prompts.turn?.run != run {
+            // No prompt of the bridge began it, and a person named it.
+            guard prompts.turn != nil else {
+                prompts.turn = ChildTurn(run, prompt: nil)
+                prompts.turn?.state = .going
+                return stop(run, now)
+            }
+            errands.namedStop = run
+            return writeStop(of: run, now)
+        }
+        guard !wasHeld, prompts.turn?.run == run else {
+            prompts.changeSought(run) { $0.isStopped = true }
             return stopped
         }
-        guard !turn.isStopping else { return [] }
+        return stop(run, now)
+    }
+
+    private mutating func stop(_ run: RunID, _ now: Occasion) -> [Order] {
+        guard let turn = prompts.turn, !turn.isStopping else { return [] }
         prompts.turn?.stops(by: now.now + ChildTurn.stopPatience)
         guard turn.state != .doubtful else { return [] }
+        // A prompt that waits behind another run is taken back: a Stop would end that one.
+        if let other = reading.going, other != run {
+            let frames = dialect.say(.takeBack(run), &reading, here(now))
+            if !frames.isEmpty {
+                requests.add(.takeBack, for: ChildTurn.stopPatience, at: now.now)
+                return frames.map { .write($0) }
+            }
+        }
         return writeStop(of: run, now)
     }
 
@@ -116,7 +147,8 @@ extension ChildChat {
         // A prompt that waits in the child was stopped by nothing: its loop would begin afterwards.
         if reading.mayRun { way.doom = "it ignored a stop" }
         reading.abandonRun()
-        return endsTurn("", now)
+        let ended = endsTurn("", now)
+        return !isWanted && seat.isAwaited ? ended + giveUpPlace() : ended
     }
 
     // MARK: What the child says
@@ -143,8 +175,9 @@ extension ChildChat {
         case .hadBefore(let run):
             guard prompts.turn?.run == run else { return [] }
             reading.abandonRun()
-            prompts.turn?.state = .doubtful
-            return []
+            // The agent says that it had it: nothing that is found proves the opposite.
+            prompts.turn?.prompt = nil
+            return losesTurn("\(dialect.name) had this message before, and does not say what became of it", now)
         case .tells(let words):
             guard let run = prompts.turn?.run ?? reading.going else { return [] }
             return [.observed([.told(run, words)])]
@@ -165,10 +198,18 @@ extension ChildChat {
                 requests.forget(.prompt(run))
                 if prompts.turn?.state == .written { prompts.turn?.state = .taken }
             case .sendAnswered(let run, .refused) where prompts.turn?.run == run: orders += closeTurn(now)
+            // It was taken back in the agent's queue, and said so itself.
+            case .abortAnswered(let run) where prompts.turn?.run == run:
+                prompts.turn = nil
+                prompts.forget(run)
+                requests.forget(.prompt(run))
             case .signal(let signal):
                 // The dialect saw that the agent settled it.
                 if let name = signal.event.settledAsk, let asked = asks.forget(name) { orders += ends(asked) }
-                guard let turn = prompts.turn, signal.run == turn.run else { continue }
+                guard let turn = prompts.turn, signal.run == turn.run else {
+                    if let run = signal.run { orders += otherEnded(signal.event, run, now) }
+                    continue
+                }
                 switch signal.event {
                 case .started:
                     prompts.turn?.state = .going
@@ -185,6 +226,22 @@ extension ChildChat {
             }
         }
         return orders
+    }
+
+    /// A run of the agent's own is over: nobody is asked for it any longer, and a Stop that named it is answered.
+    private mutating func otherEnded(_ event: RunEvent, _ run: RunID, _ now: Occasion) -> [Order] {
+        switch event {
+        case .finished, .failed: break
+        case .started, .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying,
+            .alive:
+            return []
+        }
+        let named = errands.namedStop == run
+        if named { errands.namedStop = nil }
+        return asks.take(of: run, withSessions: false).flatMap {
+            say(.dropped, to: $0.ask, now) + settled($0, .cancelled)
+        }
+            + (named ? [.observed([.abortAnswered(run)])] : [])
     }
 
     // MARK: The end of a turn
@@ -218,7 +275,10 @@ extension ChildChat {
 
     /// The child died: the next one finds the turn, where what it finds can prove anything.
     mutating func losesTurn(_ reason: String, _ now: Occasion) -> [Order] {
-        guard dialect.habits.again != .never, prompts.turn != nil else { return endsTurn(reason, now) }
+        guard dialect.habits.again != .never, let turn = prompts.turn, turn.losses + 1 < ChildTurn.losses else {
+            return endsTurn(reason, now)
+        }
+        prompts.turn?.losses += 1
         prompts.turn?.state = .doubtful
         return []
     }
@@ -234,7 +294,7 @@ extension ChildChat {
                 hasWorked: turn.hasWorked)
         {
             prompts.turn = nil
-            prompts.holdAgain(turn.run, prompt)
+            prompts.holdAgain(turn.run, prompt, in: turn.folder, losses: turn.losses)
             // What it said until then is said again.
             return turn.hasBegun
                 ? [.observed([signal(.retrying(reason: "its process ended"), of: turn.run)])] : []
@@ -256,7 +316,7 @@ extension ChildChat {
     mutating func answered(_ answer: RequestAnswer, _ frame: FrameNode, _ now: Occasion) -> [Order] {
         let purpose = answer.request.map { requests.answered($0) } ?? requests.answeredWithoutName()
         switch purpose {
-        case nil, .prompt: return []
+        case nil, .prompt, .takeBack: return []
         case .steer(let run):
             // Nothing of it is queued where it was refused.
             if answer.isRefusal, prompts.words?.run == run { promptsWords() }
@@ -319,7 +379,7 @@ extension ChildChat {
         case .probe where isUnanswered && silence.since + ChildTurn.startLimit > now.now: break
         // What it does before it takes a prompt may hold up all else.
         case .probe where isUnanswered && (reading.isPreparing || asks.waitsSince != nil): break
-        case .probe, .stop: way.doom = "\(dialect.name) does not answer any more"
+        case .probe, .stop, .takeBack: way.doom = "\(dialect.name) does not answer any more"
         case .steer: break
         case .walk:
             errands.walk?.wasLate()

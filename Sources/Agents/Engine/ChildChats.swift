@@ -38,6 +38,6 @@ struct ChildChats<D: Dialect> {
     private mutating func wake(_ session: AgentSession, _ dialect: D) -> ChildChat<D> {
         wakings += 1
         let place = places.removeValue(forKey: session) ?? Place()
-        return ChildChat(session, dialect, place: place, mark: "\(mark)-\(wakings)")
+        return ChildChat(session, dialect, place: place, mark: "\(mark)-\(wakings)", life: wakings)
     }
 }

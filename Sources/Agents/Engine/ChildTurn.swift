@@ -25,6 +25,9 @@ struct ChildTurn {
     /// From the answer to a Stop to the end of its run.
     static let afterStop = Duration.seconds(2)
 
+    /// Children that died over one prompt, or proved that they never had it: then it ends with a sentence.
+    static let losses = 3
+
     let run: RunID
     var state = State.written { didSet { if state == .going { hasBegun = true } } }
     private(set) var hasBegun = false
@@ -33,10 +36,15 @@ struct ChildTurn {
     private(set) var stopDeadline: Instant?
     /// For a child that is to get it once more; nil: none may.
     var prompt: PicturePrompt?
+    /// Where it is carried out.
+    let folder: String?
+    var losses: Int
 
-    init(_ run: RunID, prompt: PicturePrompt?) {
+    init(_ run: RunID, prompt: PicturePrompt?, in folder: String? = nil, losses: Int = 0) {
         self.run = run
         self.prompt = prompt
+        self.folder = folder
+        self.losses = losses
     }
 
     var isStopping: Bool { stopDeadline != nil }

@@ -27,6 +27,8 @@ package protocol Dialect: Sendable, SendableMetatype {
     var habits: Habits { get }
     /// Where children work whose chat names no folder.
     var folder: String { get }
+    /// A running child of a dialect with another one gets no prompt any longer.
+    var terms: String { get }
     /// `mark`: begins the names of runs that no prompt of the bridge began; no other reading has it.
     func reading(of session: AgentSession, mark: String) -> Reading
 
@@ -70,6 +72,8 @@ package protocol Dialect: Sendable, SendableMetatype {
 }
 
 extension Dialect {
+    package var terms: String { "" }
+
     package func parse(_ line: UnsafeRawBufferPointer, capacity: Int, with parser: FrameParser) -> FrameNode? {
         guard let root = parser.parse(line, capacity: capacity), root.isObject else { return nil }
         return root
@@ -156,6 +160,9 @@ package struct Here: Sendable {
     package var isStopping = false
     /// What became of a prompt is to be found before the next one leaves.
     package var seeks = false
+    /// Processes that this bridge or one before it started, and of the latter those that are not known to have ended.
+    package var ownProcesses: Set<ProcessName> = []
+    package var pastProcesses: [ProcessName] = []
 
     package init(
         now: Occasion, session: AgentSession, place: Place? = nil, folder: String? = nil, request: String
@@ -186,6 +193,10 @@ package struct Sought: Hashable, Sendable {
     package var text: String?
     /// Since 1970: what is older has the same words by chance.
     package var notBefore: Int64?
+    /// The agent had answered for it before the bridge was started again.
+    package var wasTaken = false
+    /// Its child is known to have died: nothing can have it any longer.
+    package var isOfTurn = false
 
     package init(_ run: RunID, text: String?, notBefore: Int64? = nil) {
         self.run = run
@@ -264,6 +275,8 @@ package enum Wish<Slip: Hashable & Sendable>: Sendable {
     case prompt(RunID, PicturePrompt)
     case steer(RunID, PicturePrompt)
     case stop
+    /// The agent has the prompt in its queue, behind another run.
+    case takeBack(RunID)
     case probe
     case settle(Ask<Slip>, Verdict)
     /// Before its input ends.

@@ -31,7 +31,7 @@ struct Home {
     /// The next child begins a session of its own.
     mutating func forgetsSession() { kept = place(nil) }
     mutating func losesSession() {
-        hasLostSession = kept.native != nil
+        hasLostSession = hasLostSession || kept.native != nil
         forgetsSession()
     }
 }

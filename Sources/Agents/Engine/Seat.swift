@@ -54,6 +54,7 @@ struct Seat {
     /// The prompt leaves.
     mutating func leaves(_ run: RunID) -> [(run: RunID, card: ToolEvent)] {
         guard shown.remove(run) != nil else { return [] }
+        if shown.isEmpty, case .told = wait { wait = nil }
         return [(run, .finished(ToolResult(call: Self.call(run), name: Self.name, status: .completed)))]
     }
 

@@ -126,6 +126,8 @@ package struct PiDialect: Dialect {
             reading.decoder.steers(run, prompt.frameText)
             return [PiFrames.steer(prompt, here.request)]
         case .stop: return [PiFrames.abort(here.request)]
+        // A Stop clears pi's queue as well.
+        case .takeBack: return []
         case .probe: return [PiFrames.state(here.request)]
         case .settle(let ask, let verdict): return [PiFrames.answer(PiDialogs.answer(ask, verdict), to: ask.name)]
         case .leave: return []
