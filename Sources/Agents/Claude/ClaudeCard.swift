@@ -138,7 +138,7 @@ struct ClaudeChange {
     /// A text that ends with a line's end has an empty line behind it, so that the two are told apart.
     private static func marked(_ mark: String, _ text: String) -> String {
         guard !text.isEmpty else { return "" }
-        // By bytes: a carriage return in front of a line's end is one character with it.
+        // Split by bytes: a carriage return and a line feed are one character.
         return text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { mark + String(Substring($0)) }
             .joined(separator: "\n")
     }

@@ -57,7 +57,7 @@ extension ClaudeDecoder {
         guard let run = shown, let turn else { return [] }
         let status = root["error_status"]?.integer(in: 100...599)
         if let status, status == 401 || status == 403 { return loginRefused(status) }
-        // What is finished stays: a new attempt would throw it away.
+        // Finished text stays: a new attempt would throw it away.
         guard !turn.words.hasText, !turn.hasTools else { return alive(at: now) }
         let word = root["error"]?.string ?? "unknown"
         let reason = status.map { "\(word) (\($0))" } ?? word

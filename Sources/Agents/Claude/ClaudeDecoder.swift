@@ -25,13 +25,13 @@ package struct ClaudeDecoder: AgentDecoder {
     private(set) var tasks = ClaudeTasks()
     /// The process tells what becomes of each prompt (claude-code.md#prompts).
     private var tellsFates = false
-    /// By its own word; a turn may be about to begin.
+    /// The process reports a turn, perhaps one about to begin.
     var saysThatItRuns = false
-    /// Of all turns of the process until now; nil: not known, since a resumed session begins with its old total.
+    /// The cost of all turns of the process until now; nil at the start, since a resumed session begins with its old total.
     private var cost: Double?
     private var interruptIsDue = false
     private var model: String?
-    /// As the newest `init` says; another one after a `/clear`.
+    /// The session of the newest `init`; another one after a `/clear`.
     private(set) var sessionID: String?
     /// The permission mode, as it was last told.
     private(set) var mode: String?
@@ -39,7 +39,7 @@ package struct ClaudeDecoder: AgentDecoder {
     private var answeredBefore: [RunID] = []
     /// Why a process ended that could not begin: no turn has the words.
     private(set) var trouble: String?
-    // Of a recording.
+    // Fields that recordings alone use.
     private var lostRun: RunID?
     private var isLost = false
     var signs: LifeSigns?
@@ -206,7 +206,7 @@ package struct ClaudeDecoder: AgentDecoder {
             answeredBefore.append(prompt.run)
             return prompt.isAccepted ? [] : [.sendAnswered(asked: prompt.run, .accepted(run: prompt.run))]
         case "cancelled" where prompt.isAccepted: return [signal(.finished(RunEnd(reason: .aborted)), of: prompt.run)]
-        // It was taken back in the queue of the process.
+        // The process took the prompt out of its queue.
         case "cancelled": return isRecorded ? [] : [.abortAnswered(prompt.run)]
         default:
             let message = "Claude Code did not take the message (\(state))."

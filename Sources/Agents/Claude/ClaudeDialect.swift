@@ -53,7 +53,7 @@ package struct ClaudeDialect: Dialect {
         case .step(let step): return step
         case .found(isThere: true): return .done(Reached(settings.plan(.resume(place.session), in: here.folder)))
         case .found(isThere: false):
-            // Its only prompt never got into it; else the person removed it.
+            // The session's only prompt never got into it; else the person removed the session.
             let isUnwritten = place.isUnwritten || here.run != nil
             let name =
                 isUnwritten ? place.session : ClaudeFrames.uuid(of: "\(place.session) \(here.now.wallMilliseconds)")

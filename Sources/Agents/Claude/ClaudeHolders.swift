@@ -8,7 +8,7 @@ struct ClaudeHolder: Hashable, Sendable {
     /// Field 22 of `/proc/PID/stat`; nil: not said.
     var startTicks: Int?
     var session: String
-    /// It works on nothing: what is left of it works in the background.
+    /// No turn is under way in it; background work may be.
     var isIdle = false
 
     private static let pids = 1...Int(Int32.max)

@@ -10,7 +10,7 @@ package struct ClaudePlugin: AgentPlugin {
     package var kind: AgentKind { AgentKind(rawValue: "claude") }
     package var name: String { "Claude Code" }
 
-    /// By type and the members that all frames of that type have: the types are common words.
+    /// Recognises a frame by its type and by members that all frames of the type have: the types are common words.
     package func recognises(_ type: String, _ root: FrameNode) -> Bool {
         switch type {
         case "control_request": root["request_id"] != nil && root["request"]?["subtype"] != nil
@@ -82,7 +82,7 @@ extension ValueForm where Value == [String] {
 }
 
 extension ValueForm where Value == String {
-    /// Of the modes of Claude Code, all but the one in which it asks nobody.
+    /// The modes of Claude Code without the one that asks nobody.
     fileprivate static var permissionMode: Self {
         let modes = ["default", "acceptEdits", "plan", "auto", "dontAsk"]
         let words = ValueForm<String>.word(of: modes)

@@ -3,16 +3,16 @@ import ConversationEngine
 import JSONReading
 package import Vocabulary
 
-/// What reading needs between the lines of one process of Claude Code.
+/// The state of reading the lines of one process of Claude Code.
 package struct ClaudeReading: ConversationReading {
     var decoder: ClaudeDecoder
     var reach = ClaudeReach()
     /// The name of the session that this process begins; nil: it continues one.
     var begins: String?
-    /// What an orphan had to refuse: told in the bubble, and with the next prompt to the model.
+    /// Calls that an orphan had to refuse: told in the bubble, and with the next prompt to the model.
     var refused: [String] = []
     private var isToldOfRefused = false
-    /// What runs without asking, for the first bubble of a session.
+    /// A line for the first bubble of a session about what runs unasked.
     var unasked: String?
     /// As it was set last.
     var model: String?

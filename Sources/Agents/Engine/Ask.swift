@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a child asks a person, by the name that it gave the ask.
+/// A question of a child to a person, under the child's own name for it.
 package struct Ask<Slip: Hashable & Sendable>: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         case card(ApprovalRequest)

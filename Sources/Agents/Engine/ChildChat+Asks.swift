@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-// What the child asks a person.
+// Asks: shown to a person, decided, dropped.
 extension ChildChat {
     /// The bubble of a prompt can show it.
     private func isHeard(_ ask: Ask<D.Slip>) -> Bool {
@@ -70,7 +70,7 @@ extension ChildChat {
             + [.observed([.sendAnswered(asked: run, .accepted(run: denied.ask.run ?? turn.run))])]
     }
 
-    /// Its time is over: the agent ended it, or a denial waited too long for its words.
+    /// An ask at its deadline: the agent dropped it, or a denial waited too long for its words.
     mutating func expired(_ asked: Asks<D.Slip>.Open, _ now: Occasion) -> [Order] {
         asked.isDenied ? say(.deny(words: nil), to: asked.ask, now) + ends(asked) : settled(asked, .expired)
     }

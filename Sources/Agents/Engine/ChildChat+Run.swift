@@ -46,7 +46,7 @@ extension ChildChat {
         return cards(seat.tells(words, prompts.held.map(\.run)))
     }
 
-    /// What a person says instead of a yes goes into the run that asked. Nil: it waits as any prompt does.
+    /// Steers the run with the words of a refusal. Nil if they have to wait as a prompt.
     private mutating func steer(_ next: Prompts.Held, _ now: Occasion) -> [Order]? {
         guard dialect.habits.steers, next.prompt.steers, next.prompt.isReady, !next.prompt.text.hasPrefix("/"),
             let turn = prompts.turn, turn.state == .going, !turn.isStopping, prompts.words == nil,
@@ -62,7 +62,7 @@ extension ChildChat {
 
     func isToWrite(_ run: RunID) -> Bool { prompts.isHeld(run) }
 
-    /// Of a prompt that was stopped meanwhile nothing is needed.
+    /// Drops the files of a prompt that was stopped meanwhile.
     mutating func loaded(_ loaded: FileLoads.Loaded, _ now: Occasion) -> [Order] {
         let run = loaded.run
         guard let leftOut = prompts.change(run, { $0.take(loaded) }) else { return [] }
@@ -72,7 +72,7 @@ extension ChildChat {
                 ? leavesOut(run, PicturePrompt.nothingLeft, now) : advance(now))
     }
 
-    /// Its files are not to be had, so that it is not written.
+    /// Refuses a prompt whose files cannot be read.
     mutating func leavesOut(_ run: RunID, _ answer: SendAnswer, _ now: Occasion) -> [Order] {
         guard prompts.drop(run) else { return [] }
         return [.observed([.sendAnswered(asked: run, answer)])] + advance(now)
@@ -83,7 +83,7 @@ extension ChildChat {
     mutating func abort(_ run: RunID, _ now: Occasion) -> [Order] {
         let stopped: [Order] = [.observed([.abortAnswered(run)])]
         if prompts.words?.run == run {
-            // Its message waits in the agent's queue.
+            // The words wait in the agent's queue, and would meet the next prompt.
             prompts.words = nil
             reading.forgetWords()
             prompts.forget(run)
@@ -91,7 +91,7 @@ extension ChildChat {
             return stopped
         }
         let wasHeld = prompts.drop(run)
-        // Its bubble ends, and the card with it.
+        // The bubble ends, and its card with it.
         _ = seat.leaves(run)
         if !isWanted, seat.isAwaited { return giveUpPlace() + stopped }
         if !isWanted, way.state == .reaching {
@@ -100,7 +100,7 @@ extension ChildChat {
             way.state = .absent
         }
         if errands.finds.contains(run) {
-            // What became of it is being looked for, perhaps behind a process that works on it: the Stop is answered with that.
+            // The fate of the run is being looked for, perhaps behind a process that works on it: answer the Stop with it.
             prompts.changeSought(run) { $0.isStopped = true }
             return []
         }
@@ -198,7 +198,7 @@ extension ChildChat {
                 requests.forget(.prompt(run))
                 if prompts.turn?.state == .written { prompts.turn?.state = .taken }
             case .sendAnswered(let run, .refused) where prompts.turn?.run == run: orders += closeTurn(now)
-            // It was taken back in the agent's queue, and said so itself.
+            // The agent took the prompt out of its queue.
             case .abortAnswered(let run) where prompts.turn?.run == run:
                 prompts.turn = nil
                 prompts.forget(run)
@@ -228,7 +228,7 @@ extension ChildChat {
         return orders
     }
 
-    /// A run of the agent's own is over: nobody is asked for it any longer, and a Stop that named it is answered.
+    /// Drops the asks of an ended run of the agent's own, and answers a Stop that named it.
     private mutating func otherEnded(_ event: RunEvent, _ run: RunID, _ now: Occasion) -> [Order] {
         switch event {
         case .finished, .failed: break
@@ -263,7 +263,7 @@ extension ChildChat {
         prompts.holdFirst(left)
     }
 
-    /// Its run ends without a word of the agent's.
+    /// Ends the run without a word of the agent's.
     mutating func endsTurn(_ reason: String, _ now: Occasion) -> [Order] {
         guard let turn = prompts.turn else { return [] }
         let end: RunEvent =
@@ -295,7 +295,7 @@ extension ChildChat {
         {
             prompts.turn = nil
             prompts.holdAgain(turn.run, prompt, in: turn.folder, losses: turn.losses)
-            // What it said until then is said again.
+            // The next attempt repeats what this one had said.
             return turn.hasBegun
                 ? [.observed([signal(.retrying(reason: "its process ended"), of: turn.run)])] : []
         }
@@ -325,13 +325,13 @@ extension ChildChat {
         case .probe: return probed(dialect.probed(frame, &reading), now)
         case .stop:
             if prompts.turn?.isStopping == true { prompts.turn?.stops(by: now.now + ChildTurn.afterStop) }
-            // What was queued would go into the next run.
+            // A queued message would enter the next run: look at the queue.
             return probe(now)
         }
     }
 
     mutating func probe(_ now: Occasion) -> [Order] {
-        // Of a prompt that is unanswered the limit counts from the last sign of life.
+        // The limit of an unanswered prompt counts from the last sign of life.
         let isUnanswered = prompts.turn?.state == .written && prompts.turn?.isStopping == false
         let limit = isUnanswered ? ChildTurn.startLimit - ChildTurn.startPatience : Self.answerLimit
         let frames = dialect.say(.probe, &reading, here(now))
@@ -375,9 +375,9 @@ extension ChildChat {
         let isUnanswered = prompts.turn?.state == .written && prompts.turn?.isStopping == false
         switch purpose {
         case .prompt: way.doom = "\(dialect.name) did not take this message within 30 minutes"
-        // It said something meanwhile.
+        // A frame came meanwhile.
         case .probe where isUnanswered && silence.since + ChildTurn.startLimit > now.now: break
-        // What it does before it takes a prompt may hold up all else.
+        // A compaction, or an ask before the prompt is taken, may hold up all answers.
         case .probe where isUnanswered && (reading.isPreparing || asks.waitsSince != nil): break
         case .probe, .stop, .takeBack: way.doom = "\(dialect.name) does not answer any more"
         case .steer: break

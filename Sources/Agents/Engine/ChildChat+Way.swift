@@ -31,7 +31,7 @@ extension ChildChat {
         return [.kill]
     }
 
-    /// Its place is wanted, or what is queued in it is not.
+    /// Asks the child to end: its place is wanted, or its queue must not meet the next prompt.
     mutating func leave(_ now: Occasion) -> [Order] {
         guard way.state == .open else { return [] }
         way.state = .leaving(until: now.now + Self.leaveLimit)
@@ -81,7 +81,7 @@ extension ChildChat {
         return orders
     }
 
-    /// What became of a walk that its child took along.
+    /// Breaks the walk off that the child took along.
     private mutating func breakOff() -> [Order] {
         guard let walk = errands.walk.take() else {
             _ = choosing.childDied(over: nil)
@@ -210,7 +210,7 @@ extension ChildChat {
         switch kind {
         case .reach, .greet, .join: return []
         case .find(let sought, isTurn: false): return found(.fate(Self.gone), of: sought.run)
-        // A turn that goes on is probed again.
+        // The next probe asks again about a turn under way.
         case .find(_, isTurn: true): return prompts.turn?.state == .doubtful ? endsTurn(reason, now) : []
         case .model(let run, let choice):
             choosing.settles(.model, of: run)
@@ -264,7 +264,7 @@ extension ChildChat {
             prompts.holdAgain(run, prompt, in: known.folder, losses: known.losses)
             return known.isSaidToRun ? [] : [.observed([.lookedUp(run, .waits)])]
         }
-        // Of a run that has ended here, without a word, nothing more is known.
+        // A run that ended here without a word has no other record.
         var fate = known == nil ? RunLookup.unknown : Self.gone
         if case .fate(let known) = found { fate = known }
         guard known?.isSaidToRun == true else { return [.observed([.lookedUp(run, fate)])] + stopped }

@@ -35,7 +35,7 @@ struct ChildChat<D: Dialect> {
         case forget
         /// Read these for the prompt of that run; answered by `loaded`.
         case load(RunID, [MessageFile])
-        /// Of the walk; answered by `finished`.
+        /// A look of the walk at the outside; answered by `finished`.
         case work(Work, walk: Int)
         case observed([Observation])
         case replied(QueryID, AgentReply)
@@ -101,7 +101,7 @@ struct ChildChat<D: Dialect> {
     var asks = Asks<D.Slip>()
     var silence = Silence()
     var seat = Seat()
-    /// As the machine knows them.
+    /// A copy of the machine's.
     var ownProcesses: Set<ProcessName> = []
     var pastProcesses: [ProcessName] = []
 
@@ -117,9 +117,9 @@ struct ChildChat<D: Dialect> {
     }
 
     var isWanted: Bool { !prompts.held.isEmpty || prompts.turn != nil || errands.hasQuestions }
-    /// What the child works on beside the messages, for those that wait for its place.
+    /// The child's work beside messages, in words for those that wait for its place.
     var background: String? { isOpen && prompts.turn == nil && !isWanted ? reading.background : nil }
-    /// Its place is all that is to be known of it.
+    /// The place is all that has to be kept of the chat.
     var isAtRest: Bool { way.state == .absent && !isWanted && prompts.sought.isEmpty && reading.isIdle }
     /// The child could end without anything being lost.
     var mayLeave: Bool { way.state == .open && way.idleSince != nil && home.kept.native != nil }
@@ -270,7 +270,7 @@ struct ChildChat<D: Dialect> {
         }
     }
 
-    /// What was lost is found before anything else is looked at, and all of that before a prompt leaves.
+    /// Finds what was lost first, then answers look-ups and lists, then hands prompts over.
     private mutating func next(_ now: Occasion) -> [Order] {
         var orders: [Order] = []
         while way.state == .open, way.doom == nil, errands.walk == nil {

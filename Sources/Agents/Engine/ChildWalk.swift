@@ -2,7 +2,7 @@ package import AgentKit
 package import JSONReading
 import Vocabulary
 
-/// What a walk is called with.
+/// An event of a walk.
 package enum Heard {
     case begin
     case answer(FrameNode)
@@ -77,7 +77,7 @@ struct ChildWalk {
     mutating func works() { (waiting, steps) = (.work, steps + 1) }
     mutating func pauses(until: Instant) { (waiting, steps, since) = (.pause(until: until), 0, until) }
     mutating func slept(at now: Instant) { since = now }
-    /// It waits for something that it has named.
+    /// The walk waits by its own will.
     var isPausing: Bool { if case .pause = waiting { true } else { false } }
     mutating func wasLate() { late += 1 }
     mutating func wakes() { waiting = .nothing }

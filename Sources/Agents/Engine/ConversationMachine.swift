@@ -29,7 +29,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     private var processes: Set<ProcessName> = []
     private var pastProcesses: [ProcessName] = []
     private static var processLimit: Int { 2_000 }
-    /// Of `doctor`.
+    /// The connection that `doctor` examines.
     private let checksConnection: String?
     private var sleepWatch = SleepWatch()
 
@@ -179,7 +179,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         return change(session, now) { $0.died(words, hasRun: hasRun, now) }
     }
 
-    /// It may have got something to do since it was called idle.
+    /// A child may have got work since the host heard that it is idle.
     private mutating func giveUpPlace(
         of session: AgentSession, on channel: ChannelID, _ now: Occasion
     ) -> [AgentOrder] {
@@ -333,7 +333,7 @@ private enum KeptPlaces {
 }
 
 extension Prompts.Remembered {
-    /// What an earlier process of the bridge had handed over, or was about to.
+    /// A run that an earlier process of the bridge had handed over, or was about to.
     init(_ run: EarlierTurn.Run, of turn: EarlierTurn, receivedAt: Int64) {
         sought = Sought(run.id, text: run.text, notBefore: receivedAt)
         sought.wasTaken = turn.isAccepted

@@ -25,18 +25,18 @@ struct Prompts {
 
     struct Remembered: Hashable {
         var sought: Sought
-        /// Of an earlier process of the bridge: nil where it cannot be written again.
+        /// The prompt of an earlier process of the bridge; nil if it cannot be written again.
         var prompt: PicturePrompt?
         var folder: String?
         var isStopped = false
-        /// The person was told that it runs: what becomes of it is said as of a run.
+        /// The person was told that the run is under way, so its end is reported as a run's.
         var isSaidToRun = false
         var losses = 0
     }
 
     func isHeld(_ run: RunID) -> Bool { held.contains { $0.run == run } }
 
-    /// Of prompts that wait or may be looked for.
+    /// Counts prompts that wait or may be looked for.
     var heldBytes: Int {
         let pictures = held.reduce(turn?.prompt?.heldBytes ?? 0) { $0 + $1.prompt.heldBytes }
         return sought.values.reduce(pictures) { $0 + ($1.sought.text?.utf8.count ?? 0) + HeldBytes.entryCost }

@@ -10,7 +10,7 @@ package typealias PiMachine = ConversationMachine<PiDialect>
 /// - A prompt is never repeated: an unfinished answer is not in pi's session file, so that a missing one proves nothing (pi.md#process-end).
 /// - `get_state` is the greeting, the probe and the check.
 package struct PiDialect: Dialect {
-    /// What the answer to a dialog needs: the options that mean yes and no; nil where `confirmed` says it.
+    /// The options of a dialog that mean yes and no; nil where `confirmed` answers it.
     package struct Slip: Hashable, Sendable {
         var yes: String?
         var no: String?
@@ -143,7 +143,7 @@ package struct PiDialect: Dialect {
     }
 }
 
-/// What reading needs between the lines of one process.
+/// The state of reading the lines of one process.
 package struct PiReading: ConversationReading {
     var decoder: PiDecoder
     private(set) var sessionFile: String?
