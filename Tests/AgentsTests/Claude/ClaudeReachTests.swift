@@ -98,7 +98,7 @@ struct ClaudeReachTests {
         #expect(lines == ["find /h/.claude/projects/*/\(Self.session).jsonl"])
     }
 
-    @Test("a look at the disk that fails is made again; nothing is resumed beside a process that could not be looked for")
+    @Test("a look at the disk that fails is made again, and nothing is resumed before it")
     func failing() {
         var claude = Self.listed()
         #expect(claude.looks(.failed(WorkFailure(.full, "too much"))) == [])
