@@ -236,3 +236,19 @@ class ClaudeTests(Scenarios):
             refused = await once("config", "show", directory=stage.directory, environment=stage.environment() | {"CLAUDE_PERMISSION_MODE": "bypassPermissions"})
             self.assertEqual(refused.code, 2)
             self.assertIn("bypassPermissions", refused.err)
+
+    @scenario(60)
+    async def test_doctor_says_whether_it_is_there_and_logged_in(self):
+        async with ClaudeStage() as stage:
+            async def doctor(**more):
+                found = await once("doctor", "--json", directory=stage.directory, environment=stage.environment() | more)
+                return found.code, next((line for line in found.out.splitlines() if "Claude Code" in line), found.out + found.err)
+            code, line = await doctor(CLAUDE_PERMISSION_MODE="acceptEdits")
+            self.assertIn("Claude Code runs", line)
+            self.assertIn("run without asking", line)
+            code, line = await doctor(CLAUDE_COMMAND="/nowhere/claude")
+            self.assertEqual(code, 10, line)
+            stage.claude.habits(logged_out=True)
+            code, line = await doctor()
+            self.assertEqual(code, 11, line)
+            self.assertIn("/login", line)
