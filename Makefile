@@ -29,7 +29,7 @@ test: setup ## all tests
 	scripts/swift-test --skip-build --filter '$(WIRE_TESTS)'
 	scripts/swift-test --skip-build --skip '$(WIRE_TESTS)'
 	Tests/Acceptance/run
-	Tests/RealAgents/run test_codex_short test_codex_page test_codex_asks_page test_claude_cli
+	Tests/RealAgents/run test_codex_short test_codex_page test_codex_asks_page test_claude_cli test_claude_short
 	Tests/Browser/run
 
 check: setup format-check expectations graph-check size-check ## format, warnings, imports, picture and names in documents, size of the static binary

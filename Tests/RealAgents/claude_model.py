@@ -152,6 +152,12 @@ def texts_of(message):
     return [content] if isinstance(content, str) else [part["text"] for part in content or [] if part.get("type") == "text"]
 
 
+def session_of(body):
+    """The device beside it in the same text is another one where several processes make a new home at once."""
+    user = body.get("metadata", {}).get("user_id") or ""
+    return json.loads(user).get("session_id") if user.startswith("{") else user
+
+
 def prompts_of(message):
     """What a person wrote, and what a background task says. A prompt that met a running turn comes in a message of the system, among
     others that are the program's own."""
@@ -183,7 +189,7 @@ class ClaudeModel(Model):
     def reply(self, body):
         """Each message of a person plays its plan from the beginning, one with the same words too."""
         match, times, is_new = self.newest(body)
-        prompt = (body.get("metadata", {}).get("user_id"), match, times)
+        prompt = (session_of(body), match, times)
         before, has_failed = self.prompts.get(prompt, (-1, False))
         # Without an answer so far: a failed request that is made again, or the prompt of another helper with the same words.
         number = 0 if is_new and not has_failed else before + 1

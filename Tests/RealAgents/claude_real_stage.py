@@ -1,0 +1,119 @@
+"""The simulator's phone, the bridge, and the real Claude Code with a scripted model, all in the cell."""
+
+import json
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+from claude_home import CLAUDE, ClaudeHome
+from codex_home import processes
+from real_stage import RealStage
+
+
+class ClaudeRealStage(RealStage):
+    """Turns are scripted in the words of `peers/claude_steps.py`."""
+
+    def __init__(self, configuration=None, **options):
+        super().__init__(**options)
+        self.configuration = configuration
+
+    async def enter_agent(self):
+        self.home = await ClaudeHome(self.directory).__aenter__()
+        self.model = self.home.model
+
+    async def leave_agent(self):
+        for pid in self.children():
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+        await self.home.__aexit__()
+
+    def agent_environment(self):
+        return self.home.bridge_environment
+
+    async def ask(self, text, *steps, session=None):
+        """`steps`: of the turn that this message begins."""
+        if steps:
+            self.model.script(text, *steps)
+        return await self.send(text, session)
+
+    async def card(self, turn, command=None, seconds=60):
+        """Of this turn, with this command. A card of a turn that was stopped stays with the phone: the relay knows no withdrawal."""
+        async def open_card():
+            cards = (await self.simulator.call("GET", "/v1/me/snapshot"))["pending_approvals"]
+            return [card for card in cards if card["session_id"] == turn["session_id"]
+                    and card.get("interaction_id") == turn["interaction_id"] and command in (None, card.get("command"))]
+        return (await self.until(open_card, f"a card of {turn}", seconds))[-1]
+
+    async def beside(self, turn):
+        """Of a run that no message began, in a chat of its own."""
+        async def begun():
+            names = [chat["session_id"] for chat in (await self.simulator.call("GET", "/v1/me/sessions"))["sessions"]]
+            return [name for name in names if name != turn["session_id"]]
+        return {"session_id": (await self.until(begun, "a chat of its own"))[0], "interaction_id": None}
+
+    # Its processes
+
+    def children(self):
+        """Processes of this stage, each the leader of its group."""
+        home = f"HOME={self.directory}".encode()
+        return [pid for pid in processes(str(CLAUDE)) if home in words_of(pid, "environ") and leads(pid)]
+
+    def kill_children(self):
+        """With the commands of their shells; how many there were."""
+        found = self.children()
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+        return len(found)
+
+    async def left(self):
+        """All of them have ended."""
+        async def gone():
+            return not self.children()
+        await self.until(gone, "no Claude Code runs")
+
+    # What it left
+
+    def touch(self, name):
+        """What a command waits for."""
+        (self.home.project / name).touch()
+
+    def effects(self):
+        """A line for each time that a command ran."""
+        return [line for path in self.home.project.rglob("effects") for line in path.read_text().split()]
+
+    def rows(self):
+        """Of all transcripts. The last row of one that was killed may be cut."""
+        found = []
+        for path in sorted(self.home.configuration.glob("projects/*/*.jsonl")):
+            for line in path.read_text().splitlines():
+                with suppress(ValueError):
+                    found.append(json.loads(line))
+        return found
+
+    def results(self):
+        """What the model was told of its calls."""
+        contents = [row.get("message", {}).get("content") for row in self.rows() if row.get("type") == "user"]
+        return [str(part.get("content")) for content in contents if isinstance(content, list) for part in content if part.get("type") == "tool_result"]
+
+    def sessions(self):
+        return {path.stem for path in self.home.configuration.glob("projects/*/*.jsonl")}
+
+    def story(self):
+        last = [{name: row.get(name) for name in ("type", "uuid", "message")} for row in self.rows()[-8:]]
+        return f"{super(RealStage, self).story()}\nmodel: {self.model.texts()[-12:]}\nclaude: {self.children()} {str(last)[-1500:]}"
+
+
+def words_of(pid, name):
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def leads(pid):
+    """Its helpers have the same program and a leader's group."""
+    with suppress(ProcessLookupError):
+        return os.getpgid(pid) == pid
+    return False
