@@ -4,7 +4,9 @@ import os
 import shutil
 import signal
 
+from claude_rules import waiting
 from claude_stage import ClaudeStage
+from commands import once
 from harness import until
 from peers.claude_steps import Call, LongLine, Refuse, bash, edit, question
 from peers.steps import Hold, Say
@@ -208,3 +210,45 @@ class ClaudeTests(Scenarios):
             for number, turn in enumerate(turns):
                 stage.expect(turn, f"Answer {number}.")
             self.assertEqual(stage.claude.problems(), [])
+
+    @scenario(60)
+    async def test_a_turn_that_begins_by_itself_has_a_bubble_in_its_chat(self):
+        async with ClaudeStage() as stage:
+            stage.claude.plan("task-notification", Say(["The watering is done."]))
+            turn = stage.ask("Water", bash(waiting("watered"), run_in_background=True), Say(["The water runs."]))
+            stage.relay.decide(await stage.approval(turn), "approve")
+            await stage.ended(turn)
+            (stage.folder / "watered").touch()
+            await until(lambda: "The watering is done." in stage.phone.loose_messages(turn.session), 30, "a bubble of its own")
+            again = stage.ask("and now", Say(["Nothing."]), session=turn.session)
+            await stage.ended(again)
+            self.assertEqual(len(stage.claude.log("starts")), 1)
+
+    @scenario(60)
+    async def test_the_first_bubble_says_what_runs_unasked(self):
+        async with ClaudeStage(environment={"CLAUDE_PERMISSION_MODE": "acceptEdits"}) as stage:
+            turn = stage.ask("one", Say(["first"]))
+            await stage.ended(turn)
+            self.assertIn("run without asking", stage.phone.final(turn.interaction))
+            again = stage.ask("two", Say(["second"]), session=turn.session)
+            await stage.ended(again)
+            stage.expect(again, "second")
+            refused = await once("config", "show", directory=stage.directory, environment=stage.environment() | {"CLAUDE_PERMISSION_MODE": "bypassPermissions"})
+            self.assertEqual(refused.code, 2)
+            self.assertIn("bypassPermissions", refused.err)
+
+    @scenario(60)
+    async def test_doctor_says_whether_it_is_there_and_logged_in(self):
+        async with ClaudeStage() as stage:
+            async def doctor(**more):
+                found = await once("doctor", "--json", directory=stage.directory, environment=stage.environment() | more)
+                return found.code, next((line for line in found.out.splitlines() if "Claude Code" in line), found.out + found.err)
+            code, line = await doctor(CLAUDE_PERMISSION_MODE="acceptEdits")
+            self.assertIn("Claude Code runs", line)
+            self.assertIn("run without asking", line)
+            code, line = await doctor(CLAUDE_COMMAND="/nowhere/claude")
+            self.assertEqual(code, 10, line)
+            stage.claude.habits(logged_out=True)
+            code, line = await doctor()
+            self.assertEqual(code, 11, line)
+            self.assertIn("/login", line)

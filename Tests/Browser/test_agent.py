@@ -10,6 +10,8 @@ from pathlib import Path
 from harness import NARROW, ROOT, BrowserTest, Keys, until
 
 sys.path.append(str(ROOT / "Tests" / "Acceptance"))
+from claude_double import ClaudeDouble  # noqa: E402
+from peers.claude_steps import edit  # noqa: E402
 from peers.gateway import Gateway  # noqa: E402
 from peers.steps import Approval, Hold, Say, Tool  # noqa: E402
 from pi_home import PiHome, said  # noqa: E402
@@ -137,3 +139,37 @@ class PiTest(BrowserTest):
             page.browser.get("about:blank")
             self.assertEqual(program.stop(), 0)
             until(lambda: not Path(f"/proc/{child}").exists(), "the child is gone with the demo")
+
+
+class ClaudeTest(BrowserTest):
+    """`demo --agent claude`: a process of Claude Code for the chat."""
+
+    def test_the_page_talks_to_claude_code_through_the_live_bridge(self):
+        page = self.page
+        with tempfile.TemporaryDirectory() as folder:
+            double = ClaudeDouble(Path(folder) / "claude")
+            self.addCleanup(double.end)
+            beds = double.folder / "beds.txt"
+            beds.write_text("roses: red\n")
+            double.plan("Paint the roses", Say(["Let me look."]), edit(beds, "red", "white"), Say(["They are white."]))
+            program = self.program("demo", "--agent", "claude", environment=double.bridge_environment | {"TMPDIR": folder, "HOME": folder})
+            page.open(program.phone_url, NARROW)
+            page.says("#bridge", "Bridge connected")
+            page.new_chat()
+            page.write("Paint the roses" + Keys.ENTER)
+            page.shown("#sheet")
+            for words in ("beds.txt", "-red", "+white", "all edits in this folder"):
+                page.says("#sheet", words)
+            self.assertEqual(page.texts("#sheet .actions button"), ["Allow", "Allow always", "Deny", "or write what to do instead"])
+            page.picture("agent-claude-card-narrow")
+            until(lambda: page.is_enabled("#sheet .once"), "Allow has come alive")
+            page.click("#sheet .once")
+            page.gone("#sheet")
+            until(lambda: page.newest()["state"] == "final", "the run has ended")
+            self.assertIn("They are white.", page.newest()["text"])
+            self.assertEqual(beds.read_text(), "roses: white\n")
+            page.picture("agent-claude-narrow")
+            self.assertEqual(program.breaches(), [])
+            page.browser.get("about:blank")
+            self.assertEqual(program.stop(), 0)
+            until(lambda: not double.processes(), "the process is gone with the demo")

@@ -18,6 +18,7 @@ final class ClaudeAgent: LiveAgent {
     var choosesModels: Bool { true }
     /// The words of a refusal go with the denial.
     var steersWords: Bool { true }
+    var hasRunsOfItsOwn: Bool { true }
     func session(of chat: SessionID) -> AgentSession { AgentSession("claude:\(ChatName.text(of: chat))") }
 
     func read(_ settings: AgentSettings) -> AgentReading {

@@ -56,7 +56,7 @@ package struct ClaudeSlip: Hashable, Sendable {
 
     var request: String
     var tool: String
-    /// As it came, byte for byte: what is allowed is what runs.
+    /// The bytes as they came: a yes runs exactly these.
     var input: JSONText
     /// Entries of `updatedPermissions` for an "always"; none: none is offered.
     var always: [JSONText] = []

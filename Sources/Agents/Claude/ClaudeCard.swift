@@ -63,6 +63,8 @@ enum ClaudeCard {
         func add(_ label: String, _ text: String?) {
             if let text, !text.isEmpty { lines.append(AskFacts.Line(label, text)) }
         }
+        // A name for people says nothing of which tool it is.
+        if let tool = request["tool_name"]?.string, tool.hasPrefix("mcp__") { add("tool", tool) }
         add("description", description)
         if let title = request["title"]?.string.map(plain), !fits(title) { add("title", title) }
         add("reason", request["decision_reason"]?.string.map(plain))
@@ -136,6 +138,8 @@ struct ClaudeChange {
     /// A text that ends with a line's end has an empty line behind it, so that the two are told apart.
     private static func marked(_ mark: String, _ text: String) -> String {
         guard !text.isEmpty else { return "" }
-        return text.split(separator: "\n", omittingEmptySubsequences: false).map { mark + $0 }.joined(separator: "\n")
+        // Split by bytes: a carriage return and a line feed are one character.
+        return text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { mark + String(Substring($0)) }
+            .joined(separator: "\n")
     }
 }

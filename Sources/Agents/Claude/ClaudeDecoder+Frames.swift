@@ -19,7 +19,9 @@ extension ClaudeDecoder {
             let observations = called(for: root["user_message_uuids"])
             if root["status"]?.holds("compacting") == true { return observations + compacting() }
             return observations + (root["status"]?.holds("requesting") == true ? alive(at: now) : [])
-        case "session_state_changed": return root["state"]?.holds("idle") == true ? sessionIsIdle() : []
+        case "session_state_changed":
+            saysThatItRuns = root["state"]?.holds("idle") != true
+            return saysThatItRuns ? [] : sessionIsIdle()
         case "background_tasks_changed":
             told(tasks: root["tasks"])
             return []
@@ -55,7 +57,7 @@ extension ClaudeDecoder {
         guard let run = shown, let turn else { return [] }
         let status = root["error_status"]?.integer(in: 100...599)
         if let status, status == 401 || status == 403 { return loginRefused(status) }
-        // What is finished stays: a new attempt would throw it away.
+        // Finished text stays: a new attempt would throw it away.
         guard !turn.words.hasText, !turn.hasTools else { return alive(at: now) }
         let word = root["error"]?.string ?? "unknown"
         let reason = status.map { "\(word) (\($0))" } ?? word
@@ -144,6 +146,7 @@ extension ClaudeDecoder {
         guard let id = block["id"]?.string, let run = shown else { return [] }
         let start = ClaudeTools.start(block, as: id)
         turn?.hasTools = true
+        if ["CronCreate", "ScheduleWakeup", "Monitor"].contains(start.name) { mayHaveScheduled() }
         turn?.calls.began(id, ClaudeCalls.Call(name: start.name, title: start.title ?? start.name))
         return text { $0.interrupted() } + [signal(.tool(.started(start)), of: run)]
     }

@@ -25,11 +25,13 @@ package struct ClaudeDecoder: AgentDecoder {
     private(set) var tasks = ClaudeTasks()
     /// The process tells what becomes of each prompt (claude-code.md#prompts).
     private var tellsFates = false
-    /// Of all turns of the process until now; nil: not known, since a resumed session begins with its old total.
+    /// The process reports a turn, perhaps one about to begin.
+    var saysThatItRuns = false
+    /// The cost of all turns of the process until now; nil at the start, since a resumed session begins with its old total.
     private var cost: Double?
     private var interruptIsDue = false
     private var model: String?
-    /// As the newest `init` says; another one after a `/clear`.
+    /// The session of the newest `init`; another one after a `/clear`.
     private(set) var sessionID: String?
     /// The permission mode, as it was last told.
     private(set) var mode: String?
@@ -37,7 +39,7 @@ package struct ClaudeDecoder: AgentDecoder {
     private var answeredBefore: [RunID] = []
     /// Why a process ended that could not begin: no turn has the words.
     private(set) var trouble: String?
-    // Of a recording.
+    // Fields that recordings alone use.
     private var lostRun: RunID?
     private var isLost = false
     var signs: LifeSigns?
@@ -56,7 +58,9 @@ package struct ClaudeDecoder: AgentDecoder {
     /// No turn is under way, and none of ours is about to begin.
     var isFree: Bool { turn == nil && prompts.isEmpty }
     /// The process may be ended: nothing would be lost.
-    var isIdle: Bool { isFree && asks.isEmpty && tasks.isEmpty }
+    var isIdle: Bool { isFree && asks.isEmpty && tasks.isEmpty && !saysThatItRuns }
+    /// A helper works within the turn; one in the background does not.
+    var hasHelper: Bool { turn?.calls.hasHelper == true }
     /// The work beside the turns, for a sentence; nil: none.
     var busyWords: String? { tasks.words }
     /// A turn may be under way yet, as far as the frames say.
@@ -202,7 +206,7 @@ package struct ClaudeDecoder: AgentDecoder {
             answeredBefore.append(prompt.run)
             return prompt.isAccepted ? [] : [.sendAnswered(asked: prompt.run, .accepted(run: prompt.run))]
         case "cancelled" where prompt.isAccepted: return [signal(.finished(RunEnd(reason: .aborted)), of: prompt.run)]
-        // It was taken back in the queue of the process.
+        // The process took the prompt out of its queue.
         case "cancelled": return isRecorded ? [] : [.abortAnswered(prompt.run)]
         default:
             let message = "Claude Code did not take the message (\(state))."
@@ -256,6 +260,8 @@ package struct ClaudeDecoder: AgentDecoder {
 
     mutating func told(mode: String?) { self.mode = mode ?? self.mode }
     mutating func told(tasks: FrameNode?) { self.tasks.changed(tasks) }
+    /// A schedule may have been made: the next `Stop` hook says.
+    mutating func mayHaveScheduled() { tasks.mayWakeUp() }
 
     /// The prompts that a model call answers: one whose beginning was not told begins with it.
     mutating func called(for uuids: FrameNode?) -> [Observation] {
@@ -402,7 +408,7 @@ package struct ClaudeDecoder: AgentDecoder {
         lostRun = turn.flatMap { $0.isOver ? nil : $0.run }
         isLost = true
         abandonRun()
-        (tasks, cost, tellsFates) = (ClaudeTasks(), nil, false)
+        (tasks, cost, tellsFates, saysThatItRuns) = (ClaudeTasks(), nil, false, false)
         return [.linkLost]
     }
 }

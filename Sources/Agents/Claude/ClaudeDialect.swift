@@ -22,6 +22,8 @@ package struct ClaudeDialect: Dialect {
             + "`\(settings.values.command.joined(separator: " "))` in a terminal"
     }
 
+    package var terms: String { settings.values.permissionMode }
+
     package var habits: Habits {
         var habits = Habits()
         habits.again = .whereAbsent
@@ -42,51 +44,26 @@ package struct ClaudeDialect: Dialect {
 
     // MARK: To a process
 
-    private static let holderLimit = 1_000
-    private static let holderBytes = 64 << 10
-    /// From a look at a process that has the session to the next.
-    private static let patience = Duration.seconds(1)
-    private static let grace = Duration.seconds(5)
-
     package func reach(_ heard: Heard, _ reading: inout ClaudeReading, _ here: Here) -> Step<Reached> {
-        guard let session = here.place?.native else { return .done(begins(&reading, here, losesSession: false)) }
-        switch heard {
-        case .begin: return .work(.find(pattern: transcripts(session), limit: 1))
-        case .result(.found(let files)) where reading.holders == nil:
-            // The person removed the session, or its only prompt never got into it.
-            if files.isEmpty { return .done(begins(&reading, here, losesSession: !here.seeks)) }
-            reading.holders = []
-            return .work(.find(pattern: "\(settings.configFolder)/sessions/*.json", limit: Self.holderLimit))
-        case .result(.found(let files)): reading.holders = files
-        case .result(.read(let file, _)):
-            if let holder = ClaudeHolder(file), holder.session == session, let process = holder.process {
-                reading.holder = holder
-                return .work(.look(at: [process]))
-            }
-        case .result(.alive(let processes)) where !processes.isEmpty: return waits(for: processes[0], here)
-        case .timeIsOver:
-            if let process = reading.holder?.process { return .work(.look(at: [process])) }
-        case .result(.done), .result(.failed):
-            // A holder's file that is gone has no process; one that was to end is looked at again.
-            if reading.holder != nil { return .pause(Self.patience) }
-        case .answer, .result: reading.holder = nil
+        guard let place = here.place.flatMap({ ClaudePlace($0) }) else {
+            let seed = "\(here.session) \(here.now.wallMilliseconds) \(here.now.random)"
+            return .done(begins(ClaudeFrames.uuid(of: seed), &reading, here, losesSession: false))
         }
-        if let file = reading.holders?.popLast() {
-            return .work(.read(path: file, from: 0, limit: Self.holderBytes))
+        switch reading.reach.next(heard, place, here, in: settings.configFolder) {
+        case .step(let step): return step
+        case .found(isThere: true): return .done(Reached(settings.plan(.resume(place.session), in: here.folder)))
+        case .found(isThere: false):
+            // The session's only prompt never got into it; else the person removed the session.
+            let isUnwritten = place.isUnwritten || here.run != nil
+            let name =
+                isUnwritten ? place.session : ClaudeFrames.uuid(of: "\(place.session) \(here.now.wallMilliseconds)")
+            return .done(begins(name, &reading, here, losesSession: !isUnwritten))
         }
-        return .done(Reached(settings.plan(.resume(session), in: here.folder)))
     }
 
-    /// A person's Stop ends an orphan; nothing else does.
-    private func waits(for process: ProcessName, _ here: Here) -> Step<Reached> {
-        if here.isStopping { return .work(.end(process, grace: Self.grace)) }
-        let words = "Another Claude Code process (\(process.id)) still works in this chat's session; the message waits for its end."
-        return .pause(Self.patience, showing: words)
-    }
-
-    private func begins(_ reading: inout ClaudeReading, _ here: Here, losesSession: Bool) -> Reached {
-        let seed = "\(here.session) \(here.now.wallMilliseconds) \(here.now.random)"
-        let name = ClaudeFrames.uuid(of: seed)
+    private func begins(
+        _ name: String, _ reading: inout ClaudeReading, _ here: Here, losesSession: Bool
+    ) -> Reached {
         reading.begins = name
         reading.unasked = settings.unasked
         return Reached(settings.plan(.new(name), in: here.folder), losesSession: losesSession)
@@ -100,49 +77,56 @@ package struct ClaudeDialect: Dialect {
             if let error = frame["response"]?["error"]?.string { return .failed(error) }
             reading.models = ClaudeModels.list(answer)
             let mode = answer?["current_permission_mode"]?.string
-            // The alias of a later version.
-            guard let mode, mode != settings.values.permissionMode, mode != "manual" else { return .done(()) }
+            guard let mode, !ClaudePlace.sameMode(mode, settings.values.permissionMode) else { return .done(()) }
             return .failed(
-                "it started in the permission mode \(mode) instead of \(settings.values.permissionMode), so it gets no message")
+                "it started in the permission mode \(mode) instead of \(settings.values.permissionMode), so it gets no message"
+            )
         case .result, .timeIsOver: return .failed(Self.silent)
         }
     }
 
     package func join(_ heard: Heard, _ reading: inout ClaudeReading, _ here: Here) -> Step<Place?> {
-        guard let session = here.place?.native, reading.begins == nil else {
-            return .done(reading.begins.map { Place(native: $0) })
-        }
+        if let name = reading.begins { return .done(ClaudePlace(name, isUnwritten: true).kept) }
+        guard let place = here.place.flatMap({ ClaudePlace($0) }) else { return .done(nil) }
         switch heard {
-        case .begin: return .work(.find(pattern: transcripts(session), limit: 1))
+        case .begin: return .work(.find(pattern: place.transcripts(in: settings.configFolder), limit: 1))
         case .result(.found(let files)):
             if let file = files.first { return .work(.read(path: file, from: 0, limit: Self.transcriptBytes)) }
         case .result(.read(let rows, _)): reading.refused = ClaudeTranscript(rows).refusedWhileAway
         case .answer, .result, .timeIsOver: break
         }
-        return .done(Place(native: session))
+        return .done(ClaudePlace(place.session, isUnwritten: false).kept)
     }
 
     // MARK: The transcript
 
     private static let transcriptBytes = 256 << 20
-    private func transcripts(_ session: String) -> String { "\(settings.configFolder)/projects/*/\(session).jsonl" }
 
     package func find(
         _ sought: Sought, _ heard: Heard, _ reading: inout ClaudeReading, _ here: Here
     ) -> Step<Found> {
-        guard let session = reading.begins ?? here.place?.native else { return .done(.absent) }
+        guard let place = here.place.flatMap({ ClaudePlace($0) }) else { return .done(.absent) }
         switch heard {
-        case .begin: return .work(.find(pattern: transcripts(session), limit: 1))
+        case .begin, .timeIsOver: return .work(.find(pattern: place.transcripts(in: settings.configFolder), limit: 1))
         case .result(.found(let files)):
-            guard let file = files.first else { return .done(.absent) }
-            return .work(.read(path: file, from: 0, limit: Self.transcriptBytes))
-        case .result(.read(let rows, _)):
+            if let file = files.first { return .work(.read(path: file, from: 0, limit: Self.transcriptBytes)) }
+            // A file that is missing proves nothing of a prompt that an earlier process had taken.
+            let isProof = sought.isOfTurn || place.isUnwritten && !sought.wasTaken
+            return .done(isProof ? .absent : Self.lost("its process ended, and its session is gone"))
+        case .result(.read(let rows, let size)):
+            guard Int64(rows.count) == size else {
+                return .done(Self.lost("its process ended, and its chat is too long to be read"))
+            }
             return .done(Self.found(ClaudeTranscript(rows).fate(of: ClaudeFrames.uuid(of: sought.run.text))))
-        case .answer, .result, .timeIsOver:
-            let failure = RunFailure(
-                kind: .agentGone, message: "its process ended, and the transcript of this chat cannot be read")
-            return .done(.fate(.failed(failure)))
+        case .result(.failed(let failure)) where failure.code != .absent && reading.reach.mayTryAgain():
+            return .pause(.seconds(1))
+        case .answer, .result:
+            return .done(Self.lost("its process ended, and the transcript of this chat cannot be read"))
         }
+    }
+
+    private static func lost(_ words: String) -> Found {
+        .fate(.failed(RunFailure(kind: .agentGone, message: words)))
     }
 
     private static func found(_ fate: ClaudeFate) -> Found {
@@ -150,7 +134,7 @@ package struct ClaudeDialect: Dialect {
         case .neverTaken, .unbegun: .absent
         case .ended(let end): .fate(.ended(end))
         case .stopped(let text): .fate(.ended(RunEnd(text: text, reason: .aborted)))
-        case .unfinished: .fate(.failed(RunFailure(kind: .agentGone, message: "its process ended")))
+        case .unfinished: lost("its process ended")
         case .failed(let message, _): .fate(.failed(RunFailure(message: message)))
         }
     }
@@ -218,7 +202,17 @@ package struct ClaudeDialect: Dialect {
             return .done(
                 .lacks(
                     "it is not logged in", .agentNotInitialised,
-                    remedy: "run `\(settings.values.command[0])` on this machine and type /login, or set ANTHROPIC_API_KEY"))
+                    remedy:
+                        "run `\(settings.values.command[0])` on this machine and type /login, or set ANTHROPIC_API_KEY")
+            )
+        }
+        if let mode = answer?["current_permission_mode"]?.string,
+            !ClaudePlace.sameMode(mode, settings.values.permissionMode)
+        {
+            return .done(
+                .lacks(
+                    "it started in the permission mode \(mode) instead of \(settings.values.permissionMode)",
+                    .agentNotInitialised, remedy: "remove flags of permissions from `agent.command`"))
         }
         let version = answer?["claude_code_version"]?.string.map { " \($0)" } ?? ""
         return .done(.runs(version + (settings.unasked.map { ". \($0)" } ?? "")))
@@ -250,7 +244,9 @@ package struct ClaudeDialect: Dialect {
             if let reply = ClaudeVerdict.answer(to: frame, frame: line) {
                 reports.append(.replies(reply))
             } else if let ask = ClaudeAsk(frame, frame: line) {
-                reports.append(.asks(ask.asked(of: reading.going)))
+                // A helper in the background asks beside the turn that goes on.
+                let isBeside = frame["request"]?["agent_id"] != nil && !reading.decoder.hasHelper
+                reports.append(.asks(ask.asked(of: isBeside ? nil : reading.going)))
             }
             return
         }
@@ -266,9 +262,23 @@ package struct ClaudeDialect: Dialect {
             reports.append(.tells("\(limit.words)."))
         }
         if let session = reading.decoder.sessionID, let known = here.place?.native, session != known {
-            reports.append(.moved(Place(native: session)))
+            // After `/clear`, and when the first turn of a session has begun.
+            reports.append(.moved(ClaudePlace(session, isUnwritten: false).kept))
         }
+        reports += modes(&reading)
         if reading.decoder.trouble?.hasPrefix("No conversation found") == true { reports.append(.sessionIsGone) }
+    }
+
+    /// A process that asks nobody is ended; any other mode than that of the configuration is told.
+    private func modes(_ reading: inout ClaudeReading) -> [Report<ClaudeSlip>] {
+        guard let mode = reading.decoder.mode, mode != reading.mode else { return [] }
+        let before = reading.mode ?? settings.values.permissionMode
+        reading.mode = mode
+        if mode == "bypassPermissions" {
+            return [.broken("it works in the permission mode bypassPermissions, in which it asks nobody")]
+        }
+        let isSame = mode == before || ClaudePlace.sameMode(mode, before)
+        return isSame ? [] : [.tells("Claude Code is in the permission mode \(mode) now.")]
     }
 
     package func say(_ wish: Wish<ClaudeSlip>, _ reading: inout ClaudeReading, _ here: Here) -> [[UInt8]] {
@@ -283,10 +293,11 @@ package struct ClaudeDialect: Dialect {
         case .stop:
             reading.decoder.willInterrupt()
             return [ClaudeFrames.interrupt(here.request)]
+        case .takeBack(let run): return [ClaudeFrames.takeBack(ClaudeFrames.uuid(of: run.text), here.request)]
         case .probe: return [ClaudeFrames.initialize(here.request)]
         case .settle(let ask, let verdict):
             reading.decoder.willAnswer(ask.slip.request)
-            return [ClaudeVerdict(verdict).frame(for: ask.slip)]
+            return [ClaudeVerdict(verdict, isStopping: here.isStopping).frame(for: ask.slip)]
         // An end of its input alone would wait for what works in the background.
         case .leave: return [ClaudeFrames.endSession("sb-leave")]
         }
@@ -315,7 +326,7 @@ extension ClaudeAsk {
 }
 
 extension ClaudeVerdict {
-    fileprivate init(_ verdict: Verdict) {
+    fileprivate init(_ verdict: Verdict, isStopping: Bool) {
         self =
             switch verdict {
             case .allow: .allow
@@ -323,17 +334,9 @@ extension ClaudeVerdict {
             case .deny(let words): .deny(words: words)
             case .answers(let answers): .answers(answers)
             case .unanswered: .unanswered
-            case .dropped: .stopped
+            case .dropped where isStopping: .stopped
+            case .dropped: .refused("The run ended before the user could answer, so this call was not allowed.")
             }
-    }
-}
-
-extension ClaudeHolder {
-    /// Nil: the file does not say when it was started, so that its number may be another's by now.
-    fileprivate var process: ProcessName? {
-        startTicks.flatMap { ticks in
-            ticks < 0 ? nil : ProcessName(id: Int32(pid), startTicks: UInt64(ticks))
-        }
     }
 }
 

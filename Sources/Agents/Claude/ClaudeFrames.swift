@@ -15,7 +15,8 @@ enum ClaudeFrames {
     static func prompt(_ prompt: PicturePrompt, uuid: String, refused: [String] = []) -> [UInt8] {
         var words = prompt.frameText
         if !refused.isEmpty, !words.hasPrefix("/") {
-            words = "[These calls were refused because nobody could be asked, not by the user: "
+            words =
+                "[These calls were refused because nobody could be asked, not by the user: "
                 + "\(refused.joined(separator: "; ")).]\n\n\(words)"
         }
         var message = JSONObjectWriter()
@@ -58,6 +59,11 @@ enum ClaudeFrames {
             $0.value("cancel_queued", JSONText(unchecked: "true"))
             $0.value("spare_background_tasks", JSONText(unchecked: "true"))
         }
+    }
+
+    /// A prompt that waits in the process's queue.
+    static func takeBack(_ uuid: String, _ id: String) -> [UInt8] {
+        request(id, "cancel_async_message") { $0.string("message_uuid", uuid) }
     }
 
     /// Nil: its own.

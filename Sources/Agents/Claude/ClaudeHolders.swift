@@ -8,27 +8,23 @@ struct ClaudeHolder: Hashable, Sendable {
     /// Field 22 of `/proc/PID/stat`; nil: not said.
     var startTicks: Int?
     var session: String
+    /// No turn is under way in it; background work may be.
+    var isIdle = false
 
     private static let pids = 1...Int(Int32.max)
 
     /// Nil: the file says no process, or no session.
     init?(_ file: [UInt8]) {
         let parser = FrameParser()
-        let read = file.withUnsafeBytes { bytes -> (Int, Int?, String)? in
+        let read = file.withUnsafeBytes { bytes -> (Int, Int?, String, Bool)? in
             guard let root = parser.parse(bytes, capacity: bytes.count),
                 let pid = root["pid"]?.integer(in: Self.pids), let session = root["sessionId"]?.string
             else { return nil }
             let start = root["procStart"]
-            return (pid, start?.integer(in: .counts) ?? start?.string.flatMap { Int($0) }, session)
+            let ticks = start?.integer(in: .counts) ?? start?.string.flatMap { Int($0) }
+            return (pid, ticks, session, root["status"]?.holds("idle") == true)
         }
         guard let read else { return nil }
-        (pid, startTicks, session) = read
-    }
-}
-
-enum ClaudeHolders {
-    /// Those that say they have this session.
-    static func of(_ session: String, in files: [[UInt8]]) -> [ClaudeHolder] {
-        files.compactMap { ClaudeHolder($0) }.filter { $0.session == session }
+        (pid, startTicks, session, isIdle) = read
     }
 }

@@ -7,7 +7,7 @@ enum ClaudeLaunch {
         case new(String)
         /// The session keeps its name and its file.
         case resume(String)
-        /// For what the program says of itself: no session begins.
+        /// A process that is asked about itself: no session begins.
         case listing
     }
 

@@ -7,7 +7,7 @@ struct ClaudeLimit: Hashable, Sendable {
     var resetsAt: Int?
     /// Such as `five_hour`.
     var kind: String?
-    /// Of one; nil: not said.
+    /// The used share of the limit, up to one; nil if not reported.
     var used: Double?
 
     private static let seconds = 0...100_000_000_000
@@ -23,7 +23,7 @@ struct ClaudeLimit: Hashable, Sendable {
         used = info["utilization"]?.number(in: 0...1)
     }
 
-    /// For a log, with the hour in UTC: a caller that knows the clock of its machine names its own.
+    /// A line for a log, with the hour in UTC.
     var words: String {
         let name = kind.map { $0.replacing("_", with: " ") } ?? "usage"
         let head = isReached ? "Claude Code is at its \(name) limit" : "Claude Code is near its \(name) limit"

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// What the answer to `initialize` says of models and of the account (claude-code.md#control-requests).
+/// Models and account in the answer to `initialize` (claude-code.md#control-requests).
 enum ClaudeModels {
     static func list(_ answer: FrameNode?) -> [AgentModel] {
         (answer?["models"]?.elements ?? []).prefix(200).compactMap { node in
@@ -19,7 +19,7 @@ enum ClaudeModels {
         models.isEmpty || name.contains("claude") || models.contains { $0.id == name || $0.alias == name }
     }
 
-    /// For how long a model may think; nil: as it does by itself.
+    /// The budget of thought in tokens; nil leaves it to the model.
     static func tokens(_ choice: LevelChoice) -> Int? {
         switch choice {
         case .unchanged, .own: nil

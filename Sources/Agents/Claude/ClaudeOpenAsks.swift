@@ -45,7 +45,7 @@ struct ClaudeOpenAsks {
         take { $0.ask.call == call }.map { Self.settled($0, isAllowed: isAllowed) }
     }
 
-    /// Of a turn that ended without the results of its calls.
+    /// Settles the asks of a turn that ended without the results of its calls.
     mutating func takeWithdrawn() -> [Settled] {
         take(\.isWithdrawn).map { Self.settled($0, isAllowed: false) }
     }

@@ -10,7 +10,7 @@ package struct ClaudePlugin: AgentPlugin {
     package var kind: AgentKind { AgentKind(rawValue: "claude") }
     package var name: String { "Claude Code" }
 
-    /// By type and the members that all frames of that type have: the types are common words.
+    /// Recognises a frame by its type and by members that all frames of the type have: the types are common words.
     package func recognises(_ type: String, _ root: FrameNode) -> Bool {
         switch type {
         case "control_request": root["request_id"] != nil && root["request"]?["subtype"] != nil
@@ -38,7 +38,8 @@ package struct ClaudePlugin: AgentPlugin {
     package func settings(_ section: inout AgentSection) -> any AgentValues {
         var values = ClaudeValues()
         let words = ValueForm<[String]>.words(atMost: 64, "a program and its arguments, as a list of texts")
-        values.command = section.value("command", as: words, variable: "CLAUDE_COMMAND", else: values.command)
+        values.command = section.value(
+            "command", as: words.withoutPermissions, variable: "CLAUDE_COMMAND", else: values.command)
         values.permissionMode = section.value(
             "permission_mode", as: .permissionMode, variable: "CLAUDE_PERMISSION_MODE", else: values.permissionMode)
         values.model = section.optional("model", as: .modelName, variable: "CLAUDE_MODEL")
@@ -57,8 +58,31 @@ package struct ClaudePlugin: AgentPlugin {
     }
 }
 
+extension ValueForm where Value == [String] {
+    /// Flags that decide what is asked, or what is kept, belong to the bridge.
+    private static var own: [String] {
+        [
+            "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode",
+            "--permission-prompt-tool", "--permission-prompts", "--no-session-persistence", "--resume", "--session-id",
+            "--continue", "--fork-session",
+        ]
+    }
+
+    fileprivate var withoutPermissions: Self {
+        Self { content throws(Complaint) in
+            let words = try self.read(content)
+            guard
+                let flag = words.first(where: { word in Self.own.contains { word == $0 || word.hasPrefix($0 + "=") } })
+            else { return words }
+            throw Complaint("a program and its arguments without \(flag): the bridge decides that (permission_mode)")
+        } show: {
+            self.show($0)
+        }
+    }
+}
+
 extension ValueForm where Value == String {
-    /// Of the modes of Claude Code, all but the one in which it asks nobody.
+    /// The modes of Claude Code without the one that asks nobody.
     fileprivate static var permissionMode: Self {
         let modes = ["default", "acceptEdits", "plan", "auto", "dontAsk"]
         let words = ValueForm<String>.word(of: modes)

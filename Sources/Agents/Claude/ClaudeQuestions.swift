@@ -50,10 +50,14 @@ enum ClaudeQuestions {
     static func plan(_ request: FrameNode, into slip: inout ClaudeSlip) -> ClaudeAsk.Content {
         let id = QuestionID(slip.request)
         slip.form = .plan(id)
-        let plan = request["input"]?["plan"]?.string ?? ""
+        let input = request["input"]
+        let plan = input?["plan"]?.string ?? ""
+        // A yes sends all of the input back.
+        let others = (input?.names(atMost: 32) ?? []).filter { !["plan", "planFilePath"].contains($0) }
+        let more = others.compactMap { name in input?.member(name).map { "\n\n\(name): \($0.compact.text)" } }.joined()
         return .questions([
             Question(
-                id: id, title: "Carry out this plan?", message: plan.isEmpty ? "It shows no plan." : plan,
+                id: id, title: "Carry out this plan?", message: (plan.isEmpty ? "It shows no plan." : plan) + more,
                 options: [
                     Question.Option(approve, label: "Approve", details: "It leaves plan mode and begins."),
                     Question.Option(keepPlanning, label: "Keep planning"),

@@ -3,23 +3,22 @@ import ConversationEngine
 import JSONReading
 package import Vocabulary
 
-/// What reading needs between the lines of one process of Claude Code.
+/// The state of reading the lines of one process of Claude Code.
 package struct ClaudeReading: ConversationReading {
     var decoder: ClaudeDecoder
-    /// Files that say which process has which session, to be read one by one; nil: not looked for yet.
-    var holders: [String]?
-    /// The process that has the session; nil: none.
-    var holder: ClaudeHolder?
+    var reach = ClaudeReach()
     /// The name of the session that this process begins; nil: it continues one.
     var begins: String?
-    /// What an orphan had to refuse: told in the bubble, and with the next prompt to the model.
+    /// Calls that an orphan had to refuse: told in the bubble, and with the next prompt to the model.
     var refused: [String] = []
     private var isToldOfRefused = false
-    /// What runs without asking, for the first bubble of a session.
+    /// A line for the first bubble of a session about what runs unasked.
     var unasked: String?
     /// As it was set last.
     var model: String?
     var models: [AgentModel] = []
+    /// The permission mode that the person knows of.
+    var mode: String?
 
     init(_ session: AgentSession, mark: String) {
         decoder = ClaudeDecoder(session, runPrefix: mark)
@@ -46,7 +45,8 @@ package struct ClaudeReading: ConversationReading {
         if !refused.isEmpty, !isToldOfRefused {
             isToldOfRefused = true
             let calls = refused.count == 1 ? "1 call" : "\(refused.count) calls"
-            lines.append("\(calls) could not be asked about while the bridge was away, so Claude Code did not run them.")
+            lines.append(
+                "\(calls) could not be asked about while the bridge was away, so Claude Code did not run them.")
         }
         if let unasked { lines.append(unasked) }
         unasked = nil

@@ -9,7 +9,12 @@ struct ClaudeTasks {
     /// Schedules that wake the session up, as the last `Stop` hook said.
     private(set) var wakeUps = 0
 
-    var isEmpty: Bool { background == 0 && wakeUps == 0 }
+    /// A tool was called that makes one; an interrupted turn has no hook that would say so.
+    private var isUnsure = false
+
+    var isEmpty: Bool { background == 0 && wakeUps == 0 && !isUnsure }
+
+    mutating func mayWakeUp() { isUnsure = true }
 
     /// Such as `2 background tasks and 1 schedule`.
     var words: String? {
@@ -31,5 +36,6 @@ struct ClaudeTasks {
     mutating func stopped(_ input: FrameNode?) {
         guard let schedules = input?["session_crons"], schedules.isArray else { return }
         wakeUps = schedules.elements.prefix(Self.limit).count
+        isUnsure = false
     }
 }

@@ -29,6 +29,8 @@ struct ClaudeTranscript {
         case result(call: String, text: String)
         case stopMark
         case continuation
+        /// What a command of the program printed: no model was asked.
+        case printed
         case failure(String)
         case other
     }
@@ -65,7 +67,9 @@ struct ClaudeTranscript {
 
     private static func row(_ root: FrameNode) -> Row? {
         guard root["isSidechain"]?.flag != true, let uuid = root["uuid"]?.string else { return nil }
-        var row = Row(uuid: uuid, parent: root["parentUuid"]?.string, kind: .other)
+        // Behind a compaction the rows hang together by another name.
+        let parent = root["parentUuid"]?.string ?? root["logicalParentUuid"]?.string
+        var row = Row(uuid: uuid, parent: parent, kind: .other)
         switch root["type"]?.string {
         case "user": row.kind = user(root)
         case "assistant": row.kind = assistant(root)
@@ -93,7 +97,8 @@ struct ClaudeTranscript {
             return text.hasPrefix("Your response above was cut off") || text.hasPrefix("Output token limit hit")
                 ? .continuation : .other
         }
-        if root["isCompactSummary"]?.flag == true || text.hasPrefix("<local-command-") { return .other }
+        if text.hasPrefix("<local-command-") { return .printed }
+        if root["isCompactSummary"]?.flag == true { return .other }
         let merged = (root["mergedSendUuids"]?.elements ?? []).prefix(1_000).compactMap(\.string)
         return .prompt(merged: merged, isOurs: source == nil || source == "sdk")
     }
@@ -156,7 +161,7 @@ struct ClaudeTranscript {
         mutating func take(_ kind: Kind) {
             switch kind {
             case .words, .call, .result, .thought: hasBegun = true
-            case .stopMark, .continuation, .failure, .prompt, .other: break
+            case .stopMark, .continuation, .printed, .failure, .prompt, .other: break
             }
             switch kind {
             case .words(let id, let words, let stop):
@@ -171,6 +176,7 @@ struct ClaudeTranscript {
                 continues = true
                 end = .none
             case .failure(let words): end = .failed(words)
+            case .printed: end = .ended(.stop)
             case .prompt, .other: break
             }
         }

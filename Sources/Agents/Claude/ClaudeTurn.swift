@@ -50,6 +50,8 @@ struct ClaudeCalls {
     private var outer: [String: String] = [:]
 
     subscript(id: String) -> Call? { open[id] }
+    /// A helper works within the turn.
+    var hasHelper: Bool { open.values.contains { $0.name == "Task" || $0.name == "Agent" } }
 
     mutating func began(_ id: String, _ call: Call) {
         if open.count < Self.limit { open[id] = call }

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a child asks a person, by the name that it gave the ask.
+/// A question of a child to a person, under the child's own name for it.
 package struct Ask<Slip: Hashable & Sendable>: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         case card(ApprovalRequest)
@@ -63,6 +63,8 @@ struct Asks<Slip: Hashable & Sendable> {
         var expiresAt: Instant?
         var answers: [QuestionID: QuestionAnswer] = [:]
         var isDenied = false
+        /// The ask has a run of its own, which ends with it.
+        var ownRun: RunID?
     }
 
     /// From a denial whose words follow to the one without.
@@ -95,7 +97,12 @@ struct Asks<Slip: Hashable & Sendable> {
     }
 
     /// The ask whose denial waits for its words.
-    mutating func takeDenied() -> Open? { open.first { $0.value.isDenied }.flatMap { take($0.key) } }
+    mutating func takeDenied() -> Open? {
+        let denied = open.filter { $0.value.isDenied }.min {
+            ($0.value.expiresAt ?? .zero, $0.key) < ($1.value.expiresAt ?? .zero, $1.key)
+        }
+        return denied.flatMap { take($0.key) }
+    }
 
     func question(_ id: QuestionID) -> (ask: Ask<Slip>, question: Question)? {
         guard let name = questions[id], let ask = open[name]?.ask, case .questions(let all) = ask.content,
@@ -104,10 +111,10 @@ struct Asks<Slip: Hashable & Sendable> {
         return (ask, question)
     }
 
-    mutating func asked(_ ask: Ask<Slip>, at now: Instant) {
+    mutating func asked(_ ask: Ask<Slip>, ownRun: RunID? = nil, at now: Instant) {
         open[ask.name] = Open(
             ask: ask, askedAt: now,
-            expiresAt: ask.expiresAt.map { max($0 - Self.margin, now + ($0 - now) / 2) })
+            expiresAt: ask.expiresAt.map { max($0 - Self.margin, now + ($0 - now) / 2) }, ownRun: ownRun)
         if case .questions(let all) = ask.content { for question in all { questions[question.id] = ask.name } }
     }
 
@@ -129,8 +136,8 @@ struct Asks<Slip: Hashable & Sendable> {
     }
 
     /// The agent settled one of its parts by itself, and the dialect has said so.
-    mutating func forget(_ part: String) {
-        if let name = questions[QuestionID(part)] ?? (open[part] == nil ? nil : part) { _ = take(name) }
+    mutating func forget(_ part: String) -> Open? {
+        (questions[QuestionID(part)] ?? (open[part] == nil ? nil : part)).flatMap { take($0) }
     }
 
     mutating func takeExpired(at now: Instant) -> [Open] { take { $0.expiresAt.map { $0 <= now } ?? false } }

@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-// What the child asks a person.
+// Asks: shown to a person, decided, dropped.
 extension ChildChat {
     /// The bubble of a prompt can show it.
     private func isHeard(_ ask: Ask<D.Slip>) -> Bool {
@@ -16,15 +16,26 @@ extension ChildChat {
         guard isHeard(ask), !asks.isFull, ask.content != .unshowable else {
             return say(.dropped, to: ask, now) + [.note("a dialog (\(ask.kind)) cannot be shown")]
         }
-        asks.asked(ask, at: now.now)
+        // Work in the background asks beside all runs, and what it asks needs a bubble.
+        let isBeside = dialect.habits.asksBetweenRuns && ask.run == nil && prompts.turn == nil
+        let ownRun = isBeside ? RunID("\(runMark)ask-\(ask.name)") : nil
+        asks.asked(ask, ownRun: ownRun, at: now.now)
+        let begun = ownRun.map { [signal(.started, of: $0)] } ?? []
+        let run = ownRun ?? ask.run
         switch ask.content {
-        case .card(let request): return [.observed([signal(.approvalRequested(request), of: ask.run)])]
-        case .questions(let all): return [.observed(all.map { signal(.asked($0), of: ask.run) })]
+        case .card(let request): return [.observed(begun + [signal(.approvalRequested(request), of: run)])]
+        case .questions(let all): return [.observed(begun + all.map { signal(.asked($0), of: run) })]
         case .unshowable: return []
         }
     }
 
-    private mutating func say(_ verdict: Verdict, to ask: Ask<D.Slip>, _ now: Occasion) -> [Order] {
+    /// The run that an ask had for itself ends with it.
+    func ends(_ asked: Asks<D.Slip>.Open) -> [Order] {
+        guard let run = asked.ownRun else { return [] }
+        return [.observed([signal(.finished(RunEnd(text: "This was asked by work in the background.")), of: run)])]
+    }
+
+    mutating func say(_ verdict: Verdict, to ask: Ask<D.Slip>, _ now: Occasion) -> [Order] {
         dialect.say(.settle(ask, verdict), &reading, here(now)).map { .write($0) }
     }
 
@@ -49,7 +60,7 @@ extension ChildChat {
             case .approveAlways: .allowAlways(scope)
             case .deny: isUnanswered ? .unanswered : .deny(words: nil)
             }
-        return say(verdict, to: ask, now) + settlement
+        return say(verdict, to: ask, now) + settlement + ends(asked)
     }
 
     /// The words of a refusal leave with the denial that waits for them; they are no prompt then. Nil: none waits.
@@ -59,9 +70,9 @@ extension ChildChat {
             + [.observed([.sendAnswered(asked: run, .accepted(run: denied.ask.run ?? turn.run))])]
     }
 
-    /// Its time is over: the agent ended it, or a denial waited too long for its words.
+    /// An ask at its deadline: the agent dropped it, or a denial waited too long for its words.
     mutating func expired(_ asked: Asks<D.Slip>.Open, _ now: Occasion) -> [Order] {
-        asked.isDenied ? say(.deny(words: nil), to: asked.ask, now) : settled(asked, .expired)
+        asked.isDenied ? say(.deny(words: nil), to: asked.ask, now) + ends(asked) : settled(asked, .expired)
     }
 
     mutating func answer(
@@ -80,26 +91,27 @@ extension ChildChat {
         }
         let settlement: [Order] = [.observed([settled(question, .answered)])]
         guard let all = asks.answered(question, answer) else { return settlement }
-        _ = asks.take(ask.name)
-        return say(.answers(all), to: ask, now) + settlement
+        let taken = asks.take(ask.name)
+        return say(.answers(all), to: ask, now) + settlement + (taken.map(ends) ?? [])
     }
 
     /// The bubble that showed them has ended: what waits for an answer is set free.
     mutating func dropAsks(of run: RunID, _ now: Occasion) -> [Order] {
-        asks.take(of: run, withSessions: !dialect.habits.asksBetweenRuns).flatMap { say(.dropped, to: $0.ask, now) + settled($0, .cancelled) }
+        let gone = dialect.habits.asksBetweenRuns ? asks.take(of: run, withSessions: false) : asks.takeAll()
+        return gone.flatMap { say(.dropped, to: $0.ask, now) + settled($0, .cancelled) }
     }
 
     enum Outcome { case expired, cancelled }
 
     /// Without an answer of a person's.
     func settled(_ asked: Asks<D.Slip>.Open, _ outcome: Outcome) -> [Order] {
-        guard !asked.isDenied else { return [] }
+        guard !asked.isDenied else { return ends(asked) }
         switch asked.ask.content {
         case .card(let request):
-            return [.observed([settled(request.id, outcome == .expired ? .expired : .cancelled)])]
+            return [.observed([settled(request.id, outcome == .expired ? .expired : .cancelled)])] + ends(asked)
         case .questions:
             let gone = asked.openQuestions.map { settled($0, outcome == .expired ? .expired : .cancelled) }
-            return gone.isEmpty ? [] : [.observed(gone)]
+            return (gone.isEmpty ? [] : [.observed(gone)]) + ends(asked)
         case .unshowable: return []
         }
     }

@@ -14,6 +14,7 @@ extension ChildChat {
             return (waitsForRun(), false)
         }
         // The next child works where it is to be carried out.
+        home.moves(to: next.folder)
         if home.isElsewhere { return (leave(now), false) }
         let (run, prompt) = (next.run, next.prompt)
         if prompt.model != .unchanged, !choosing.isSettled(.model, of: run) {
@@ -32,7 +33,8 @@ extension ChildChat {
         if let news = reading.takeNews() { orders.append(.observed([.told(run, news)])) }
         let frames = dialect.say(.prompt(run, prompt), &reading, here(now))
         requests.add(.prompt(run), for: ChildTurn.promptLimit, at: now.now)
-        prompts.turn = ChildTurn(run, prompt: dialect.habits.again == .never ? nil : prompt)
+        let again = dialect.habits.again == .never ? nil : prompt
+        prompts.turn = ChildTurn(run, prompt: again, in: next.folder, losses: next.losses)
         silence.heard(.frame, at: now.now)
         return (orders + frames.map { .write($0) }, true)
     }
@@ -44,7 +46,7 @@ extension ChildChat {
         return cards(seat.tells(words, prompts.held.map(\.run)))
     }
 
-    /// What a person says instead of a yes goes into the run that asked. Nil: it waits as any prompt does.
+    /// Steers the run with the words of a refusal. Nil if they have to wait as a prompt.
     private mutating func steer(_ next: Prompts.Held, _ now: Occasion) -> [Order]? {
         guard dialect.habits.steers, next.prompt.steers, next.prompt.isReady, !next.prompt.text.hasPrefix("/"),
             let turn = prompts.turn, turn.state == .going, !turn.isStopping, prompts.words == nil,
@@ -60,7 +62,7 @@ extension ChildChat {
 
     func isToWrite(_ run: RunID) -> Bool { prompts.isHeld(run) }
 
-    /// Of a prompt that was stopped meanwhile nothing is needed.
+    /// Drops the files of a prompt that was stopped meanwhile.
     mutating func loaded(_ loaded: FileLoads.Loaded, _ now: Occasion) -> [Order] {
         let run = loaded.run
         guard let leftOut = prompts.change(run, { $0.take(loaded) }) else { return [] }
@@ -70,7 +72,7 @@ extension ChildChat {
                 ? leavesOut(run, PicturePrompt.nothingLeft, now) : advance(now))
     }
 
-    /// Its files are not to be had, so that it is not written.
+    /// Refuses a prompt whose files cannot be read.
     mutating func leavesOut(_ run: RunID, _ answer: SendAnswer, _ now: Occasion) -> [Order] {
         guard prompts.drop(run) else { return [] }
         return [.observed([.sendAnswered(asked: run, answer)])] + advance(now)
@@ -81,7 +83,7 @@ extension ChildChat {
     mutating func abort(_ run: RunID, _ now: Occasion) -> [Order] {
         let stopped: [Order] = [.observed([.abortAnswered(run)])]
         if prompts.words?.run == run {
-            // Its message waits in the agent's queue.
+            // The words wait in the agent's queue, and would meet the next prompt.
             prompts.words = nil
             reading.forgetWords()
             prompts.forget(run)
@@ -89,19 +91,48 @@ extension ChildChat {
             return stopped
         }
         let wasHeld = prompts.drop(run)
+        // The bubble ends, and its card with it.
+        _ = seat.leaves(run)
         if !isWanted, seat.isAwaited { return giveUpPlace() + stopped }
-        if !wasHeld, prompts.turn == nil, reading.going == run {
-            // No prompt of the bridge began it, and a person named it.
-            prompts.turn = ChildTurn(run, prompt: nil)
-            prompts.turn?.state = .going
+        if !isWanted, way.state == .reaching {
+            // Nothing is left to go on for.
+            errands.walk = nil
+            way.state = .absent
         }
-        guard !wasHeld, let turn = prompts.turn, turn.run == run else {
-            prompts.stops(run)
+        if errands.finds.contains(run) {
+            // The fate of the run is being looked for, perhaps behind a process that works on it: answer the Stop with it.
+            prompts.changeSought(run) { $0.isStopped = true }
+            return []
+        }
+        if !wasHeld, reading.going == run, prompts.turn?.run != run {
+            // No prompt of the bridge began it, and a person named it.
+            guard prompts.turn != nil else {
+                prompts.turn = ChildTurn(run, prompt: nil)
+                prompts.turn?.state = .going
+                return stop(run, now)
+            }
+            errands.namedStop = run
+            return writeStop(of: run, now)
+        }
+        guard !wasHeld, prompts.turn?.run == run else {
+            prompts.changeSought(run) { $0.isStopped = true }
             return stopped
         }
-        guard !turn.isStopping else { return [] }
+        return stop(run, now)
+    }
+
+    private mutating func stop(_ run: RunID, _ now: Occasion) -> [Order] {
+        guard let turn = prompts.turn, !turn.isStopping else { return [] }
         prompts.turn?.stops(by: now.now + ChildTurn.stopPatience)
         guard turn.state != .doubtful else { return [] }
+        // A prompt that waits behind another run is taken back: a Stop would end that one.
+        if let other = reading.going, other != run {
+            let frames = dialect.say(.takeBack(run), &reading, here(now))
+            if !frames.isEmpty {
+                requests.add(.takeBack, for: ChildTurn.stopPatience, at: now.now)
+                return frames.map { .write($0) }
+            }
+        }
         return writeStop(of: run, now)
     }
 
@@ -116,7 +147,8 @@ extension ChildChat {
         // A prompt that waits in the child was stopped by nothing: its loop would begin afterwards.
         if reading.mayRun { way.doom = "it ignored a stop" }
         reading.abandonRun()
-        return endsTurn("", now)
+        let ended = endsTurn("", now)
+        return !isWanted && seat.isAwaited ? ended + giveUpPlace() : ended
     }
 
     // MARK: What the child says
@@ -143,8 +175,9 @@ extension ChildChat {
         case .hadBefore(let run):
             guard prompts.turn?.run == run else { return [] }
             reading.abandonRun()
-            prompts.turn?.state = .doubtful
-            return []
+            // The agent says that it had it: nothing that is found proves the opposite.
+            prompts.turn?.prompt = nil
+            return losesTurn("\(dialect.name) had this message before, and does not say what became of it", now)
         case .tells(let words):
             guard let run = prompts.turn?.run ?? reading.going else { return [] }
             return [.observed([.told(run, words)])]
@@ -165,10 +198,18 @@ extension ChildChat {
                 requests.forget(.prompt(run))
                 if prompts.turn?.state == .written { prompts.turn?.state = .taken }
             case .sendAnswered(let run, .refused) where prompts.turn?.run == run: orders += closeTurn(now)
+            // The agent took the prompt out of its queue.
+            case .abortAnswered(let run) where prompts.turn?.run == run:
+                prompts.turn = nil
+                prompts.forget(run)
+                requests.forget(.prompt(run))
             case .signal(let signal):
                 // The dialect saw that the agent settled it.
-                if let name = signal.event.settledAsk { asks.forget(name) }
-                guard let turn = prompts.turn, signal.run == turn.run else { continue }
+                if let name = signal.event.settledAsk, let asked = asks.forget(name) { orders += ends(asked) }
+                guard let turn = prompts.turn, signal.run == turn.run else {
+                    if let run = signal.run { orders += otherEnded(signal.event, run, now) }
+                    continue
+                }
                 switch signal.event {
                 case .started:
                     prompts.turn?.state = .going
@@ -185,6 +226,22 @@ extension ChildChat {
             }
         }
         return orders
+    }
+
+    /// Drops the asks of an ended run of the agent's own, and answers a Stop that named it.
+    private mutating func otherEnded(_ event: RunEvent, _ run: RunID, _ now: Occasion) -> [Order] {
+        switch event {
+        case .finished, .failed: break
+        case .started, .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying,
+            .alive:
+            return []
+        }
+        let named = errands.namedStop == run
+        if named { errands.namedStop = nil }
+        return asks.take(of: run, withSessions: false).flatMap {
+            say(.dropped, to: $0.ask, now) + settled($0, .cancelled)
+        }
+            + (named ? [.observed([.abortAnswered(run)])] : [])
     }
 
     // MARK: The end of a turn
@@ -206,7 +263,7 @@ extension ChildChat {
         prompts.holdFirst(left)
     }
 
-    /// Its run ends without a word of the agent's.
+    /// Ends the run without a word of the agent's.
     mutating func endsTurn(_ reason: String, _ now: Occasion) -> [Order] {
         guard let turn = prompts.turn else { return [] }
         let end: RunEvent =
@@ -218,7 +275,10 @@ extension ChildChat {
 
     /// The child died: the next one finds the turn, where what it finds can prove anything.
     mutating func losesTurn(_ reason: String, _ now: Occasion) -> [Order] {
-        guard dialect.habits.again != .never, prompts.turn != nil else { return endsTurn(reason, now) }
+        guard dialect.habits.again != .never, let turn = prompts.turn, turn.losses + 1 < ChildTurn.losses else {
+            return endsTurn(reason, now)
+        }
+        prompts.turn?.losses += 1
         prompts.turn?.state = .doubtful
         return []
     }
@@ -234,8 +294,8 @@ extension ChildChat {
                 hasWorked: turn.hasWorked)
         {
             prompts.turn = nil
-            prompts.holdAgain(turn.run, prompt)
-            // What it said until then is said again.
+            prompts.holdAgain(turn.run, prompt, in: turn.folder, losses: turn.losses)
+            // The next attempt repeats what this one had said.
             return turn.hasBegun
                 ? [.observed([signal(.retrying(reason: "its process ended"), of: turn.run)])] : []
         }
@@ -256,7 +316,7 @@ extension ChildChat {
     mutating func answered(_ answer: RequestAnswer, _ frame: FrameNode, _ now: Occasion) -> [Order] {
         let purpose = answer.request.map { requests.answered($0) } ?? requests.answeredWithoutName()
         switch purpose {
-        case nil, .prompt: return []
+        case nil, .prompt, .takeBack: return []
         case .steer(let run):
             // Nothing of it is queued where it was refused.
             if answer.isRefusal, prompts.words?.run == run { promptsWords() }
@@ -265,13 +325,13 @@ extension ChildChat {
         case .probe: return probed(dialect.probed(frame, &reading), now)
         case .stop:
             if prompts.turn?.isStopping == true { prompts.turn?.stops(by: now.now + ChildTurn.afterStop) }
-            // What was queued would go into the next run.
+            // A queued message would enter the next run: look at the queue.
             return probe(now)
         }
     }
 
     mutating func probe(_ now: Occasion) -> [Order] {
-        // Of a prompt that is unanswered the limit counts from the last sign of life.
+        // The limit of an unanswered prompt counts from the last sign of life.
         let isUnanswered = prompts.turn?.state == .written && prompts.turn?.isStopping == false
         let limit = isUnanswered ? ChildTurn.startLimit - ChildTurn.startPatience : Self.answerLimit
         let frames = dialect.say(.probe, &reading, here(now))
@@ -315,11 +375,11 @@ extension ChildChat {
         let isUnanswered = prompts.turn?.state == .written && prompts.turn?.isStopping == false
         switch purpose {
         case .prompt: way.doom = "\(dialect.name) did not take this message within 30 minutes"
-        // It said something meanwhile.
+        // A frame came meanwhile.
         case .probe where isUnanswered && silence.since + ChildTurn.startLimit > now.now: break
-        // What it does before it takes a prompt may hold up all else.
+        // A compaction, or an ask before the prompt is taken, may hold up all answers.
         case .probe where isUnanswered && (reading.isPreparing || asks.waitsSince != nil): break
-        case .probe, .stop: way.doom = "\(dialect.name) does not answer any more"
+        case .probe, .stop, .takeBack: way.doom = "\(dialect.name) does not answer any more"
         case .steer: break
         case .walk:
             errands.walk?.wasLate()

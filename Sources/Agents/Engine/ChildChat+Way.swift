@@ -9,14 +9,19 @@ extension ChildChat {
     mutating func spawned(_ now: Occasion) -> [Order] {
         guard way.state == .opening else { return [] }
         way.state = .greeting
-        return cards(seat.isFree(prompts.held.map(\.run))) + begin(.greet, now) + advance(now)
+        return cards(seat.isFree(waiting)) + begin(.greet, now) + advance(now)
     }
 
     /// All places for children are taken: it is started when one is free.
     mutating func awaitsPlace(running: Int, behind chats: [WaitingChat]) -> [Order] {
         guard way.state == .opening else { return [] }
         let changed = seat.awaits(running: running, behind: chats)
-        return cards(changed + seat.show(prompts.held.map(\.run))) + [.note("\(seat.note); a message waits")]
+        return cards(changed + seat.show(waiting)) + [.note("\(seat.note); a message waits")]
+    }
+
+    /// Prompts whose bubbles can say what they wait for.
+    private var waiting: [RunID] {
+        prompts.held.map(\.run) + errands.finds.filter { prompts.sought[$0]?.isSaidToRun == true }
     }
 
     /// Nothing is left that the child was to be started for.
@@ -26,15 +31,15 @@ extension ChildChat {
         return [.kill]
     }
 
-    /// Its place is wanted, or what is queued in it is not.
+    /// Asks the child to end: its place is wanted, or its queue must not meet the next prompt.
     mutating func leave(_ now: Occasion) -> [Order] {
         guard way.state == .open else { return [] }
         way.state = .leaving(until: now.now + Self.leaveLimit)
         return dialect.say(.leave, &reading, here(now)).map { .write($0) } + [.closeInput]
     }
 
-    mutating func kept(_ isKept: Bool, _ now: Occasion) -> [Order] {
-        guard case .keeping(let place) = way.state else { return [] }
+    mutating func kept(_ place: Place, _ isKept: Bool, _ now: Occasion) -> [Order] {
+        guard way.state == .keeping(place) else { return [] }
         way.state = .open
         guard isKept else {
             return refuseHeld(
@@ -53,7 +58,8 @@ extension ChildChat {
             case .absent, .open, .leaving, .waiting: false
             }
         way.doom = nil
-        var orders = cards(seat.isFree(prompts.held.map(\.run))) + heard(reading.settle(), now)
+        var orders = cards(seat.isFree(waiting)) + heard(reading.settle(), now)
+        if let named = errands.namedStop.take() { orders.append(.observed([.abortAnswered(named)])) }
         orders += losesTurn(reason, now)
         readsAnew()
         way.endsAfterTurn = false
@@ -62,10 +68,12 @@ extension ChildChat {
         requests.forgetAll()
         way.state = .absent
         way.idleSince = nil
-        guard hasFailed else { return orders + advance(now) }
+        // A child that dies again and again over one prompt is started no faster than one that does not start.
+        let isLosing = (prompts.turn?.losses ?? 0) > 1
+        guard hasFailed || isLosing else { return orders + advance(now) }
         var random = SeededGenerator(seed: now.random)
         let pause = way.starts.next(using: &random)
-        guard hasRun, way.starts.failures < Self.startTries else {
+        guard hasRun, !hasFailed || way.starts.failures < Self.startTries else {
             way.starts.succeeded()
             return orders + refuseAll("\(dialect.name) could not be started: \(reason)", now)
         }
@@ -73,7 +81,7 @@ extension ChildChat {
         return orders
     }
 
-    /// What became of a walk that its child took along.
+    /// Breaks the walk off that the child took along.
     private mutating func breakOff() -> [Order] {
         guard let walk = errands.walk.take() else {
             _ = choosing.childDied(over: nil)
@@ -83,9 +91,7 @@ extension ChildChat {
         let words = "\(dialect.name) ended when it was asked for it"
         switch walk.kind {
         case .reach, .greet, .join, .find(_, isTurn: true): return []
-        case .find(let sought, isTurn: false):
-            prompts.forget(sought.run)
-            return [.observed([.lookedUp(sought.run, Self.gone)])]
+        case .find(let sought, isTurn: false): return seeksAgain(sought.run)
         case .list(let query): return [.replied(query, .refused(message: "\(dialect.name) does not answer"))]
         case .model(let run, let choice):
             return isGivenUp && prompts.isHeld(run)
@@ -96,21 +102,30 @@ extension ChildChat {
         }
     }
 
+    /// Where what is found proves anything, the next child looks again.
+    private mutating func seeksAgain(_ run: RunID) -> [Order] {
+        if dialect.habits.again != .never, let known = prompts.sought[run], known.losses + 1 < ChildTurn.losses {
+            prompts.changeSought(run) { $0.losses += 1 }
+            errands.finds.insert(run, at: 0)
+            return []
+        }
+        return fate(.fate(Self.gone), of: run)
+    }
+
     static var gone: RunLookup { .failed(RunFailure(kind: .agentGone, message: "its process ended")) }
 
     /// A line was too long. While a prompt is looked for and no run is followed it was what the agent keeps; else, whatever it said, the run
     /// cannot be followed any longer.
     mutating func skipped(_ bytes: Int, _ now: Occasion) -> [Order] {
-        if prompts.turn == nil, reading.isIdle, case .find(let sought, isTurn: false)? = errands.walk?.kind {
+        if prompts.turn == nil, reading.isIdle, requests.isWalking,
+            case .find(let sought, isTurn: false)? = errands.walk?.kind
+        {
             requests.forget(.walk)
             errands.walk = nil
-            prompts.forget(sought.run)
             let failure = RunFailure(
                 kind: .agentGone, message: "its process ended, and its chat is too long to be read")
-            return [
-                .note("a history of \(bytes) bytes was skipped"),
-                .observed([.lookedUp(sought.run, .failed(failure))]),
-            ] + advance(now)
+            return [.note("a history of \(bytes) bytes was skipped")]
+                + fate(.fate(.failed(failure)), of: sought.run) + advance(now)
         }
         way.doom = "\(dialect.name) wrote \(bytes) bytes on one line"
         return [.note("a line of \(bytes) bytes was skipped")] + advance(now)
@@ -119,13 +134,14 @@ extension ChildChat {
     // MARK: Walks
 
     mutating func begin(_ kind: ChildWalk.Kind, _ now: Occasion) -> [Order] {
-        errands.walk = ChildWalk(kind, at: now.now)
+        errands.walks += 1
+        errands.walk = ChildWalk(kind, number: errands.walks, at: now.now)
         return walks(.begin, now)
     }
 
     /// A work of the walk has its result.
-    mutating func finished(_ result: WorkResult, _ now: Occasion) -> [Order] {
-        guard errands.walk?.awaitsWork == true else { return [] }
+    mutating func finished(_ result: WorkResult, ofWalk number: Int, _ now: Occasion) -> [Order] {
+        guard let walk = errands.walk, walk.number == number, walk.awaitsWork else { return [] }
         return walks(.result(result), now) + advance(now)
     }
 
@@ -173,10 +189,11 @@ extension ChildChat {
             return [.write(frame)]
         case .work(let work):
             errands.walk?.works()
-            return [.work(work)]
+            return [.work(work, walk: errands.walk?.number ?? 0)]
         case .pause(let time, let words):
             errands.walk?.pauses(until: now.now + time)
-            return words.map { cards(seat.tells($0, prompts.held.map(\.run))) } ?? []
+            let said = saysThatTheyRun()
+            return said + (words.map { cards(seat.tells($0, waiting)) } ?? [])
         }
     }
 
@@ -193,7 +210,7 @@ extension ChildChat {
         switch kind {
         case .reach, .greet, .join: return []
         case .find(let sought, isTurn: false): return found(.fate(Self.gone), of: sought.run)
-        // A turn that goes on is probed again.
+        // The next probe asks again about a turn under way.
         case .find(_, isTurn: true): return prompts.turn?.state == .doubtful ? endsTurn(reason, now) : []
         case .model(let run, let choice):
             choosing.settles(.model, of: run)
@@ -210,7 +227,7 @@ extension ChildChat {
         if reached.losesSession { home.losesSession() }
         way.state = .opening
         home.isStarted()
-        return cards(seat.isFree(prompts.held.map(\.run))) + [.start(reached.plan)]
+        return cards(seat.isFree(waiting)) + [.start(reached.plan)]
     }
 
     private mutating func isGreeted(_ now: Occasion) -> [Order] {
@@ -237,18 +254,29 @@ extension ChildChat {
         let known = prompts.sought[run]
         prompts.forget(run)
         let isStopped = known?.isStopped == true
+        // A Stop of it waited for this.
+        let stopped: [Order] = isStopped ? [.observed([.abortAnswered(run)])] : []
         if let known, let prompt = known.prompt,
             ConversationRules.mayBeWrittenAgain(
                 dialect.habits.again, found, isStopped: isStopped, isWhole: !prompt.isIncomplete)
         {
             prompts.remember(.init(sought: known.sought))
-            home.moves(to: known.folder)
-            prompts.holdAgain(run, prompt)
-            return [.observed([.lookedUp(run, .waits)])]
+            prompts.holdAgain(run, prompt, in: known.folder, losses: known.losses)
+            return known.isSaidToRun ? [] : [.observed([.lookedUp(run, .waits)])]
         }
-        if case .fate(let fate) = found { return [.observed([.lookedUp(run, fate)])] }
-        // Of a run that has ended here, without a word, nothing more is known.
-        return [.observed([.lookedUp(run, known == nil ? .unknown : Self.gone)])]
+        // A run that ended here without a word has no other record.
+        var fate = known == nil ? RunLookup.unknown : Self.gone
+        if case .fate(let known) = found { fate = known }
+        guard known?.isSaidToRun == true else { return [.observed([.lookedUp(run, fate)])] + stopped }
+        switch fate {
+        case .ended(let end): return [.observed([signal(.finished(end), of: run)])] + stopped
+        case .failed(let failure):
+            let end: RunEvent = isStopped ? .finished(RunEnd(reason: .aborted)) : .failed(failure)
+            return [.observed([signal(end, of: run)])] + stopped
+        case .running, .waits, .unknown:
+            let failure = RunFailure(kind: .agentGone, message: "its process ended")
+            return [.observed([signal(.failed(failure), of: run)])] + stopped
+        }
     }
 
     // MARK: All that waits
@@ -259,7 +287,7 @@ extension ChildChat {
 
     private mutating func refuseAll(_ sentence: String, _ now: Occasion) -> [Order] {
         var orders = endsTurn(sentence, now) + refuseHeld(sentence)
-        for run in errands.finds { orders.append(.observed([.lookedUp(run, Self.gone)])) }
+        for run in errands.finds { orders += fate(.fate(Self.gone), of: run) }
         for query in errands.lists { orders.append(.replied(query, .refused(message: sentence))) }
         (errands.finds, errands.lists) = ([], [])
         return orders

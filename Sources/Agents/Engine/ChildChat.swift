@@ -35,8 +35,8 @@ struct ChildChat<D: Dialect> {
         case forget
         /// Read these for the prompt of that run; answered by `loaded`.
         case load(RunID, [MessageFile])
-        /// Of the walk; answered by `finished`.
-        case work(Work)
+        /// A look of the walk at the outside; answered by `finished`.
+        case work(Work, walk: Int)
         case observed([Observation])
         case replied(QueryID, AgentReply)
         case note(String)
@@ -65,6 +65,9 @@ struct ChildChat<D: Dialect> {
     /// Looks and lists beside the prompts.
     struct Errands {
         var walk: ChildWalk?
+        var walks = 0
+        /// A run of the agent's own that a person named for a Stop, while a prompt of the bridge waits behind it.
+        var namedStop: RunID?
         var finds: [RunID] = []
         var lists: [QueryID] = []
         var isEmpty: Bool { walk == nil && finds.isEmpty && lists.isEmpty }
@@ -98,20 +101,25 @@ struct ChildChat<D: Dialect> {
     var asks = Asks<D.Slip>()
     var silence = Silence()
     var seat = Seat()
+    /// A copy of the machine's.
+    var ownProcesses: Set<ProcessName> = []
+    var pastProcesses: [ProcessName] = []
 
     /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
-    init(_ session: AgentSession, _ dialect: D, place: Place, mark: String) {
+    /// `life`: of the chats that were awake, so that no two walks have one number.
+    init(_ session: AgentSession, _ dialect: D, place: Place, mark: String, life: Int) {
         self.session = session
         self.mark = mark
         self.dialect = dialect
         home = Home(place)
+        errands.walks = life << 32
         reading = dialect.reading(of: session, mark: "\(session)-\(mark)-0-")
     }
 
     var isWanted: Bool { !prompts.held.isEmpty || prompts.turn != nil || errands.hasQuestions }
-    /// What the child works on beside the messages, for those that wait for its place.
+    /// The child's work beside messages, in words for those that wait for its place.
     var background: String? { isOpen && prompts.turn == nil && !isWanted ? reading.background : nil }
-    /// Its place is all that is to be known of it.
+    /// The place is all that has to be kept of the chat.
     var isAtRest: Bool { way.state == .absent && !isWanted && prompts.sought.isEmpty && reading.isIdle }
     /// The child could end without anything being lost.
     var mayLeave: Bool { way.state == .open && way.idleSince != nil && home.kept.native != nil }
@@ -139,36 +147,53 @@ struct ChildChat<D: Dialect> {
     func here(_ now: Occasion) -> Here {
         var here = Here(now: now, session: session, place: home.kept, folder: home.folder, request: requests.next)
         here.run = prompts.turn?.run
-        here.isStopping = prompts.turn?.isStopping == true
+        here.isStopping =
+            prompts.turn?.isStopping == true || errands.finds.contains { prompts.sought[$0]?.isStopped == true }
+        (here.ownProcesses, here.pastProcesses) = (ownProcesses, pastProcesses)
         here.seeks = prompts.turn?.state == .doubtful || !errands.finds.isEmpty
         return here
     }
 
+    /// Begins the names of runs that no prompt began.
+    var runMark: String { "\(session)-\(mark)-\(way.children)-" }
+
     /// The child has a reading of its own.
     mutating func readsAnew() {
         way.children += 1
-        reading = dialect.reading(of: session, mark: "\(session)-\(mark)-\(way.children)-")
+        reading = dialect.reading(of: session, mark: runMark)
     }
 
     // MARK: Commands
 
     mutating func send(_ run: RunID, _ prompt: PicturePrompt, in folder: String? = nil, _ now: Occasion) -> [Order] {
         prompts.remember(.init(sought: Sought(run, text: prompt.text, notBefore: now.wallMilliseconds)))
-        home.moves(to: folder)
         (home.isLeft, home.isForgotten) = (false, false)
         if prompt.steers, let denial = denyInWords(run, prompt.text, now) {
             prompts.forget(run)
-            return denial
+            return denial + advance(now)
         }
-        prompts.hold(run, prompt)
+        prompts.hold(run, prompt, in: folder)
         return advance(now) + cards(seat.show(prompts.held.map(\.run)))
     }
 
     mutating func lookUp(_ run: RunID, _ now: Occasion) -> [Order] {
         if prompts.turn?.run == run { return [.observed([.lookedUp(run, .running(text: nil))])] }
         if prompts.words?.run == run || prompts.isHeld(run) { return [.observed([.lookedUp(run, .waits)])] }
+        guard !errands.finds.contains(run) else { return saysThatTheyRun() }
         errands.finds.append(run)
-        return advance(now)
+        return advance(now) + saysThatTheyRun()
+    }
+
+    /// Another process works on what is looked for, and the way to its fate leads over its end.
+    func isHeldUp() -> Bool { way.state == .reaching && errands.walk?.isPausing == true }
+
+    mutating func saysThatTheyRun() -> [Order] {
+        guard isHeldUp() else { return [] }
+        return errands.finds.compactMap { run in
+            guard prompts.sought[run]?.isSaidToRun == false else { return nil }
+            prompts.changeSought(run) { $0.isSaidToRun = true }
+            return .observed([.lookedUp(run, .running(text: nil))])
+        }
     }
 
     mutating func list(_ query: QueryID, _ now: Occasion) -> [Order] {
@@ -218,6 +243,7 @@ struct ChildChat<D: Dialect> {
     mutating func slept(_ now: Occasion) {
         silence.heard(.frame, at: now.now)
         requests.slept(at: now.now)
+        errands.walk?.slept(at: now.now)
         reading.slept(at: now.now)
         if case .leaving = way.state { way.state = .leaving(until: now.now + Self.leaveLimit) }
         if prompts.turn?.isStopping == true { prompts.turn?.stops(by: now.now + ChildTurn.stopPatience) }
@@ -235,20 +261,23 @@ struct ChildChat<D: Dialect> {
         case .absent:
             guard isWanted else { return forgetIfLeft() }
             way.state = .reaching
+            home.moves(to: prompts.turn?.folder ?? prompts.held.first?.folder)
             let orders = begin(.reach, now)
             return way.doom == nil ? orders : orders + advance(now)
-        case .open where way.endsAfterTurn && prompts.turn == nil: return leave(now)
+        case .open where way.endsAfterTurn && prompts.turn == nil && asks.isEmpty: return leave(now)
         case .open: return next(now) + leaveIfLeft(now)
         case .reaching, .opening, .greeting, .joining, .keeping, .leaving, .waiting: return []
         }
     }
 
-    /// What was lost is found before anything else is looked at, and all of that before a prompt leaves.
+    /// Finds what was lost first, then answers look-ups and lists, then hands prompts over.
     private mutating func next(_ now: Occasion) -> [Order] {
         var orders: [Order] = []
         while way.state == .open, way.doom == nil, errands.walk == nil {
             if let turn = prompts.turn, turn.state == .doubtful {
-                orders += begin(.find(soughtOf(turn.run), isTurn: true), now)
+                var sought = soughtOf(turn.run)
+                sought.isOfTurn = true
+                orders += begin(.find(sought, isTurn: true), now)
             } else if !errands.finds.isEmpty {
                 let run = errands.finds.removeFirst()
                 orders += begin(.find(soughtOf(run), isTurn: false), now)
@@ -274,7 +303,7 @@ struct ChildChat<D: Dialect> {
         home.isLeft = false
         guard home.isForgotten else { return [] }
         home.isForgotten = false
-        guard home.kept.native != nil else { return [] }
+        guard home.kept.native != nil || home.hasLostSession else { return [] }
         home.forgetsSession()
         return [.forget]
     }

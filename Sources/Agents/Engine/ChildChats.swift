@@ -9,7 +9,7 @@ struct ChildChats<D: Dialect> {
     /// In the names of runs that no prompt began: another process of the bridge must not give the same ones, nor another life of a chat.
     private let mark: String
     private var wakings = 0
-    /// Of all chats.
+    /// The sum over all chats.
     private(set) var heldBytes = 0
 
     init(mark: String) { self.mark = mark }
@@ -38,6 +38,6 @@ struct ChildChats<D: Dialect> {
     private mutating func wake(_ session: AgentSession, _ dialect: D) -> ChildChat<D> {
         wakings += 1
         let place = places.removeValue(forKey: session) ?? Place()
-        return ChildChat(session, dialect, place: place, mark: "\(mark)-\(wakings)")
+        return ChildChat(session, dialect, place: place, mark: "\(mark)-\(wakings)", life: wakings)
     }
 }

@@ -19,11 +19,14 @@ struct ChildTurn {
     static let startPatience = Duration.seconds(10)
     /// From the last sign of life to the end of a child that has not answered a prompt.
     static let startLimit = Duration.seconds(60)
-    /// For all that an agent does before it takes a prompt: compactions, what extensions ask a person.
+    /// The limit for all that an agent does before it takes a prompt: compactions, asks of extensions.
     static let promptLimit = Duration.seconds(1_800)
     static let stopPatience = Duration.seconds(15)
     /// From the answer to a Stop to the end of its run.
     static let afterStop = Duration.seconds(2)
+
+    /// Children that died over one prompt, or proved that they never had it: then it ends with a sentence.
+    static let losses = 3
 
     let run: RunID
     var state = State.written { didSet { if state == .going { hasBegun = true } } }
@@ -31,12 +34,17 @@ struct ChildTurn {
     /// The bridge saw a tool of it at work: a transcript without the prompt is late, and proves nothing.
     var hasWorked = false
     private(set) var stopDeadline: Instant?
-    /// For a child that is to get it once more; nil: none may.
+    /// The prompt for another child; nil if none may get it.
     var prompt: PicturePrompt?
+    /// Where it is carried out.
+    let folder: String?
+    var losses: Int
 
-    init(_ run: RunID, prompt: PicturePrompt?) {
+    init(_ run: RunID, prompt: PicturePrompt?, in folder: String? = nil, losses: Int = 0) {
         self.run = run
         self.prompt = prompt
+        self.folder = folder
+        self.losses = losses
     }
 
     var isStopping: Bool { stopDeadline != nil }
@@ -62,7 +70,7 @@ struct Silence {
         }
     }
 
-    /// Only a frame beside the answers says that a run goes on.
+    /// Only a frame that is no answer proves that a run is under way.
     mutating func heard(_ sign: Sign, at now: Instant) {
         since = now
         if sign == .frame { idleAnswers = 0 }

@@ -2,7 +2,7 @@ package import AgentKit
 package import JSONReading
 import Vocabulary
 
-/// What a walk is called with.
+/// An event of a walk.
 package enum Heard {
     case begin
     case answer(FrameNode)
@@ -50,19 +50,23 @@ struct ChildWalk {
         case pause(until: Instant)
     }
 
-    /// Steps between two pauses, answers that came too late, and all its time: beyond them a walk has failed.
-    private static let longest = 64
+    /// Steps and the time between two pauses, and answers that came too late: beyond them a walk has failed. A pause is the dialect's own
+    /// will to wait.
+    private static let longest = 2_000
     private static let lateAnswers = 3
     private static let time = Duration.seconds(1_800)
 
     let kind: Kind
-    private let since: Instant
+    /// The works that it orders bear the number: a result for an earlier walk is none for this one.
+    let number: Int
+    private var since: Instant
     private var waiting = Waiting.nothing
     private var steps = 0
     private var late = 0
 
-    init(_ kind: Kind, at now: Instant) {
+    init(_ kind: Kind, number: Int, at now: Instant) {
         self.kind = kind
+        self.number = number
         since = now
     }
 
@@ -71,7 +75,10 @@ struct ChildWalk {
 
     mutating func asked(_ request: String) { (waiting, steps) = (.answer(request), steps + 1) }
     mutating func works() { (waiting, steps) = (.work, steps + 1) }
-    mutating func pauses(until: Instant) { (waiting, steps) = (.pause(until: until), 0) }
+    mutating func pauses(until: Instant) { (waiting, steps, since) = (.pause(until: until), 0, until) }
+    mutating func slept(at now: Instant) { since = now }
+    /// The walk waits by its own will.
+    var isPausing: Bool { if case .pause = waiting { true } else { false } }
     mutating func wasLate() { late += 1 }
     mutating func wakes() { waiting = .nothing }
     func isEndless(at now: Instant) -> Bool {

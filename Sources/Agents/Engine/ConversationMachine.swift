@@ -14,8 +14,8 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     package typealias Settings = D.Settings
 
     private enum Awaited {
-        case kept(AgentSession)
-        case walk(AgentSession)
+        case kept(AgentSession, Place)
+        case walk(AgentSession, Int)
     }
 
     private var dialect: D
@@ -25,7 +25,11 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     private var works: [WorkID: Awaited] = [:]
     private var loads = FileLoads()
     private var side = SideChild<D>()
-    /// Of `doctor`.
+    /// Children of this bridge, and of those before it that are not known to have ended.
+    private var processes: Set<ProcessName> = []
+    private var pastProcesses: [ProcessName] = []
+    private static var processLimit: Int { 2_000 }
+    /// The connection that `doctor` examines.
     private let checksConnection: String?
     private var sleepWatch = SleepWatch()
 
@@ -46,6 +50,8 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
 
     package mutating func begin(_ past: AgentPast, _ now: Occasion) -> [AgentOrder] {
         chats = ChildChats(mark: String(now.wallMilliseconds, radix: 36))
+        pastProcesses = Array(past.processes.prefix(Self.processLimit))
+        processes = Set(pastProcesses)
         for (session, place) in KeptPlaces.read(past.facts) { chats.remember(place, of: session) }
         var gone: [Observation] = []
         for turn in past.turns {
@@ -69,7 +75,11 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     }
 
     package mutating func use(_ settings: D.Settings, _ now: Occasion) -> [AgentOrder] {
-        dialect = D(settings)
+        let changed = D(settings)
+        if changed.terms != dialect.terms {
+            for session in chats.awake.keys { chats.change(session, dialect) { $0.way.endsAfterTurn = true } }
+        }
+        dialect = changed
         return []
     }
 
@@ -100,7 +110,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
                 }
         case .abort(let session, let run, _):
             loads.drop(run)
-            return change(session, now) { $0.abort(run, now) }
+            return change(session, now) { $0.abort(run, now) + $0.advance(now) }
         case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, now) }
         case .resolve(let approval, _, let decision, let scope, let isUnanswered, let shown, let wordsFollow):
             guard let session = chats.awake.first(where: { $0.value.asks.holds(approval) })?.key else {
@@ -110,9 +120,10 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
             return change(session, now) {
                 $0.resolve(
                     approval, decision, scope, isUnanswered: isUnanswered, wordsFollow: wordsFollow, shown: shown, now)
+                    + $0.advance(now)
             }
         case .answer(let question, let session, let answer, let shown):
-            return change(session, now) { $0.answer(question, answer, shown: shown, now) }
+            return change(session, now) { $0.answer(question, answer, shown: shown, now) + $0.advance(now) }
         case .release(let session, let isDeleted):
             return change(session, now) { $0.release(isDeleted: isDeleted, now) }
         }
@@ -147,7 +158,9 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         if side.isOn(channel) { return side.happened(event, dialect, now) }
         guard let session = children.session(on: channel) else { return [] }
         switch event {
-        case .spawned: return change(session, now) { $0.spawned(now) }
+        case .spawned(let process):
+            if processes.count < Self.processLimit { processes.insert(process) }
+            return change(session, now) { $0.spawned(now) }
         case .waits(let running, let chats):
             return change(session, now) { $0.awaitsPlace(running: running, behind: chats) }
         case .wanted: return giveUpPlace(of: session, on: channel, now)
@@ -166,7 +179,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         return change(session, now) { $0.died(words, hasRun: hasRun, now) }
     }
 
-    /// It may have got something to do since it was called idle.
+    /// A child may have got work since the host heard that it is idle.
     private mutating func giveUpPlace(
         of session: AgentSession, on channel: ChannelID, _ now: Occasion
     ) -> [AgentOrder] {
@@ -188,10 +201,11 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
             return change(session, now) { $0.leavesOut(run, .notSent(sentence: sentence), now) }
         }
         switch works.removeValue(forKey: work) {
-        case .kept(let session):
+        case .kept(let session, let place):
             let isKept = if case .done = result { true } else { false }
-            return change(session, now) { $0.kept(isKept, now) }
-        case .walk(let session): return change(session, now) { $0.finished(result, now) }
+            return change(session, now) { $0.kept(place, isKept, now) }
+        case .walk(let session, let number):
+            return change(session, now) { $0.finished(result, ofWalk: number, now) }
         case nil: return []
         }
     }
@@ -225,7 +239,11 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     private mutating func change(
         _ session: AgentSession, _ now: Occasion, _ change: (inout ChildChat<D>) -> [ChildChat<D>.Order]
     ) -> [AgentOrder] {
-        let orders = chats.change(session, dialect, change)
+        let (own, past) = (processes, pastProcesses)
+        let orders = chats.change(session, dialect) { chat in
+            (chat.ownProcesses, chat.pastProcesses) = (own, past)
+            return change(&chat)
+        }
         let translated = orders.flatMap { translate($0, of: session) } + tellAsks(session, now)
         let idle = tellIdle(session)
         // Nothing is written to a child whose place the host may give away.
@@ -268,9 +286,9 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
             children.ended(channel)
             return [.close(channel, .child(atOnce: true))]
         case .keep(let place):
-            return [.work(work(.kept(session)), .keep(KeptPlaces.facts(place, of: session)))]
+            return [.work(work(.kept(session, place)), .keep(KeptPlaces.facts(place, of: session)))]
         case .forget: return [.work(children.nextWork(), .keep(KeptPlaces.forgotten(session)))]
-        case .work(let work): return [.work(self.work(.walk(session)), work)]
+        case .work(let work, let walk): return [.work(self.work(.walk(session, walk)), work)]
         case .load(let run, let files): return loads.begin(run, files)
         case .observed(let observations):
             let folder = chats.awake[session]?.home.folder ?? dialect.folder
@@ -315,9 +333,10 @@ private enum KeptPlaces {
 }
 
 extension Prompts.Remembered {
-    /// What an earlier process of the bridge had handed over, or was about to.
+    /// A run that an earlier process of the bridge had handed over, or was about to.
     init(_ run: EarlierTurn.Run, of turn: EarlierTurn, receivedAt: Int64) {
         sought = Sought(run.id, text: run.text, notBefore: receivedAt)
+        sought.wasTaken = turn.isAccepted
         prompt = run.text.map {
             PicturePrompt($0, hadFiles: run.hadFiles, model: run.model, level: run.level)
         }

@@ -5,7 +5,7 @@ import Vocabulary
 enum ConversationRules {
     /// Whether a prompt may be written to this child now.
     ///
-    /// A prompt into a run that goes on would be queued there, and its answer be another run's.
+    /// A prompt during a run would be queued in the agent, and its answer become another run's.
     static func mayBegin(turn: ChildTurn?, isFree: Bool) -> Bool { turn == nil && isFree }
 
     /// Whether a prompt that was written may be written once more: the habit permits it, the finding proves it, no tool of it was seen, its

@@ -13,7 +13,7 @@ package import Vocabulary
 package protocol Dialect: Sendable, SendableMetatype {
     associatedtype Settings: Sendable
     associatedtype Reading: ConversationReading
-    /// What the answer to an ask needs beside the verdict.
+    /// The parts of an ask that its answer needs.
     associatedtype Slip: Hashable & Sendable
 
     init(_ settings: Settings)
@@ -22,11 +22,13 @@ package protocol Dialect: Sendable, SendableMetatype {
     var name: String { get }
     /// The command, for `status` and `doctor`.
     var program: String { get }
-    /// What a person does about a program that does not run.
+    /// The remedy for a program that does not run.
     var remedy: String { get }
     var habits: Habits { get }
     /// Where children work whose chat names no folder.
     var folder: String { get }
+    /// A running child of a dialect with another one gets no prompt any longer.
+    var terms: String { get }
     /// `mark`: begins the names of runs that no prompt of the bridge began; no other reading has it.
     func reading(of session: AgentSession, mark: String) -> Reading
 
@@ -38,7 +40,7 @@ package protocol Dialect: Sendable, SendableMetatype {
     func greet(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Void>
     /// From there to the session: where it is kept, if that is known now.
     func join(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Place?>
-    /// What became of a prompt, by all that the agent keeps.
+    /// Finds the fate of a prompt in all that the agent keeps.
     func find(_ sought: Sought, _ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Found>
     func choose(_ model: ModelChoice, _ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<ModelAnswer>
     func choose(_ level: LevelChoice, _ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<LevelAnswer>
@@ -65,11 +67,13 @@ package protocol Dialect: Sendable, SendableMetatype {
         into reports: inout [Report<Slip>])
     /// The frames of a wish, under the name `here.request` where it is a request; none: the agent has no such request.
     func say(_ wish: Wish<Slip>, _ reading: inout Reading, _ here: Here) -> [[UInt8]]
-    /// What the answer to `Wish.probe` says.
+    /// Reads the answer to `Wish.probe`.
     func probed(_ frame: FrameNode, _ reading: inout Reading) -> Activity
 }
 
 extension Dialect {
+    package var terms: String { "" }
+
     package func parse(_ line: UnsafeRawBufferPointer, capacity: Int, with parser: FrameParser) -> FrameNode? {
         guard let root = parser.parse(line, capacity: capacity), root.isObject else { return nil }
         return root
@@ -81,12 +85,12 @@ package struct Habits: Hashable, Sendable {
     package enum Again: Hashable, Sendable {
         /// A prompt that was written is never written again: what was found proves nothing.
         case never
-        /// It is, where `find` has proven that the agent never had it.
+        /// A prompt is written again where `find` has proven that the agent never had it.
         case whereAbsent
     }
 
     package var again = Again.never
-    /// A message can go into the run that goes on.
+    /// A message can enter the run under way.
     package var steers = false
     /// A child whose bridge is gone works to the end of its turn.
     package var finishesAlone = false
@@ -94,7 +98,7 @@ package struct Habits: Hashable, Sendable {
     package var deniesInWords = false
     /// Asks beside the bridge's own runs reach a person too.
     package var asksBetweenRuns = false
-    /// For the pictures of one prompt, in bytes of base64.
+    /// Room for the pictures of one prompt, in bytes of base64.
     package var pictureRoom = 10 << 20
     /// Without a frame from a run, until its child is probed.
     package var silence = Duration.seconds(60)
@@ -102,15 +106,15 @@ package struct Habits: Hashable, Sendable {
     package init() {}
 }
 
-/// What reading keeps between the frames of one child, as far as the engine asks for it.
+/// The state of reading one child's frames, as far as the engine asks for it.
 package protocol ConversationReading {
-    /// No run goes on, and no prompt of the bridge is about to begin one: a prompt may be written.
+    /// No run is under way, and no prompt of the bridge is about to begin one: a prompt may be written.
     var isFree: Bool { get }
     /// And nothing works in the background: the child could end without a loss.
     var isIdle: Bool { get }
-    /// What works in the background, in words; nil: nothing.
+    /// The background work in words; nil without any.
     var background: String? { get }
-    /// The run that goes on, whoever began it; nil: the agent names none.
+    /// The run under way, whoever began it; nil if the agent names none.
     var going: RunID? { get }
     /// A loop may run yet, as far as the frames say.
     var mayRun: Bool { get }
@@ -126,7 +130,7 @@ package protocol ConversationReading {
     mutating func slept(at now: Instant)
     /// The child is idle: what was to follow does not come. Gives the end of the run.
     mutating func giveUp() -> [Observation]
-    /// The run is over although the frames did not say so.
+    /// Closes the run although the frames did not end it.
     mutating func abandonRun()
     /// No frame follows: a loop that has ended is the end of its run.
     mutating func settle() -> [Observation]
@@ -141,11 +145,11 @@ extension ConversationReading {
     package mutating func takeNews() -> String? { nil }
 }
 
-/// What a dialect may know of the conversation.
+/// The facts of a conversation that a dialect may read.
 package struct Here: Sendable {
     package var now: Occasion
     package var session: AgentSession
-    /// As it was kept.
+    /// The place as the journal has it.
     package var place: Place?
     /// Where the next child is to work; nil: where the settings say.
     package var folder: String?
@@ -154,8 +158,11 @@ package struct Here: Sendable {
     /// The bridge's run that is out.
     package var run: RunID?
     package var isStopping = false
-    /// What became of a prompt is to be found before the next one leaves.
+    /// A fate has to be found before the next prompt leaves.
     package var seeks = false
+    /// Processes that this bridge or one before it started, and of the latter those that are not known to have ended.
+    package var ownProcesses: Set<ProcessName> = []
+    package var pastProcesses: [ProcessName] = []
 
     package init(
         now: Occasion, session: AgentSession, place: Place? = nil, folder: String? = nil, request: String
@@ -186,6 +193,10 @@ package struct Sought: Hashable, Sendable {
     package var text: String?
     /// Since 1970: what is older has the same words by chance.
     package var notBefore: Int64?
+    /// The agent had answered for it before the bridge was started again.
+    package var wasTaken = false
+    /// The only child that had the prompt is known to have died.
+    package var isOfTurn = false
 
     package init(_ run: RunID, text: String?, notBefore: Int64? = nil) {
         self.run = run
@@ -212,9 +223,9 @@ package struct Reached: Hashable, Sendable {
 }
 
 package enum Examined: Hashable, Sendable {
-    /// Behind "… runs (program)".
+    /// Words behind "… runs (program)".
     case runs(String)
-    /// Behind "… cannot be used: ".
+    /// Words behind "… cannot be used: ".
     case lacks(String, ExitCode, remedy: String)
 }
 
@@ -229,12 +240,12 @@ package struct RequestAnswer: Hashable, Sendable {
     }
 }
 
-/// What a child does, by its own word.
+/// A child's activity by its own word.
 package enum Activity: Hashable, Sendable {
     case busy
-    /// No run goes on. `hasQueue`: messages wait in it, and would be run with the next prompt.
+    /// No run is under way. `hasQueue`: messages wait in the agent, and would run with the next prompt.
     case idle(hasQueue: Bool)
-    /// It answers, and says nothing of its runs.
+    /// The child answers, and says nothing of its runs.
     case alive
 }
 
@@ -255,7 +266,7 @@ package enum Report<Slip: Hashable & Sendable>: Sendable {
     case sessionIsGone
     /// The agent had this prompt before, and no run comes of it: what became of it is looked for.
     case hadBefore(RunID)
-    /// A line for the bubble of the run that goes on.
+    /// A line for the bubble of the run under way.
     case tells(String)
     case note(String)
 }
@@ -264,6 +275,8 @@ package enum Wish<Slip: Hashable & Sendable>: Sendable {
     case prompt(RunID, PicturePrompt)
     case steer(RunID, PicturePrompt)
     case stop
+    /// The agent has the prompt in its queue, behind another run.
+    case takeBack(RunID)
     case probe
     case settle(Ask<Slip>, Verdict)
     /// Before its input ends.

@@ -1,9 +1,9 @@
 import AgentKit
 import Vocabulary
 
-/// What is known of a chat beside what it does: where its session is and its child works, and whether the person still has the chat.
+/// The place of a chat's session and the folder of its child, and whether the person still has the chat.
 struct Home {
-    /// As it was written down; the next child is started with it.
+    /// The place as written down; the next child starts with it.
     private(set) var kept: Place
     /// Where the next child works; nil: where the settings say.
     private(set) var folder: String?
@@ -23,7 +23,7 @@ struct Home {
     /// The workspace of its chat, as the newest message says.
     mutating func moves(to folder: String?) { self.folder = folder ?? self.folder }
     mutating func isStarted() { startedIn = folder }
-    /// Its child works in another folder than the next message asks for.
+    /// The child works in another folder than the next message asks for.
     var isElsewhere: Bool { startedIn != folder }
 
     func place(_ native: String?) -> Place { Place(native: native, folder: folder) }
@@ -31,7 +31,7 @@ struct Home {
     /// The next child begins a session of its own.
     mutating func forgetsSession() { kept = place(nil) }
     mutating func losesSession() {
-        hasLostSession = kept.native != nil
+        hasLostSession = hasLostSession || kept.native != nil
         forgetsSession()
     }
 }

@@ -9,6 +9,9 @@ struct Prompts {
     struct Held: Hashable {
         let run: RunID
         var prompt: PicturePrompt
+        /// Where it is carried out; nil: where the chat is.
+        var folder: String?
+        var losses = 0
         /// An earlier child had it, or an earlier process of the bridge: before all others.
         var isAgain = false
     }
@@ -22,15 +25,18 @@ struct Prompts {
 
     struct Remembered: Hashable {
         var sought: Sought
-        /// Of an earlier process of the bridge: nil where it cannot be written again.
+        /// The prompt of an earlier process of the bridge; nil if it cannot be written again.
         var prompt: PicturePrompt?
         var folder: String?
         var isStopped = false
+        /// The person was told that the run is under way, so its end is reported as a run's.
+        var isSaidToRun = false
+        var losses = 0
     }
 
     func isHeld(_ run: RunID) -> Bool { held.contains { $0.run == run } }
 
-    /// Of prompts that wait or may be looked for.
+    /// Counts prompts that wait or may be looked for.
     var heldBytes: Int {
         let pictures = held.reduce(turn?.prompt?.heldBytes ?? 0) { $0 + $1.prompt.heldBytes }
         return sought.values.reduce(pictures) { $0 + ($1.sought.text?.utf8.count ?? 0) + HeldBytes.entryCost }
@@ -38,18 +44,23 @@ struct Prompts {
 
     mutating func remember(_ remembered: Remembered) { sought[remembered.sought.run] = remembered }
     mutating func forget(_ run: RunID) { sought[run] = nil }
-    /// An earlier process's prompt was stopped: it is never written again.
-    mutating func stops(_ run: RunID) { sought[run]?.isStopped = true }
 
     /// One that steers goes before those that do not.
-    mutating func hold(_ run: RunID, _ prompt: PicturePrompt) {
+    mutating func hold(_ run: RunID, _ prompt: PicturePrompt, in folder: String?) {
         let behind = held.lastIndex { $0.prompt.steers || $0.isAgain }
-        held.insert(Held(run: run, prompt: prompt), at: prompt.steers ? (behind ?? -1) + 1 : held.count)
+        held.insert(Held(run: run, prompt: prompt, folder: folder), at: prompt.steers ? (behind ?? -1) + 1 : held.count)
     }
 
-    mutating func holdAgain(_ run: RunID, _ prompt: PicturePrompt) {
+    mutating func holdAgain(_ run: RunID, _ prompt: PicturePrompt, in folder: String?, losses: Int) {
         let behind = held.lastIndex { $0.isAgain }
-        held.insert(Held(run: run, prompt: prompt, isAgain: true), at: (behind ?? -1) + 1)
+        held.insert(
+            Held(run: run, prompt: prompt, folder: folder, losses: losses, isAgain: true), at: (behind ?? -1) + 1)
+    }
+
+    mutating func changeSought(_ run: RunID, _ change: (inout Remembered) -> Void) {
+        guard var known = sought[run] else { return }
+        change(&known)
+        sought[run] = known
     }
 
     /// The words of a refusal that no run took: the next prompt.

@@ -7,6 +7,8 @@ struct Requests {
         case steer(RunID)
         case stop(RunID)
         case probe
+        /// A prompt is taken back in the agent's queue.
+        case takeBack
         /// A step of the walk that is under way.
         case walk
     }
@@ -16,6 +18,8 @@ struct Requests {
 
     var nextDeadline: Instant? { open.map(\.deadline).min() }
     var isProbing: Bool { open.contains { $0.purpose == .probe } }
+    /// The walk waits for an answer.
+    var isWalking: Bool { open.contains { $0.purpose == .walk } }
     /// The name of the next request.
     var next: String { "sb-\(count + 1)" }
 

@@ -10,7 +10,7 @@ struct Seat {
         case told(String)
     }
 
-    /// As the phone knows the chat that sits here.
+    /// The phone's name of the chat.
     var phoneSession: SessionID?
     private var wait: Wait?
     private var shown: Set<RunID> = []
@@ -35,7 +35,7 @@ struct Seat {
         return shown.sorted().map { ($0, .progress(ToolProgress(call: Self.call($0), title: title))) }
     }
 
-    /// Of these prompts, cards for those that have none.
+    /// Opens cards for those of the prompts that have none.
     mutating func show(_ runs: [RunID]) -> [(run: RunID, card: ToolEvent)] {
         guard let title else { return [] }
         return runs.filter { shown.insert($0).inserted }.map { run in
@@ -54,12 +54,13 @@ struct Seat {
     /// The prompt leaves.
     mutating func leaves(_ run: RunID) -> [(run: RunID, card: ToolEvent)] {
         guard shown.remove(run) != nil else { return [] }
+        if shown.isEmpty, case .told = wait { wait = nil }
         return [(run, .finished(ToolResult(call: Self.call(run), name: Self.name, status: .completed)))]
     }
 
     // MARK: Words
 
-    /// For the log.
+    /// A line for the log.
     var note: String {
         switch wait {
         case .place(let running, let chats) where chats.isEmpty: Self.words(running)
@@ -78,7 +79,7 @@ struct Seat {
         }
     }
 
-    /// As many of the chats as a card's title holds.
+    /// Names as many of the chats as a card's title holds.
     private static func title(_ chats: [WaitingChat]) -> String {
         func sentence(_ count: Int) -> String {
             let named = chats.prefix(count).map(words).joined(separator: ", ")
@@ -93,7 +94,7 @@ struct Seat {
         running == 1 ? "1 agent is running" : "\(running) agents are running"
     }
 
-    /// What such chats do, behind "that".
+    /// The verb of a sentence about such chats.
     private static func keep(_ chats: [WaitingChat]) -> String {
         let (works, waits) = (chats.contains { $0.work != nil }, chats.contains { $0.work == nil })
         return works ? "\(waits ? "wait for an answer or " : "")work in the background" : "wait for an answer"

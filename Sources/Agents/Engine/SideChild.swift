@@ -6,7 +6,7 @@ import Vocabulary
 struct SideChild<D: Dialect> {
     enum Errand {
         case list([QueryID])
-        /// For this connection.
+        /// A look for `doctor`, with the name of the connection.
         case examine(String)
     }
 

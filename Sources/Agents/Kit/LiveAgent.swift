@@ -38,6 +38,8 @@ package protocol LiveAgent: Sendable {
     var promptHasKey: Bool { get }
     /// What a person says instead of a yes goes into the run that asked (`UserMessage.steers`).
     var steersWords: Bool { get }
+    /// A chat's agent begins runs of its own (background work, schedules), and they belong into the chat.
+    var hasRunsOfItsOwn: Bool { get }
     /// The model that a message names is set before the message is handed over (`UserMessage.choice`).
     var choosesModels: Bool { get }
     /// A server that outlives the bridge appends to it for as long as it runs; nil: there is none.
@@ -59,6 +61,7 @@ extension LiveAgent {
     package var choosesModels: Bool { false }
     package var promptHasKey: Bool { false }
     package var steersWords: Bool { false }
+    package var hasRunsOfItsOwn: Bool { false }
     package var serverLog: String? { nil }
 }
 

@@ -10,7 +10,7 @@ package typealias PiMachine = ConversationMachine<PiDialect>
 /// - A prompt is never repeated: an unfinished answer is not in pi's session file, so that a missing one proves nothing (pi.md#process-end).
 /// - `get_state` is the greeting, the probe and the check.
 package struct PiDialect: Dialect {
-    /// What the answer to a dialog needs: the options that mean yes and no; nil where `confirmed` says it.
+    /// The options of a dialog that mean yes and no; nil where `confirmed` answers it.
     package struct Slip: Hashable, Sendable {
         var yes: String?
         var no: String?
@@ -126,6 +126,8 @@ package struct PiDialect: Dialect {
             reading.decoder.steers(run, prompt.frameText)
             return [PiFrames.steer(prompt, here.request)]
         case .stop: return [PiFrames.abort(here.request)]
+        // A Stop clears pi's queue as well.
+        case .takeBack: return []
         case .probe: return [PiFrames.state(here.request)]
         case .settle(let ask, let verdict): return [PiFrames.answer(PiDialogs.answer(ask, verdict), to: ask.name)]
         case .leave: return []
@@ -141,7 +143,7 @@ package struct PiDialect: Dialect {
     }
 }
 
-/// What reading needs between the lines of one process.
+/// The state of reading the lines of one process.
 package struct PiReading: ConversationReading {
     var decoder: PiDecoder
     private(set) var sessionFile: String?

@@ -5,7 +5,7 @@ import Vocabulary
 
 /// The dialogs of pi's extensions: cards and questions (pi.md#extension-ui).
 enum PiDialogs {
-    /// What an `extension_ui_request` asks; nil: it wants no answer. A dialog that no person can answer is never held: it would block its run.
+    /// Reads an `extension_ui_request`; nil if it wants no answer. A dialog that no person can answer is never held: it would block its run.
     static func ask(_ root: FrameNode, of run: RunID?, at now: Instant) -> Ask<PiDialect.Slip>? {
         guard root["type"]?.holds("extension_ui_request") == true, let id = root["id"]?.string else { return nil }
         let method = root["method"]?.string ?? ""

@@ -28,7 +28,7 @@ def options_of(arguments):
     parser.add_argument("-p", "--print", action="store_true")
     parser.add_argument("--input-format", default="text")
     parser.add_argument("--output-format", default="text")
-    for flag in ("--verbose", "--include-partial-messages", "--fork-session", "--replay-user-messages"):
+    for flag in ("--verbose", "--include-partial-messages", "--fork-session", "--replay-user-messages", "--no-session-persistence"):
         parser.add_argument(flag, action="store_true")
     for flag in ("--permission-prompt-tool", "--session-id", "--resume", "--permission-mode", "--model", "--settings", "--mcp-config",
                  "--append-system-prompt", "--effort", "--max-turns"):
@@ -73,7 +73,7 @@ async def serve(options, disk):
     identity = options.resume or options.session_id or str(uuid.uuid4())
     allowed = [rule for flag in options.allowedTools + options.allowed_tools for rule in flag.split(",") if rule]
     permissions = Permissions(options.permission_mode, allowed, os.getcwd())
-    status = Status(identity, exists=options.era != "old")
+    status = Status(identity, exists=options.era != "old" and not options.no_session_persistence)
     session = Session(identity, disk, output, permissions, status, options)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, session.leave, 143)

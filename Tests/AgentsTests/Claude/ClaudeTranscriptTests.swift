@@ -52,7 +52,7 @@ struct ClaudeTranscriptTests {
         "what became of a prompt, by all that can be below it",
         arguments: [
             ([], ClaudeFate.neverTaken), ([asked("V")], .neverTaken),
-            ([asked("U")], .unfinished(text: nil)),
+            ([asked("U")], .unbegun),
             ([asked("U"), said("a", below: "U", "Yes.", stop: "end_turn")], .ended(RunEnd(text: "Yes."))),
             ([asked("U"), said("a", below: "U", "Yes.", stop: "stop_sequence")], .ended(RunEnd(text: "Yes."))),
             (
@@ -76,6 +76,20 @@ struct ClaudeTranscriptTests {
                     said("a", below: "r", "Done.", stop: "end_turn"),
                 ],
                 .ended(RunEnd(text: "Done."))
+            ),
+            (
+                [
+                    asked("U"),
+                    #"{"parentUuid":null,"logicalParentUuid":"U","isSidechain":false,"uuid":"b","type":"system","subtype":"compact_boundary"}"#,
+                    #"{"parentUuid":"b","isSidechain":false,"uuid":"k","type":"user","isCompactSummary":true,"message":{"role":"user","content":"Summary."}}"#,
+                    said("a", below: "k", "Done.", stop: "end_turn"),
+                ], .ended(RunEnd(text: "Done."))
+            ),
+            (
+                [
+                    asked("U"),
+                    #"{"parentUuid":"U","isSidechain":false,"uuid":"o","type":"user","message":{"role":"user","content":"<local-command-stdout>Compacted</local-command-stdout>"}}"#,
+                ], .ended(RunEnd())
             ),
             ([asked("U"), called("c", below: "U"), returned("r", below: "c")], .unfinished(text: nil)),
             ([asked("U"), said("a", below: "U", "Half")], .unfinished(text: "Half")),
@@ -110,7 +124,7 @@ struct ClaudeTranscriptTests {
                     said("s", below: "U", "No response requested.", stop: "end_turn")
                         .replacing(#""model":"m""#, with: #""model":"<synthetic>""#),
                     asked("V", below: "s"), said("a", below: "V", "Later.", stop: "end_turn"),
-                ], .unfinished(text: nil)
+                ], .unbegun
             ),
             // What hangs below a later prompt, or below a schedule's, is another answer.
             (

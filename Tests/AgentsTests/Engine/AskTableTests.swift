@@ -165,6 +165,7 @@ struct AskTableTests {
         var least = Self.make(.between)
         least.showsIdle = true
         _ = least.says(#"{"ended":"own"}"#)
+        _ = least.says(#"{"asks":"a2"}"#)
         #expect(least.waits(3_600_000).allSatisfy { $0.contains("probe") })
         #expect(least.isWanted() == ["busy 1"])
     }

@@ -21,11 +21,14 @@ struct EngineConversation<D: Dialect>: MachineConversation where D.Settings: Sen
     static var chat: AgentSession { AgentSession("pi-ses_1") }
     private(set) var beginning: [String] = []
 
-    init(settings: D.Settings, facts: [Fact] = [], turns: [EarlierTurn] = []) {
+    init(
+        settings: D.Settings, facts: [Fact] = [], turns: [EarlierTurn] = [], processes: [ProcessName] = []
+    ) {
         machine = ConversationMachine(settings)
         var past = AgentPast()
         past.facts = facts
         past.turns = turns
+        past.processes = processes
         beginning = lines(machine.begin(past, occasion()))
     }
 
@@ -129,6 +132,11 @@ struct EngineConversation<D: Dialect>: MachineConversation where D.Settings: Sen
     mutating func reads(_ bytes: [UInt8]) -> [String] {
         guard !reads.isEmpty else { return ["nothing to read"] }
         return lines(machine.finished(reads.removeFirst(), .read(bytes, size: Int64(bytes.count)), occasion()))
+    }
+
+    mutating func reads(_ result: WorkResult) -> [String] {
+        guard !reads.isEmpty else { return ["nothing to read"] }
+        return lines(machine.finished(reads.removeFirst(), result, occasion()))
     }
 
     /// The oldest look at the outside has its result.

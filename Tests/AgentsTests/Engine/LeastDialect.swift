@@ -147,6 +147,7 @@ struct LeastDialect: Dialect {
             return [Self.frame("prompt \(run) \(prompt.text)", here)]
         case .steer(let run, let prompt): return [Self.frame("steer \(run) \(prompt.text)", here)]
         case .stop: return [Self.frame("stop", here)]
+        case .takeBack(let run): return [Self.frame("take back \(run)", here)]
         case .probe: return [Self.frame("probe", here)]
         case .settle(_, let verdict):
             return [Array("settle \(here.session.text.isEmpty ? "" : Self.word(verdict))".utf8)]

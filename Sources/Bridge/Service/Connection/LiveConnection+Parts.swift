@@ -15,6 +15,8 @@ extension LiveConnection {
         /// Why there is no token; nil: `relay` has one.
         package var missingToken: String?
         private var ownRuns = OwnRuns()
+        /// A chat's agent begins runs of its own, which are shown there.
+        package var hasRunsOfItsOwn = false
         package var mirror: Configuration.Mirror {
             get { ownRuns.mirror }
             set { ownRuns.mirror = newValue }

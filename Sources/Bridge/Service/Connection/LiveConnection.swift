@@ -69,7 +69,7 @@ package final class LiveConnection: Sendable {
         missingToken = parts.missingToken
         condition.withLock { $0.arriving.place = parts.statePlace }
         token = Locked(TokenState(token: parts.missingToken == nil ? parts.relay.token : nil))
-        mirroring = Locked(Mirroring(parts.mirror, deletedChats: parts.deletedChats))
+        mirroring = Locked(Mirroring(parts.mirror, deletedChats: parts.deletedChats, hasHomes: parts.hasRunsOfItsOwn))
         agentSession = parts.agentSession
         self.tell = tell
         let links = links
@@ -338,6 +338,9 @@ package final class LiveConnection: Sendable {
 
     /// A message that the closing link does not take is the next process's.
     private func pass(_ command: AgentCommand) {
+        if case .send(_, let session, _, let message) = command {
+            mirroring.withLock { $0.isAtHome(session, in: message.session) }
+        }
         guard agent?.command(command) == false, case .send(let turn, _, let run, _) = command else { return }
         runner?.tell { bridge, now in bridge.neverLeft(turn, run: run, at: now) }
     }

@@ -307,6 +307,15 @@ package final class LiveKeys: Sendable {
         return .sealed(key)
     }
 
+    /// How a run of the agent's own is sealed in a chat of the phone's: as the messages of the chat are. Nil: its key is not here.
+    func homeSealing(of chat: SessionID, for turn: TurnID) -> TurnSealing? {
+        let (isSealed, key) = runner.ask { ($0.isSealed(chat), $0.keyName(for: chat)) }
+        guard isSealed else { return .open }
+        guard let key else { return nil }
+        hold(key, in: chat, for: turn)
+        return .sealed(key)
+    }
+
     /// Whether something may be said in it: in the open, or the phones have its key.
     func mayBegin(in chat: SessionID) -> Bool {
         let encryption = encryption

@@ -152,6 +152,7 @@ final class RunEdges {
         parts.statePlace = LiveConnection.StatePlace(
             StatePlace.name(of: loaded.configuration.stateDirectory), start: StatePlace.start, random: SystemRandom())
         parts.mirror = connection.mirror
+        parts.hasRunsOfItsOwn = agent.hasRunsOfItsOwn
         parts.memoryLimit = limits.memory(of: connections)
         if case .failure(let error) = known { parts.missingToken = "\(error)" }
         parts.deletedChats = connection.deletedChats

@@ -40,7 +40,7 @@ package final class ScriptedPi: ScriptedAgent {
             habits.asksFirst = random.pick([0, 0.5])
             habits.strangeness = random.pick([0, 0.5, 1])
             habits.compactsBehind = random.pick([0, 0, 0.5])
-            habits.notesPictures = random.happens(0.5)
+            habits.notesPictures = random.happens(0.95)
             return habits
         }
     }

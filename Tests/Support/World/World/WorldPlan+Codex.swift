@@ -38,8 +38,14 @@ extension WorldPlan {
         guard sealing == nil else { return }
         for index in messages.indices where agents[messages[index].side] == .codex {
             messages[index].chat = random.pick([0, 0, 1])
-            guard !themes.contains(.plenty), messages[index].second == nil, random.happens(0.3) else { continue }
-            messages[index].script = WorldScript(.approval, name: messages[index].script.name, using: &random)
+            let isFree = !themes.contains(.plenty) && messages[index].second == nil
+            if isFree, random.happens(0.3) {
+                messages[index].script = WorldScript(.approval, name: messages[index].script.name, using: &random)
+            }
+            // Its habits of Stops want to be met.
+            if isFree, messages[index].stopsAfter == nil, messages[index].decision == nil, random.happens(0.25) {
+                messages[index].stopsAfter = .milliseconds(Int64.random(in: 300...4_000, using: &random))
+            }
         }
     }
 

@@ -236,13 +236,25 @@ extension LiveConnection {
 
     // MARK: Turns
 
+    private func ownSealing(of chat: SessionID, for turn: TurnID) -> TurnSealing? {
+        keys?.ownSealing(of: chat, for: turn) ?? .open
+    }
+
+    /// Nil where the chat is sealed and no key of it is here: then the run is not shown.
+    private func homeSealing(of chat: SessionID, for turn: TurnID) -> TurnSealing? {
+        guard let keys else { return .open }
+        return keys.homeSealing(of: chat, for: turn)
+    }
+
     private func begin(_ beginning: Mirroring.Beginning, on bridge: inout Bridge, at now: Instant) {
         let turn = TurnID(StableHash.text(of: "\(name) \(beginning.session) \(beginning.run)"))
+        let own = beginning.isAtHome ? homeSealing(of: beginning.chat, for: turn) : ownSealing(of: beginning.chat, for: turn)
+        guard let sealing = own else { return }
         bridge.turnBegins(
             TurnOpening(
                 id: turn, session: beginning.chat, interaction: nil, agentSession: beginning.session,
                 run: beginning.run, message: nil, receivedAt: now, windowEnds: now + UpdateIntake.window,
-                sealing: keys?.ownSealing(of: beginning.chat, for: turn) ?? .open), at: now)
+                sealing: sealing), at: now)
         if beginning.isUnseen { bridge.beganUnseen(turn, at: now) }
         for signal in beginning.said { bridge.agentSays(signal, at: now) }
         if beginning.mayLackWords { bridge.linkWasLost(behind: turn, at: now) }

@@ -45,6 +45,8 @@ package struct Mirroring: Sendable {
         package var isUnseen = false
         /// The agent's link was lost behind what it said.
         package var mayLackWords = false
+        /// In the phone's own chat, which is sealed as its messages are.
+        package var isAtHome = false
     }
 
     /// The outcome of a request for a chat.
@@ -75,8 +77,12 @@ package struct Mirroring: Sendable {
 
     private let mode: Configuration.Mirror
     private let deletedChats: Configuration.DeletedChats
+    /// The agent begins runs of its own in the phone's chats.
+    private let hasHomes: Bool
     private var chats: [AgentSession: RunChat] = [:]
     private var sessions: [SessionID: AgentSession] = [:]
+    /// Chats of the phone whose agent begins runs of its own there, whatever the mode.
+    private var homes: [AgentSession: SessionID] = [:]
     private var waiting: [AgentSession: [Waiting]] = [:]
     /// Sessions whose chat is to be asked for, in order.
     private var unasked: [AgentSession] = []
@@ -91,8 +97,11 @@ package struct Mirroring: Sendable {
     /// Whether runs are left for want of room, and whether that was reported.
     private enum Crowd { case none, untold, told }
 
-    package init(_ mode: Configuration.Mirror, deletedChats: Configuration.DeletedChats = .new) {
+    package init(
+        _ mode: Configuration.Mirror, deletedChats: Configuration.DeletedChats = .new, hasHomes: Bool = false
+    ) {
         self.mode = mode
+        self.hasHomes = hasHomes
         self.deletedChats = deletedChats
     }
 
@@ -129,6 +138,7 @@ package struct Mirroring: Sendable {
 
     /// They were of another installation: made or unwanted there.
     package mutating func forgetChats() -> [AgentSession] {
+        homes = [:]
         sessions = [:]
         let known = chats.filter { $0.value.chat != nil || $0.value.isMuted }.keys.sorted()
         for session in known {
@@ -146,6 +156,11 @@ package struct Mirroring: Sendable {
 
     /// The agent session that answers in a chat which this bridge made.
     package func agentSession(of chat: SessionID) -> AgentSession? { sessions[chat] }
+
+    /// A message of the phone's went to a session whose own runs belong into its chat.
+    package mutating func isAtHome(_ session: AgentSession, in chat: SessionID) {
+        if hasHomes { homes[session] = chat }
+    }
 
     // MARK: From the agent
 
@@ -175,6 +190,15 @@ package struct Mirroring: Sendable {
         if signal.event.endsTheRun { scheduler.ended(run, in: session) }
         guard !known.contains(run), !Self.isOwn(run) else { return .none }
         remember(run)
+        if let home = homes[session] {
+            guard hasRoom() else {
+                left += 1
+                return .none
+            }
+            var beginning = Beginning(session: session, chat: home, run: run, said: [signal])
+            beginning.isAtHome = true
+            return .begin(beginning)
+        }
         guard isWanted(run, session, signal.event, at: now), chats[session]?.isMuted != true else {
             left += 1
             return .none
@@ -312,6 +336,7 @@ package struct Mirroring: Sendable {
 
     /// The person deleted or archived it. Nil: it is none of ours.
     mutating func chatDeleted(_ chat: SessionID) -> (session: AgentSession, record: RunChatRecord?)? {
+        homes = homes.filter { $0.value != chat }
         guard let session = sessions.removeValue(forKey: chat), chats[session]?.chat == chat else { return nil }
         let mutes = deletedChats == .mute
         chats[session]?.deleted(mute: mutes)

@@ -1,0 +1,162 @@
+import AgentKit
+import ConversationEngine
+import Testing
+import Vocabulary
+
+@Suite("What is lost on the engine, and found again")
+struct LossTests {
+    private static func after(_ run: String, isStopping: Bool = false, reach: LeastDialect.Reach = .pauses)
+        -> LeastConversation
+    {
+        var settings = LeastDialect.Settings()
+        settings.habits.again = .whereAbsent
+        settings.reach = reach
+        let turn = EarlierTurn(
+            session: LeastConversation.chat, runs: [EarlierTurn.Run(RunID(run), text: "one")], isAccepted: true,
+            isStopping: isStopping, receivedAt: .zero, decisions: [], detached: [])
+        return LeastConversation(
+            settings: settings, facts: [Fact("session:\(LeastConversation.chat)", Array("/s/1".utf8))], turns: [turn])
+    }
+
+    @Test(
+        "a prompt whose children die over it again and again ends with a sentence, and the last are started with a pause"
+    )
+    func deaths() {
+        var least = LeastConversation.make { $0.again = .whereAbsent }
+        _ = least.sends("r1", "one")
+        _ = least.opens()
+        #expect(least.exits() == ["start 2 /s/1"])
+        #expect(least.opens(2) == ["2 > sb-3 hello", "2 > sb-4 find r1"])
+        #expect(least.confirms("find", #","found":"absent""#, 2) == ["2 > sb-5 prompt r1 one"])
+        #expect(least.exits(1, words: "", 2) == [])
+        #expect(least.waits(2_600) == ["start 3 /s/1"])
+        #expect(least.opens(3) == ["3 > sb-6 hello", "3 > sb-7 find r1"])
+        #expect(least.confirms("find", #","found":"absent""#, 3) == ["3 > sb-8 prompt r1 one"])
+        #expect(
+            least.exits(1, words: "", 3) == [#"r1 pi-ses_1 failed agentGone "its process ended with code 1""#])
+        #expect(least.waits(600_000) == [])
+    }
+
+    @Test("a child that dies while the turn is looked for counts as well")
+    func deathsOverFind() {
+        var least = PromptTableTests.make(.doubtful)
+        _ = least.confirms("hello", "", 2)
+        #expect(least.exits(1, words: "", 2) == [])
+        #expect(least.waits(2_600) == ["start 3 /s/1"])
+        _ = least.opens(3)
+        #expect(
+            least.exits(1, words: "", 3) == [#"r1 pi-ses_1 failed agentGone "its process ended with code 1""#])
+    }
+
+    @Test("a run that another process finishes is said to run, and its end is the run's")
+    func orphan() {
+        var least = Self.after("r1")
+        let card = #"r1 pi-ses_1 tool started place-r1 call wait title="Another process finishes first.""#
+        #expect(least.looksUp("r1") == ["looked up r1 running -", card])
+        #expect(least.looksUp("r1") == [])
+        #expect(least.waits(1_000) == ["r1 pi-ses_1 tool finished place-r1 call wait completed", "start 1 /s/1"])
+        #expect(least.spawns() + least.confirms("hello") == ["1 > sb-1 hello", "1 > sb-2 find r1"])
+        #expect(
+            least.confirms("find", #","found":"ended""#) == [#"r1 pi-ses_1 finished stop run "Found.""#])
+    }
+
+    @Test("a Stop of it is answered with what became of it, and it is not written again")
+    func orphanStopped() {
+        var least = Self.after("r1")
+        _ = least.looksUp("r1")
+        #expect(least.aborts("r1") == [])
+        _ = least.waits(1_000)
+        _ = least.opens()
+        #expect(
+            least.confirms("find", #","found":"absent""#)
+                == ["r1 pi-ses_1 finished aborted run -", "stop of r1 answered"])
+    }
+
+    @Test("one that an earlier process had stopped is not written again")
+    func stoppedBefore() {
+        var least = Self.after("r1", isStopping: true, reach: .atOnce)
+        #expect(least.looksUp("r1") == ["start 1 /s/1"])
+        _ = least.opens()
+        #expect(
+            least.confirms("find", #","found":"absent""#)
+                == [#"looked up r1 failed agentGone "its process ended""#, "stop of r1 answered"])
+    }
+
+    @Test("one that never arrived is written by the next process, before later messages")
+    func absentBefore() {
+        var least = Self.after("r1", reach: .atOnce)
+        _ = least.looksUp("r1")
+        _ = least.sends("r2", "two")
+        _ = least.opens()
+        #expect(
+            least.confirms("find", #","found":"absent""#).prefix(2) == ["looked up r1 waits", "1 > sb-3 prompt r1 one"])
+    }
+
+    @Test("a child that dies over a look-up leaves it to the next one")
+    func lookUpAgain() {
+        var least = Self.after("r1", reach: .atOnce)
+        _ = least.looksUp("r1")
+        _ = least.opens()
+        #expect(least.exits() == ["start 2 /s/1"])
+        _ = least.opens(2)
+        #expect(
+            least.confirms("find", #","found":"ended""#, 2) == [#"looked up r1 finished stop run "Found.""#])
+    }
+
+    @Test("a result for a walk that its child took along steps no other walk")
+    func lateResult() {
+        var least = LeastConversation.make(reach: .asksForEver)
+        #expect(least.sends("r1", "one") == ["find /s/*"])
+        _ = least.aborts("r1")
+        #expect(least.sends("r2", "two") == ["find /s/*"])
+        #expect(least.looks(.found([])) == [])
+        #expect(least.looks(.found([])) == ["find /s/*"])
+    }
+
+    @Test("a look-up of a run that has ended without a word knows nothing more")
+    func endedHere() {
+        var least = PromptTableTests.make(.going)
+        _ = least.says(#"{"ended":"r1"}"#)
+        _ = least.looksUp("r1")
+        #expect(least.confirms("find", #","found":"absent""#) == ["looked up r1 unknown"])
+    }
+
+    // MARK: Runs of the agent's own
+
+    @Test("a prompt that waits behind a run of the agent's own is taken back by its Stop, and that run goes on")
+    func takenBack() {
+        var least = PromptTableTests.make(.written)
+        _ = least.says(#"{"began":"own"}"#)
+        #expect(least.aborts("r1") == ["1 > sb-3 take back r1"])
+    }
+
+    @Test("a run of the agent's own that a person names is stopped while a prompt waits behind it")
+    func named() {
+        var least = PromptTableTests.make(.written)
+        _ = least.says(#"{"began":"own"}"#)
+        #expect(least.aborts("own") == ["1 > sb-3 stop"])
+        #expect(least.says(#"{"ended":"own"}"#) == ["own pi-ses_1 finished stop run -", "stop of own answered"])
+    }
+
+    @Test("an ask of a run that is no message's ends with that run")
+    func askOfOwnRun() {
+        var least = AskTableTests.make(.between)
+        #expect(
+            least.says(#"{"ended":"own"}"#)
+                == [
+                    "own pi-ses_1 finished stop run -", "1 > settle dropped",
+                    "- pi-ses_1 approval settled a1 cancelled",
+                ])
+    }
+
+    @Test("an ask beside all runs has a run of its own, which ends with it")
+    func askBeside() {
+        var least = AskTableTests.make(.between)
+        _ = least.says(#"{"ended":"own"}"#)
+        let asked = least.says(#"{"asks":"a2"}"#)
+        #expect(asked.count == 2 && asked[0].hasSuffix("ask-a2 pi-ses_1 started"), "\(asked)")
+        let said = least.decides("a2", .approve)
+        #expect(said.count == 3 && said[0] == "1 > settle yes", "\(said)")
+        #expect(said[2].contains("ask-a2 pi-ses_1 finished stop run"), "\(said)")
+    }
+}
