@@ -45,13 +45,6 @@ class ClaudeRealStage(RealStage):
                     and card.get("interaction_id") == turn["interaction_id"] and command in (None, card.get("command"))]
         return (await self.until(open_card, f"a card of {turn}", seconds))[-1]
 
-    async def beside(self, turn):
-        """Of a run that no message began, in a chat of its own."""
-        async def begun():
-            names = [chat["session_id"] for chat in (await self.simulator.call("GET", "/v1/me/sessions"))["sessions"]]
-            return [name for name in names if name != turn["session_id"]]
-        return {"session_id": (await self.until(begun, "a chat of its own"))[0], "interaction_id": None}
-
     # Its processes
 
     def children(self):

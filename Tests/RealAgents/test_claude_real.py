@@ -11,12 +11,13 @@ import urllib.request
 
 from claude_real_stage import ClaudeRealStage
 from file_stories import FIVE
-from peers.claude_steps import Call, Cut, Refuse, Say, Think, bash, edit, question, write
+from peers.claude_steps import Call, Cut, Hold, Refuse, Say, Think, bash, edit, question, write
 from scheduling import Scenarios, scenario
 
 STORY = Say(["word "] * 2_000, every=0.05)
 LABEL = (Say(["I ask."]), bash("echo one >> effects"), Say(["As you decided."]))
 NARROWED = "\u201cAlways\u201d could not be granted to the agent as you chose it, so this was allowed for this session."
+HELPER = {"description": "Dig", "prompt": "Dig the bed now", "subagent_type": "general-purpose", "run_in_background": True}
 MAKEFILE = "clean:\n\techo cleaned >> effects\n"
 
 
@@ -269,19 +270,36 @@ class RealClaudeTests(Scenarios):
 
     @scenario(90)
     async def test_a_command_in_the_background_begins_a_turn_of_its_own(self):
-        async with ClaudeRealStage(configuration={"connections": [{"mirror": "all"}]}) as stage:
+        async with ClaudeRealStage() as stage:
             turn = await stage.ask("Water the beds.", bash(waiting("watered"), run_in_background=True), Say(["The water runs."]))
             stage.model.script("task-notification", Say(["It has run."]), bash("echo dug >> effects"), Say(["The watering is done."]))
             await stage.decide_card(await stage.card(turn), "approve")
             self.assertEqual(await stage.final(turn), "The water runs.")
             stage.touch("watered")
-            own = await stage.beside(turn)
-            await stage.decide_card(await stage.card(own), "approve")
-            self.assertEqual(await stage.final(own), "It has run.\n\nThe watering is done.")
+            beside = turn | {"interaction_id": None}
+            await stage.decide_card(await stage.card(beside), "approve")
+            self.assertEqual(await stage.final(beside), "It has run.\n\nThe watering is done.")
             again = await stage.ask("Thank you.", Say(["You are welcome."]), session=turn["session_id"])
             self.assertEqual(await stage.final(again), "You are welcome.")
             self.assertEqual(stage.effects(), ["watered", "dug"])
             await stage.check(turn, again)
+
+    @scenario(90)
+    async def test_a_helper_in_the_background_asks_when_no_turn_is_open(self):
+        for decision, effects in (("approve", ["dug"]), ("deny", [])):
+            async with ClaudeRealStage() as stage:
+                stage.model.script("Dig the bed now", Hold("dig"), bash("echo dug >> effects"), Say(["I have done it."]))
+                stage.model.script("task-notification", Say(["The helper is back."]))
+                turn = await stage.ask("Send a helper.", Call("Task", HELPER), Say(["It digs."]))
+                self.assertEqual(await stage.final(turn), "It digs.")
+                stage.model.release("dig")
+                beside = turn | {"interaction_id": None}
+                await stage.decide_card(await stage.card(beside), decision)
+                await stage.shows(beside, "The helper is back.")
+                again = await stage.ask("Thank you.", Say(["You are welcome."]), session=turn["session_id"])
+                self.assertEqual(await stage.final(again), "You are welcome.")
+                self.assertEqual(stage.effects(), effects)
+                await stage.check(turn, again)
 
     @scenario(90)
     async def test_a_child_with_a_command_in_the_background_gives_its_place_to_no_other_chat(self):
