@@ -18,6 +18,7 @@ STORY = Say(["word "] * 2_000, every=0.05)
 LABEL = (Say(["I ask."]), bash("echo one >> effects"), Say(["As you decided."]))
 NARROWED = "\u201cAlways\u201d could not be granted to the agent as you chose it, so this was allowed for this session."
 HELPER = {"description": "Dig", "prompt": "Dig the bed now", "subagent_type": "general-purpose", "run_in_background": True}
+WAITS = "Nobody answered. It still waits."
 MAKEFILE = "clean:\n\techo cleaned >> effects\n"
 
 
@@ -85,6 +86,23 @@ class RealClaudeTests(Scenarios):
             self.assertEqual((stage.effects(), (stage.home.project / "build").exists()), (["cleaned"], True))
             self.assertEqual(set(stage.model.texts()), {"Tidy up."})
             await stage.check(turn)
+
+    @scenario(90)
+    async def test_a_card_that_expired_comes_back_with_a_message_and_is_allowed_once(self):
+        async with ClaudeRealStage() as stage:
+            turn = await stage.ask("Write a label.", *LABEL)
+            first = await stage.card(turn)
+            await stage.simulator.call("POST", "/v1/simulator/approvals/expire", {"approval_id": first["approval_id"]})
+            await stage.shows(turn, WAITS)
+            other = await stage.ask("Are you there?", Say(["I am."]), session=turn["session_id"])
+            second = await stage.card(turn)
+            self.assertEqual((second["approval_id"], second["command"]), (first["approval_id"] + "-ask-2", first["command"]))
+            self.assertEqual(stage.effects(), [])
+            await stage.decide_card(second, "approve")
+            self.assertEqual(await stage.final(turn), f"I ask.\n\n{WAITS}\n\nAs you decided.")
+            self.assertIn("I am.", await stage.final(other))
+            self.assertEqual((stage.effects(), len(stage.children())), (["one"], 1))
+            await stage.check(turn, other)
 
     @scenario(60)
     async def test_questions_are_asked_one_after_the_other(self):
