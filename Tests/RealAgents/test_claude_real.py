@@ -112,7 +112,7 @@ class RealClaudeTests(Scenarios):
             await stage.send("2", turn["session_id"])
             await stage.shows(turn, "Which wood?")
             await stage.send("oak of our own", turn["session_id"])
-            self.assertTrue((await stage.final(turn)).endswith("Good."))
+            self.assertRegex(await stage.final(turn), r"Good\.$")
             heard, = stage.results()
             for words in ('"Which colour?"="Blue"', '"Which wood?"="oak of our own"'):
                 self.assertIn(words, heard)
@@ -129,13 +129,13 @@ class RealClaudeTests(Scenarios):
             turn = await stage.ask("Plan the bed.", write(file, "Dig, then sow."), leave, Say(["I think again."]), session=first["session_id"])
             await stage.shows(turn, "Dig, then sow.")
             await stage.send("Sow first, please.", turn["session_id"])
-            self.assertTrue((await stage.final(turn)).endswith("I think again."))
+            self.assertRegex(await stage.final(turn), r"I think again\.$")
             self.assertIn("The user did not approve the plan and says: Sow first, please.", stage.results())
             again = await stage.ask("Ask again.", leave, write(stage.home.project / "bed.txt", "peas\n"), Say(["Sown."]), session=first["session_id"])
             await stage.shows(again, "Dig, then sow.")
             await stage.send("1", turn["session_id"])
             await stage.decide_card(await stage.card(again), "approve")
-            self.assertTrue((await stage.final(again)).endswith("Sown."))
+            self.assertRegex(await stage.final(again), r"Sown\.$")
             self.assertEqual((stage.home.project / "bed.txt").read_text(), "peas\n")
 
     # Stops
