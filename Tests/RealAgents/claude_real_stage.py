@@ -46,11 +46,12 @@ class ClaudeRealStage(RealStage):
         return (await self.until(open_card, f"a card of {turn}", seconds))[-1]
 
     async def beside(self, turn):
-        """Of a run that no message began, in a chat of its own."""
+        """Of a run that no message began, in the chat of this turn."""
         async def begun():
-            names = [chat["session_id"] for chat in (await self.simulator.call("GET", "/v1/me/sessions"))["sessions"]]
-            return [name for name in names if name != turn["session_id"]]
-        return {"session_id": (await self.until(begun, "a chat of its own"))[0], "interaction_id": None}
+            messages = (await self.simulator.history(turn["session_id"]))["messages"]
+            return [message for message in messages if message["role"] == "agent" and not message.get("interaction_id")]
+        await self.until(begun, "a bubble of its own")
+        return {"session_id": turn["session_id"], "interaction_id": None}
 
     # Its processes
 

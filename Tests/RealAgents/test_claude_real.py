@@ -269,7 +269,7 @@ class RealClaudeTests(Scenarios):
 
     @scenario(90)
     async def test_a_command_in_the_background_begins_a_turn_of_its_own(self):
-        async with ClaudeRealStage(configuration={"connections": [{"mirror": "all"}]}) as stage:
+        async with ClaudeRealStage() as stage:
             turn = await stage.ask("Water the beds.", bash(waiting("watered"), run_in_background=True), Say(["The water runs."]))
             stage.model.script("task-notification", Say(["It has run."]), bash("echo dug >> effects"), Say(["The watering is done."]))
             await stage.decide_card(await stage.card(turn), "approve")
