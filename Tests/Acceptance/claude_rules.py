@@ -198,20 +198,22 @@ class ClaudeRules:
 
     @scenario(60)
     async def test_what_is_asked_again_behind_an_always(self):
-        """Of an Edit, a Write, a command on files and another one: which are asked once the Edit before them was allowed so."""
+        """Of an Edit, a Write, two commands on files and one that only writes what it says into a file: which are asked once the Edit before
+        them was allowed so."""
         def added(tool, content=None):
             return ALL_EDITS | {"rules": [{"toolName": tool} | ({"ruleContent": content} if content else {})]}
         mode = {"type": "setMode", "destination": "session"}
-        every = ["Edit", "Write", "Bash", "Bash"]
+        every = ["Edit", "Write", "Bash", "Bash", "Bash"]
         async with self.lab() as lab:
             note, other = lab.folder / "note.txt", lab.folder / "other.txt"
             protected = lab.folder / ".git" / "config"
-            lab.plan("Go on", edit(note, "pea", "leek"), write(other, "leek\n"), bash("touch made"), bash("echo one >> effects && touch more"), Say(["Done."]))
+            lab.plan("Go on", edit(note, "pea", "leek"), write(other, "leek\n"), bash("touch made"), bash("echo one >> effects && touch more"),
+                     bash("echo two >> effects"), Say(["Done."]))
             lab.plan("Mend", edit(note, "bean", "pea"), Say(["Mended."]))
             lab.plan("Read", Call("Read", {"file_path": str(note)}), Say(["I have read it."]))
             lab.plan("Protected", write(protected, "[core]\n"), Say(["Done."]))
             for updates, asked in (
-                    ([added("Edit")], every[1:]), ([added("Edit"), {"type": "addRules", "rules": "none"}], every), ([ALL_EDITS], every[2:]),
+                    ([added("Edit")], every[1:]), ([added("Edit"), {"type": "addRules", "rules": "none"}], every), ([ALL_EDITS], every[2:4]),
                     ([added("Edit", "/note.txt")], every[1:]), ([mode | {"mode": "acceptEdits"}], []), ([mode | {"mode": "bypassPermissions"}], every),
                     ([added("Bash")], every[:2])):
                 note.write_text("a bean\n")

@@ -45,14 +45,6 @@ class ClaudeRealStage(RealStage):
                     and card.get("interaction_id") == turn["interaction_id"] and command in (None, card.get("command"))]
         return (await self.until(open_card, f"a card of {turn}", seconds))[-1]
 
-    async def beside(self, turn):
-        """Of a run that no message began, in the chat of this turn."""
-        async def begun():
-            messages = (await self.simulator.history(turn["session_id"]))["messages"]
-            return [message for message in messages if message["role"] == "agent" and not message.get("interaction_id")]
-        await self.until(begun, "a bubble of its own")
-        return {"session_id": turn["session_id"], "interaction_id": None}
-
     # Its processes
 
     def children(self):

@@ -11,12 +11,14 @@ import urllib.request
 
 from claude_real_stage import ClaudeRealStage
 from file_stories import FIVE
-from peers.claude_steps import Call, Cut, Refuse, Say, Think, bash, edit, question, write
+from peers.claude_steps import Call, Cut, Hold, Refuse, Say, Think, bash, edit, question, write
 from scheduling import Scenarios, scenario
 
 STORY = Say(["word "] * 2_000, every=0.05)
 LABEL = (Say(["I ask."]), bash("echo one >> effects"), Say(["As you decided."]))
 NARROWED = "\u201cAlways\u201d could not be granted to the agent as you chose it, so this was allowed for this session."
+HELPER = {"description": "Dig", "prompt": "Dig the bed now", "subagent_type": "general-purpose", "run_in_background": True}
+WAITS = "Nobody answered. It still waits."
 MAKEFILE = "clean:\n\techo cleaned >> effects\n"
 
 
@@ -84,6 +86,23 @@ class RealClaudeTests(Scenarios):
             self.assertEqual((stage.effects(), (stage.home.project / "build").exists()), (["cleaned"], True))
             self.assertEqual(set(stage.model.texts()), {"Tidy up."})
             await stage.check(turn)
+
+    @scenario(90)
+    async def test_a_card_that_expired_comes_back_with_a_message_and_is_allowed_once(self):
+        async with ClaudeRealStage() as stage:
+            turn = await stage.ask("Write a label.", *LABEL)
+            first = await stage.card(turn)
+            await stage.simulator.call("POST", "/v1/simulator/approvals/expire", {"approval_id": first["approval_id"]})
+            await stage.shows(turn, WAITS)
+            other = await stage.ask("Are you there?", Say(["I am."]), session=turn["session_id"])
+            second = await stage.card(turn)
+            self.assertEqual((second["approval_id"], second["command"]), (first["approval_id"] + "-ask-2", first["command"]))
+            self.assertEqual(stage.effects(), [])
+            await stage.decide_card(second, "approve")
+            self.assertEqual(await stage.final(turn), f"I ask.\n\n{WAITS}\n\nAs you decided.")
+            self.assertIn("I am.", await stage.final(other))
+            self.assertEqual((stage.effects(), len(stage.children())), (["one"], 1))
+            await stage.check(turn, other)
 
     @scenario(60)
     async def test_questions_are_asked_one_after_the_other(self):
@@ -275,13 +294,30 @@ class RealClaudeTests(Scenarios):
             await stage.decide_card(await stage.card(turn), "approve")
             self.assertEqual(await stage.final(turn), "The water runs.")
             stage.touch("watered")
-            own = await stage.beside(turn)
-            await stage.decide_card(await stage.card(own), "approve")
-            self.assertEqual(await stage.final(own), "It has run.\n\nThe watering is done.")
+            beside = turn | {"interaction_id": None}
+            await stage.decide_card(await stage.card(beside), "approve")
+            self.assertEqual(await stage.final(beside), "It has run.\n\nThe watering is done.")
             again = await stage.ask("Thank you.", Say(["You are welcome."]), session=turn["session_id"])
             self.assertEqual(await stage.final(again), "You are welcome.")
             self.assertEqual(stage.effects(), ["watered", "dug"])
             await stage.check(turn, again)
+
+    @scenario(90)
+    async def test_a_helper_in_the_background_asks_when_no_turn_is_open(self):
+        for decision, effects in (("approve", ["dug"]), ("deny", [])):
+            async with ClaudeRealStage() as stage:
+                stage.model.script("Dig the bed now", Hold("dig"), bash("echo dug >> effects"), Say(["I have done it."]))
+                stage.model.script("task-notification", Say(["The helper is back."]))
+                turn = await stage.ask("Send a helper.", Call("Task", HELPER), Say(["It digs."]))
+                self.assertEqual(await stage.final(turn), "It digs.")
+                stage.model.release("dig")
+                beside = turn | {"interaction_id": None}
+                await stage.decide_card(await stage.card(beside), decision)
+                await stage.shows(beside, "The helper is back.")
+                again = await stage.ask("Thank you.", Say(["You are welcome."]), session=turn["session_id"])
+                self.assertEqual(await stage.final(again), "You are welcome.")
+                self.assertEqual(stage.effects(), effects)
+                await stage.check(turn, again)
 
     @scenario(90)
     async def test_a_child_with_a_command_in_the_background_gives_its_place_to_no_other_chat(self):

@@ -121,7 +121,7 @@ class Permissions:
         parts = split(command)
         if any(tool == "Bash" and content is None for tool, content, _ in self.allows):
             return "allow", None
-        if "$" not in command and all(READ_ONLY.fullmatch(part) or self.has_rule(part) for part in parts):
+        if "$" not in command and all(READ_ONLY.fullmatch(part) or self.has_rule(part) or self.is_allowed_edit(part) for part in parts):
             return "allow", None
         is_of_files = all((part.split()[0] in FILE_COMMANDS or part.startswith("echo ")) and ".." not in part and " /" not in part for part in parts)
         if self.mode in ("acceptEdits", "auto") and is_of_files:
@@ -136,6 +136,12 @@ class Permissions:
             if part == content or (prefix != content and (part == prefix or part.startswith(prefix + " "))):
                 return ">" not in part or content == part
         return False
+
+    def is_allowed_edit(self, part):
+        """It only reads, and its output goes to a file that is covered by a rule of Edit."""
+        written = re.fullmatch(r"(.+?)\s*>>?\s*(\S+)", part)
+        return bool(written and READ_ONLY.fullmatch(written[1])) and any(
+            self.covers("Edit", content, {"file_path": written[2]}) for tool, content, _ in self.allows if tool == "Edit" and content)
 
     def suggestions(self, command, parts):
         if "$" in command or "`" in command:
