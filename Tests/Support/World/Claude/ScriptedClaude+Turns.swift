@@ -16,7 +16,7 @@ extension ScriptedClaude {
         processes[number]?.run = Run(number: serial, prompts: prompts, steps: steps, isOwn: isOwn)
         let run = serial
         for prompt in prompts {
-            asked.append(AgentAsked(.prompt, prompt.text))
+            begins(prompt)
             tellFate(prompt.key, "started", on: number)
         }
         for prompt in prompts.dropLast() { lost.insert(prompt.text) }
@@ -25,6 +25,7 @@ extension ScriptedClaude {
         time.after(.milliseconds(random.pick([20, 60]))) { [self] in
             guard processes[number]?.run?.number == run else { return }
             processes[number]?.run?.hasBegun = true
+            tellState(on: number)
             tellInit(on: number)
             if processes[number]?.isLatched == true {
                 processes[number]?.isLatched = false
@@ -33,6 +34,12 @@ extension ScriptedClaude {
             tellRequest(on: number)
             scheduleNext(run, on: number)
         }
+    }
+
+    /// Once more, where the program died before anything of its answer was in the file.
+    private func begins(_ prompt: Prompt) {
+        guard began.insert(prompt.key).inserted else { return tally.note("claude: begins a prompt again") }
+        asked.append(AgentAsked(.prompt, prompt.text))
     }
 
     private func storePrompt(_ prompts: [Prompt], on number: Int) {
@@ -257,7 +264,7 @@ extension ScriptedClaude {
         processes[number]?.queue = []
         for prompt in processes[number]?.run?.prompts ?? [] { lost.insert(prompt.text) }
         for prompt in prompts {
-            asked.append(AgentAsked(.prompt, prompt.text))
+            begins(prompt)
             tellFate(prompt.key, "started", on: number)
             serial += 1
             let command: GatewayValue = [
@@ -370,9 +377,10 @@ extension ScriptedClaude {
         guard let process = processes[number] else { return }
         if !process.queue.isEmpty { return startNext(on: number) }
         guard !process.isLeft else {
-            processes[number] = nil
+            exit(number)?.end()
             return
         }
+        tellState(on: number)
         guard !isLast, random.happens(habits.ownTurns) else { return }
         tally.note("claude: starts a turn of its own")
         time.after(.milliseconds(random.pick([1, 30, 2_000]))) { [self] in

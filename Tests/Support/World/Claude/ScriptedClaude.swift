@@ -18,6 +18,8 @@ package final class ScriptedClaude: ScriptedAgent {
         package var wholeTexts = 0.0
         /// How often a turn of the session's own making follows a turn.
         package var ownTurns = 0.0
+        /// The states of the session are told.
+        package var tellsStates = false
 
         package init() {}
 
@@ -29,6 +31,7 @@ package final class ScriptedClaude: ScriptedAgent {
             habits.cuts = random.pick([0, 0, 0.3])
             habits.wholeTexts = random.pick([0, 0, 0.3])
             habits.ownTurns = random.pick([0, 0, 0.4])
+            habits.tellsStates = random.happens(0.6)
             return habits
         }
     }
@@ -91,10 +94,14 @@ package final class ScriptedClaude: ScriptedAgent {
     package internal(set) var lost: Set<String> = []
     var processes: [Int: Process] = [:]
     var files: [String: [GatewayValue]] = [:]
+    private var sessions: [String: String] = [:]
     var ends: [String: Instant] = [:]
     var serial = 0
     private var answered: Set<String> = []
-    private var isDying = false
+    /// Prompts that began, by their uuids: one that has no answer yet may begin once more, and is the same run.
+    var began: Set<String> = []
+    /// Sessions, by the programs whose files say that they have them. Such a file outlives a program that was killed.
+    private var holders: [Int: String] = [:]
     let time: VirtualTime
     let habits: Habits
     var random: SeededGenerator
@@ -118,6 +125,31 @@ package final class ScriptedClaude: ScriptedAgent {
     /// The living program that has a session.
     package func holder(of session: String) -> Int? { processes.first { $0.value.session == session }?.key }
 
+    /// The session that has a prompt.
+    package func session(of prompt: String) -> String? { sessions[prompt] }
+
+    // MARK: Its folder
+
+    package static let folder = "/home/ada/.claude"
+    private static let transcripts = "\(folder)/projects/-work/"
+    private static let programs = "\(folder)/sessions/"
+
+    package var paths: [String] {
+        files.keys.map { "\(Self.transcripts)\($0).jsonl" } + holders.keys.map { "\(Self.programs)\(1_000 + $0).json" }
+    }
+
+    package func file(at path: String) -> [UInt8]? {
+        if path.hasPrefix(Self.transcripts) {
+            return transcript(of: String(path.dropFirst(Self.transcripts.count).dropLast(6)))
+        }
+        let number = Int(path.dropFirst(Self.programs.count).dropLast(5)) ?? 0
+        guard path.hasPrefix(Self.programs), let session = holders[number - 1_000] else { return nil }
+        let holder: GatewayValue = [
+            "pid": .integer(number), "sessionId": "\(session)", "procStart": "1", "status": "busy",
+        ]
+        return holder.bytes
+    }
+
     // MARK: Programs
 
     package func opened(_ line: DoubleLine) -> Bool {
@@ -134,13 +166,23 @@ package final class ScriptedClaude: ScriptedAgent {
                 return refuse(line, "No conversation found with session ID: \(session)")
             }
             if holder(of: session) != nil { breaches.append("a second program on \(session)") }
-            processes[line.number] = Process(line: line, session: session)
-            return true
+            return begin(line, session)
         }
         let session = value("--session-id") ?? "session-\(line.number)"
         if files[session] != nil { return refuse(line, nil) }
+        return begin(line, session)
+    }
+
+    private func begin(_ line: DoubleLine, _ session: String) -> Bool {
         processes[line.number] = Process(line: line, session: session)
+        holders[line.number] = session
         return true
+    }
+
+    /// By itself, with nothing under way.
+    func exit(_ number: Int) -> DoubleLine? {
+        holders[number] = nil
+        return processes.removeValue(forKey: number)?.line
     }
 
     /// The program ends at once, with its reason in a frame where it has one.
@@ -156,15 +198,12 @@ package final class ScriptedClaude: ScriptedAgent {
     }
 
     /// Its kill takes the message under way with it; the end of its input does not.
-    package func isCut(for away: Duration) -> Duration {
-        isDying = true
-        time.after(.zero) { [self] in isDying = false }
-        return away
-    }
+    package func broken(_ line: DoubleLine) { processes[line.number] = nil }
+    package func runs(_ line: DoubleLine) -> Bool { processes[line.number] != nil }
 
     package func ended(_ line: DoubleLine) {
-        guard !isDying, processes[line.number]?.run != nil || processes[line.number]?.queue.isEmpty == false else {
-            processes[line.number] = nil
+        guard let process = processes[line.number], process.run != nil || !process.queue.isEmpty else {
+            _ = exit(line.number)
             return
         }
         tally.note("claude: works on alone")
@@ -180,7 +219,7 @@ package final class ScriptedClaude: ScriptedAgent {
         guard processes[line.number] != nil, !bytes.allSatisfy({ $0 == 32 || $0 == 10 }) else { return }
         guard let frame = GatewayValue.parse(bytes), let type = frame["type"]?.string else {
             breaches.append("no frame: \(String(decoding: bytes, as: UTF8.self))")
-            processes[line.number] = nil
+            _ = exit(line.number)
             return line.end(.failed(words: "Error parsing streaming input line"))
         }
         switch type {
@@ -199,16 +238,23 @@ package final class ScriptedClaude: ScriptedAgent {
         if frame["message"]?["role"]?.string != "user" { breaches.append("a message of another role") }
         let parts = content.elements
         let whole = content.string ?? parts.compactMap { $0["text"]?.string }.joined(separator: "\n")
-        let text = ScriptedGateway.asked(whole)
+        let text = asked(ScriptedGateway.asked(whole))
         guard let key = frame["uuid"]?.string else { return breaches.append("\(text) has no uuid") }
         guard scripts[text] != nil else { return breaches.append("prompt \(text)") }
         guard processes[number]?.seen.insert(key).inserted == true else { return }
         guard !isAnswered(key, on: number) else { return tellFate(key, "completed", on: number) }
         let pictures = parts.filter { $0["type"]?.string == "image" }
-        if !pictures.isEmpty { attached.append(GatewayFiles(pictures: pictures, of: text)) }
+        if !pictures.isEmpty { attached.append(GatewayFiles(pictures: pictures.compactMap { $0["source"] }, of: text)) }
+        if let session = processes[number]?.session { sessions[text] = session }
         tellFate(key, "queued", on: number)
         processes[number]?.queue.append(Prompt(key: key, text: text, content: content))
         if processes[number]?.run == nil { startNext(on: number) }
+    }
+
+    /// Without what is told before it.
+    private func asked(_ whole: String) -> String {
+        guard scripts[whole] == nil, let end = whole.ranges(of: "\n\n").last?.upperBound else { return whole }
+        return String(whole[end...])
     }
 
     /// Whether the answer to it has begun, by the session's file.
@@ -238,7 +284,8 @@ package final class ScriptedClaude: ScriptedAgent {
             answer(
                 id,
                 [
-                    "pid": 1, "current_permission_mode": "default", "session_state": "idle",
+                    "pid": .integer(1_000 + number), "current_permission_mode": "default",
+                    "session_state": "\(state(of: number))",
                     "account": ["tokenSource": "none", "apiKeySource": "ANTHROPIC_API_KEY"],
                     "models": [["value": "default", "resolvedModel": "claude-model", "displayName": "Default"]],
                     "capabilities": habits.isOld ? [] : ["msg_lifecycle_v1", "interrupt_cancel_queued_v1"],
@@ -249,15 +296,24 @@ package final class ScriptedClaude: ScriptedAgent {
         case "mcp_status": answer(id, ["mcpServers": []], on: number)
         case "end_session":
             answer(id, [:], on: number)
-            guard let line = processes[number]?.line else { return }
-            processes[number] = nil
-            line.end()
+            exit(number)?.end()
         case let other:
             let refusal: GatewayValue = [
                 "subtype": "error", "request_id": "\(id)", "error": "Unsupported control request subtype: \(other)",
             ]
             say(["type": "control_response", "response": refusal], on: number)
         }
+    }
+
+    private func state(of number: Int) -> String {
+        guard let process = processes[number] else { return "idle" }
+        if process.run?.ask != nil { return "requires_action" }
+        return process.run == nil && process.queue.isEmpty ? "idle" : "running"
+    }
+
+    func tellState(on number: Int) {
+        guard habits.tellsStates else { return }
+        say(["type": "system", "subtype": "session_state_changed", "state": "\(state(of: number))"], on: number)
     }
 
     /// Between turns it stops nothing.
@@ -316,7 +372,7 @@ package final class ScriptedClaude: ScriptedAgent {
     }
 
     func say(_ frame: GatewayValue, on number: Int) {
-        guard let process = processes[number], !process.isLeft else { return }
+        guard let process = processes[number], !process.isLeft || process.line.isAlive() else { return }
         if habits.noise > 0, random.happens(habits.noise) {
             process.line.say(random.pick(["DEBUG: warm", "[]", "", "{\"type\":", "\u{1B}[2K"]))
         }
