@@ -148,9 +148,8 @@ let package = Package(
         room(
             "Worlds", at: "Tests/Support/World",
             [
-                "AgentKit", "Vocabulary", "BridgeCore", "BridgeService", "Codex", "Crypto", "AgentHosting", "Links",
-                "OpenClaw",
-                "Oppi", "Pi", "RelayRules", "RelayProtocol", "Recording", "Locking", "Sealing",
+                "AgentKit", "Vocabulary", "BridgeCore", "BridgeService", "Claude", "Codex", "Crypto", "AgentHosting",
+                "Links", "OpenClaw", "Oppi", "Pi", "RelayRules", "RelayProtocol", "Recording", "Locking", "Sealing",
             ]),
         // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
         room("WireTesting", at: "Tests/Support/Wire", ["Locking"]),
@@ -218,7 +217,7 @@ let package = Package(
             "ContractTests",
             [
                 "AgentKit", "AgentWork", "Agents", "BridgeCore", "Vocabulary", "BridgeService", "Worlds",
-                "Children", "Codex", "ConfigurationFile", "AgentHosting", "Locking", "OpenClaw",
+                "Children", "Claude", "Codex", "ConfigurationFile", "AgentHosting", "Locking", "OpenClaw",
                 "Oppi", "Pi",
                 "Recording",
                 "RelayRules",

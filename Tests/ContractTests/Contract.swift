@@ -47,24 +47,34 @@ struct Contract {
     }
 
     /// One bubble, ended with this text; the agent began once.
-    /// `inDoubt`: the link was lost while a decision may have been on its way, so that it need not be known whether it arrived.
+    /// `remarks`: what the bubble may say behind the text, in this order.
     private func judge(
-        _ stage: ContractStage, _ text: String, begun: Int = 1, index: Int = 0, inDoubt: Bool = false
+        _ stage: ContractStage, _ text: String, begun: Int = 1, index: Int = 0, remarks: [String] = []
     ) -> [String] {
         var found = stage.breaches() + stage.world.relay.breaches.map(\.sentence)
         let bubbles = bubbles(stage.world, index)
-        var expected = agent.text(of: text) ?? ""
-        if inDoubt, bubbles.first?.text == expected + Self.doubt { expected += Self.doubt }
+        let expected = agent.text(of: text) ?? ""
         if bubbles.count != 1 { found.append("\(text) has \(bubbles.count) bubbles") }
         if bubbles.first?.isFinal != true { found.append("\(text) has not ended") }
-        if let said = bubbles.first?.text, said != expected { found.append("\(text) ended with “\(said)”") }
+        if var said = bubbles.first?.text {
+            for remark in remarks.reversed() where said.hasSuffix("\n\n\(remark)") {
+                said.removeLast(remark.count + 2)
+            }
+            if said != expected { found.append("\(text) ended with “\(said)”") }
+        }
         if stage.begun()[text] ?? 0 != begun { found.append("\(text) was begun \(stage.begun()[text] ?? 0) times") }
         return found
     }
 
     private func expect(_ isTrue: Bool, _ words: String) -> [String] { isTrue ? [] : [words] }
 
-    private static let doubt = "\n\nThe agent did not confirm this decision, so it may not have got it."
+    /// The link was lost while a decision may have been on its way, so that it need not be known whether it arrived.
+    private static let doubt = "The agent did not confirm this decision, so it may not have got it."
+    /// The bridge was away when it asked, or before there was an answer.
+    private static let denied = [
+        "The agent no longer waited for this approval.",
+        "1 call could not be asked about while the bridge was away, so Claude Code did not run it.",
+    ]
 
     // MARK: The checks
 
@@ -124,9 +134,10 @@ struct Contract {
 
     private func survived(_ stage: ContractStage, _ text: String) -> [String] {
         switch agent.survives {
-        case .run: return judge(stage, text, inDoubt: text == "Ask." && !stage.decisions().isEmpty)
-        case .transcript:
-            if stage.finished().contains(text) { return judge(stage, text) }
+        case .run: return judge(stage, text, remarks: stage.decisions().isEmpty ? [] : [Self.doubt])
+        case .transcript, .alone:
+            let remarks = agent.survives == .alone && stage.decisions().isEmpty ? Self.denied : []
+            if stage.finished().contains(text) { return judge(stage, text, remarks: remarks) }
             let bubbles = bubbles(stage.world)
             var found = expect(bubbles.count == 1, "\(text) has \(bubbles.count) bubbles")
             found += expect(bubbles.first?.isFinal == true, "\(text) has not ended")
@@ -144,12 +155,16 @@ struct Contract {
                 stage.world.start()
                 stage.world.writes(text, after: .seconds(1))
                 stage.world.run(seconds: 200, killAfter: step)
-                return survived(stage, text).map { "killed after \(step) of \(steps) steps: \($0)" }
+                var found = survived(stage, text)
+                if agent.survives == .alone {
+                    found += expect(stage.finished().contains(text), "\(text) was not worked on to its end")
+                }
+                return found.map { "killed after \(step) of \(steps) steps: \($0)" }
             }
         }
     }
 
-    /// What the bridge opened is closed, though the agent works on.
+    /// What the bridge opened is closed, though the agent works on. A program that works to its end alone was told that the bridge goes.
     private func end() -> [String] {
         let stage = stage()
         stage.world.start()
@@ -161,7 +176,7 @@ struct Contract {
         }
         stage.world.run(seconds: 11)
         return expect(stage.begun()["Long."] == 1, "nothing was begun")
-            + expect(isQuiet, "something is open at the bridge")
+            + expect(isQuiet || agent.survives == .alone, "something is open at the bridge")
             + expect(stage.open() == 0, "\(stage.open()) are open at the agent")
     }
 

@@ -30,6 +30,8 @@ enum Survival {
     case run
     /// It ends, and nothing begins it again: the bubble says so.
     case transcript
+    /// The same where its program is killed. Without the bridge it works to its end, which the transcript has; what it asks then is denied.
+    case alone
 }
 
 /// A world with one connection, and what its double knows of itself.

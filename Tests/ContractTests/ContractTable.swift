@@ -10,6 +10,7 @@ enum ContractTable {
         ContractEntry(OppiContract(dialect: .seed)),
         ContractEntry(OppiContract(dialect: .head)),
         ContractEntry(CodexContract()),
+        ContractEntry(ClaudeContract()),
         ContractEntry(ToySocketContract()),
         ContractEntry(ToyChildrenContract()),
     ]

@@ -277,7 +277,8 @@ package struct ClaudeDialect: Dialect {
         if mode == "bypassPermissions" {
             return [.broken("it works in the permission mode bypassPermissions, in which it asks nobody")]
         }
-        let isSame = mode == before || ClaudePlace.sameMode(mode, before)
+        // The mode that asks most needs no word.
+        let isSame = ClaudePlace.sameMode(mode, before) || ClaudePlace.sameMode(mode, "default")
         return isSame ? [] : [.tells("Claude Code is in the permission mode \(mode) now.")]
     }
 

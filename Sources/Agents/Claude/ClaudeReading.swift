@@ -44,9 +44,9 @@ package struct ClaudeReading: ConversationReading {
         var lines: [String] = []
         if !refused.isEmpty, !isToldOfRefused {
             isToldOfRefused = true
-            let calls = refused.count == 1 ? "1 call" : "\(refused.count) calls"
+            let (calls, them) = refused.count == 1 ? ("1 call", "it") : ("\(refused.count) calls", "them")
             lines.append(
-                "\(calls) could not be asked about while the bridge was away, so Claude Code did not run them.")
+                "\(calls) could not be asked about while the bridge was away, so Claude Code did not run \(them).")
         }
         if let unasked { lines.append(unasked) }
         unasked = nil

@@ -130,13 +130,16 @@ private final class DoubleChild: ChildLink, @unchecked Sendable {
     func closeInput() {
         guard hears else { return }
         hears = false
-        network.leave(line) { [self] in exits(.exited(0)) }
+        network.leave(line) { [self] in if !network.worksOn(line) { exits(.exited(0)) } }
     }
 
     func end(atOnce: Bool) {
-        guard !atOnce, case .withBridge(let grace) = life else { return killed() }
-        closeInput()
-        network.time.after(grace + grace) { [self] in killed() }
+        switch life {
+        case .withBridge(let grace) where !atOnce, .byItself(let grace) where !atOnce:
+            closeInput()
+            network.time.after(grace + grace) { [self] in killed() }
+        case .withBridge, .byItself, .outlives: killed()
+        }
     }
 
     func pauseReading() {}
@@ -144,7 +147,7 @@ private final class DoubleChild: ChildLink, @unchecked Sendable {
 
     private func killed() {
         hears = false
-        network.part(line)
+        network.kill(line)
         exits(.signalled(9))
     }
 

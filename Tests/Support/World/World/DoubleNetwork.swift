@@ -8,12 +8,18 @@ package protocol AgentDouble: AnyObject {
     func received(_ frame: [UInt8], on line: DoubleLine)
     /// The bridge left it, or died; a program receives the end of its input.
     func ended(_ line: DoubleLine)
+    /// The socket breaks, the program is killed: what is under way is lost.
+    func broken(_ line: DoubleLine)
+    /// A program of this line runs, also behind the end of its input.
+    func runs(_ line: DoubleLine) -> Bool
     /// All sockets are cut, to stay away so long. How long they do: what runs beside the bridge cannot be away.
     func isCut(for away: Duration) -> Duration
 }
 
 extension AgentDouble {
     package func isCut(for away: Duration) -> Duration { away }
+    package func broken(_ line: DoubleLine) { ended(line) }
+    package func runs(_ line: DoubleLine) -> Bool { false }
 }
 
 /// How a socket or a program ends by itself.
@@ -101,6 +107,8 @@ package final class DoubleNetwork: @unchecked Sendable {
     let edge = AgentEdge()
     private var random: SeededGenerator
     private var lines: [Int: DoubleLine] = [:]
+    /// Programs whose input has ended, and that may work on.
+    private var left: [Int: DoubleLine] = [:]
     private var lastNumber = 0
     /// Until then nothing opens and nothing starts.
     package var awayUntil = Instant.zero
@@ -129,14 +137,15 @@ package final class DoubleNetwork: @unchecked Sendable {
 
     // MARK: Misfortunes
 
-    /// All that is open breaks, and stays away.
+    /// All that is open breaks, and stays away. So do programs that a dead bridge has left.
     package func cut(away: Duration) {
         awayUntil = max(awayUntil, time.now + double.isCut(for: away))
         for line in open where !line.outlives {
             lines[line.number] = nil
             line.end(isCut: true)
-            double.ended(line)
+            double.broken(line)
         }
+        for line in orphans { kill(line) }
     }
 
     /// The bridge's process is gone: its sockets close, its children read the end of their input. What had left may still arrive.
@@ -156,10 +165,18 @@ package final class DoubleNetwork: @unchecked Sendable {
 
     // MARK: Programs that outlive the bridge
 
-    func runs(_ process: ProcessName) -> Bool { open.contains { $0.outlives && $0.isOpen && $0.process == process } }
+    package func runs(_ process: ProcessName) -> Bool {
+        let all = open + orphans
+        return all.contains { $0.process == process && ($0.outlives && $0.isOpen || double.runs($0)) }
+    }
 
-    func end(_ process: ProcessName) {
+    package func end(_ process: ProcessName) {
         for line in open where line.outlives && line.process == process { part(line) }
+        for line in orphans where line.process == process { kill(line) }
+    }
+
+    private var orphans: [DoubleLine] {
+        left.values.filter { double.runs($0) }.sorted { $0.number < $1.number }
     }
 
     // MARK: Lines
@@ -237,7 +254,16 @@ package final class DoubleNetwork: @unchecked Sendable {
 
     func part(_ line: DoubleLine) {
         guard lines.removeValue(forKey: line.number) != nil else { return }
-        line.left()
         double.ended(line)
+        guard double.runs(line) else { return line.left() }
+        left[line.number] = line
+    }
+
+    func worksOn(_ line: DoubleLine) -> Bool { left[line.number] != nil && double.runs(line) }
+
+    func kill(_ line: DoubleLine) {
+        guard lines.removeValue(forKey: line.number) ?? left.removeValue(forKey: line.number) != nil else { return }
+        line.left()
+        double.broken(line)
     }
 }

@@ -56,6 +56,11 @@ package protocol ScriptedAgent: AgentDouble {
     func passes(_ frame: [UInt8], toBridge isIncoming: Bool)
     /// Which approval a frame of the bridge answers that does not name it.
     func approval(answeredBy frame: [UInt8]) -> String?
+    /// Its files on this machine.
+    var paths: [String] { get }
+    func file(at path: String) -> [UInt8]?
+    /// Where its conversation is kept that has this prompt; nil: the double does not tell.
+    func session(of prompt: String) -> String?
 }
 
 package struct AgentAsked: Hashable, Sendable {
@@ -115,6 +120,9 @@ extension ScriptedAgent {
     package func mayDistort(_ frame: [UInt8]) -> Bool { true }
     package func passes(_ frame: [UInt8], toBridge isIncoming: Bool) {}
     package func approval(answeredBy frame: [UInt8]) -> String? { nil }
+    package var paths: [String] { [] }
+    package func file(at path: String) -> [UInt8]? { nil }
+    package func session(of prompt: String) -> String? { nil }
 
     /// How often each prompt was begun.
     package var begun: [String: Int] {

@@ -41,7 +41,7 @@ package final class SilenceWorld {
         // An Oppi server has places for few sessions: a run may wait for one, or lose it.
         isTroubled = random.happens(0.3) || kind == .oppi
         world = LiveWorld(random.pick([.e3, .e4]), scripts: [:], seed: seed)
-        side.uses(kind, seed: seed)
+        side.uses(kind, double(kind, seed), seed: seed)
         side.bridge.turn.quiet = Self.quiet
         side.bridge.turn.stuck = Self.stuck
         side.decide = { _ in nil }
@@ -50,6 +50,15 @@ package final class SilenceWorld {
     }
 
     private var side: WorldSide { world.sides[0] }
+
+    private func double(_ kind: WorldAgentKind, _ seed: UInt64) -> (any ScriptedAgent)? {
+        guard kind == .claude else { return kind.double(world.time, seed: seed) }
+        var generator = SeededGenerator(seed: seed)
+        var habits = ScriptedClaude.Habits.drawn(using: &generator)
+        // A run that streams nothing is silent until its end.
+        habits.wholeTexts = 0
+        return ScriptedClaude(world.time, habits, seed: seed)
+    }
 
     /// In milliseconds.
     private func script(_ story: Story) -> GatewayScript {

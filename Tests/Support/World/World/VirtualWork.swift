@@ -31,10 +31,11 @@ package final class VirtualFiles: @unchecked Sendable {
     /// By the command line.
     package var run: (([String]) -> WorkResult)?
     /// What programs have written, by its path.
-    var log: ((String) -> [UInt8]?)?
+    package var log: ((String) -> [UInt8]?)?
+    package var paths: (() -> [String])?
     /// Programs that outlive the bridge: whether one runs, and its end.
-    var runs: ((ProcessName) -> Bool)?
-    var ends: ((ProcessName) -> Void)?
+    package var runs: ((ProcessName) -> Bool)?
+    package var ends: ((ProcessName) -> Void)?
 
     func result(of work: Work) -> WorkResult {
         let absent = WorkResult.failed(WorkFailure(.absent, "there is no such thing here"))
@@ -48,7 +49,9 @@ package final class VirtualFiles: @unchecked Sendable {
             return .done
         // One bridge, which has one agent.
         case .lock, .unlock: return .done
-        case .find(let pattern, let limit): return .found(Array(files.keys.filter { $0 == pattern }.prefix(limit)))
+        case .find(let pattern, let limit):
+            let all = files.keys + (paths?() ?? [])
+            return .found(Array(all.filter { Self.matches($0, pattern) }.sorted().prefix(limit)))
         case .look(let processes): return .alive(processes.filter { runs?($0) ?? false })
         case .end(let process, _):
             ends?(process)
@@ -59,6 +62,17 @@ package final class VirtualFiles: @unchecked Sendable {
             return .done
         case .run(let plan, _, _, _): return run?(plan.arguments) ?? absent
         case .keep, .complaints: return absent
+        }
+    }
+
+    /// One `*` in a component of a path.
+    private static func matches(_ path: String, _ pattern: String) -> Bool {
+        let (names, patterns) = (path.split(separator: "/"), pattern.split(separator: "/"))
+        guard names.count == patterns.count else { return false }
+        return zip(names, patterns).allSatisfy { name, pattern in
+            let parts = pattern.split(separator: "*", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { return name == pattern }
+            return name.count >= pattern.count - 1 && name.hasPrefix(parts[0]) && name.hasSuffix(parts[1])
         }
     }
 }

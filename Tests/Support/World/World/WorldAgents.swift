@@ -1,5 +1,6 @@
 import AgentKit
 import BridgeCore
+import Claude
 import Codex
 import Oppi
 import Pi
@@ -12,6 +13,7 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
     case pi
     case oppi = "Oppi"
     case codex = "Codex"
+    case claude = "Claude Code"
 
     /// One world in four has the first of them, one in four the second, and so on; the rest have OpenClaw.
     static let others: [WorldAgentKind] = [.pi, .oppi]
@@ -35,6 +37,9 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
             habits.lateLists = later.pick([0, 0, 0.5])
             habits.refusesStops = later.pick([0, 0.5, 0.5])
             return ScriptedCodex(time, habits, seed: random.next())
+        case .claude:
+            let habits = ScriptedClaude.Habits.drawn(using: &random)
+            return ScriptedClaude(time, habits, seed: random.next())
         }
     }
 
@@ -53,7 +58,13 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
                 values.address = .web(WebAddress(.ws, "127.0.0.1", 4_500))
             }
             return WorldAgent(CodexPlugin(), values, network, context)
+        case .claude: return WorldAgent(ClaudePlugin(), ClaudeValues(), network, context)
         }
+    }
+
+    /// Of the bridge's process.
+    fileprivate var environment: [String: String] {
+        self == .claude ? ["CLAUDE_CONFIG_DIR": ScriptedClaude.folder] : [:]
     }
 
     /// A frame that lets the agent do what it asked about.
@@ -69,6 +80,7 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
                     && (frame.contains("\"confirmed\":true") || frame.contains("\"Run "))
         case .codex:
             frame.contains("\"decision\":\"accept") || frame.contains("\"answers\"") && frame.contains("\"Run ")
+        case .claude: frame.contains("\"control_response\"") && frame.contains("\"behavior\":\"allow\"")
         }
     }
 }
@@ -119,11 +131,15 @@ extension WorldSide {
             }
             return .ran(.exited(0), output: Array("codex-cli 0.163.0\n".utf8), errors: "")
         }
-        files.log = { [weak double] path in path.hasSuffix(".log") ? (double as? ScriptedCodex)?.log : nil }
+        files.log = { [weak double] path in
+            path.hasSuffix(".log") ? (double as? ScriptedCodex)?.log : double?.file(at: path)
+        }
+        files.paths = { [weak double] in double?.paths ?? [] }
         files.runs = { [weak network] in network?.runs($0) ?? false }
         files.ends = { [weak network] in network?.end($0) }
         let context = AgentContext(
-            connection: name, environment: [:], configDirectory: nil, displayName: "Test bridge", version: "1.0.0",
+            connection: name, environment: kind.environment, configDirectory: nil, displayName: "Test bridge",
+            version: "1.0.0",
             clock: time)
         if kind == .codex { bridge.words.workspaces = Workspaces(standard: Workspace(folder: "/home/ada/site")) }
         // As the program has it of the plug-in; Oppi's double knows no levels.

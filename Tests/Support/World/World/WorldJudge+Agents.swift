@@ -28,6 +28,8 @@ extension WorldJudge {
         case .openClaw: false
         case .pi: losesAgent(side)
         case .codex: losesCodexRuns(side)
+        // Its process works on without the bridge.
+        case .claude: losesProcess(side)
         case .oppi:
             plan.troubles.contains { trouble in
                 guard trouble.side == side, case .oppi(let trouble) = trouble.misfortune else { return false }
@@ -188,6 +190,17 @@ extension WorldJudge {
         }
     }
 
+    /// No two chats have one conversation at the agent.
+    mutating func judgeConversations(_ side: WorldSide, _ run: WorldRun) {
+        var chats: [String: String] = [:]
+        for sent in side.sent {
+            guard let session = side.scripted?.session(of: sent.text) else { continue }
+            let chat = chats[session] ?? sent.session
+            chats[session] = chat
+            if chat != sent.session { violation("\(sent.text) went to the conversation of another chat", run) }
+        }
+    }
+
     /// An option that a person chose is that option at the agent.
     private mutating func judgeChoices(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         guard let scripted = side.scripted else { return }
@@ -211,13 +224,18 @@ extension WorldJudge {
             return side.scripted?.isLost(message.text) == false && !isUnheard
         }
         guard mayLoseRuns(message.side) else { return true }
-        let losesProcess = plan.troubles.contains { trouble in
+        let isLost = plan.agents[message.side] != .claude && losesProcess(message.side)
+        return !isLost && side.isFinished(message.text)
+    }
+
+    /// A process of the agent's may end in the middle of a run, or not begin.
+    private func losesProcess(_ side: Int) -> Bool {
+        plan.troubles.contains { trouble in
             switch trouble.misfortune {
-            case .cutGateway, .cutGatewayBehind, .deafGateway, .gatewayRestarts, .pairing: trouble.side == message.side
+            case .cutGateway, .cutGatewayBehind, .deafGateway, .gatewayRestarts, .pairing: trouble.side == side
             default: false
             }
         }
-        return !losesProcess && side.isFinished(message.text)
     }
 
     /// Its answer is complete as soon as its run is. The lost end of a run is noticed by silence alone.

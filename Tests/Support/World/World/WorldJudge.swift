@@ -125,6 +125,7 @@ struct WorldJudge {
             }
             for message in plan.messages where message.side == index { judgeSecond(message, side, run) }
             judgePrivacy(index, side, run)
+            judgeConversations(side, run)
             judgeSealing(index, side, run)
             judgeJobs(index, side, run)
             judgeScopes(index, side, run)

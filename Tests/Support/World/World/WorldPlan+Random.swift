@@ -44,6 +44,7 @@ extension WorldPlan {
     /// Drawn from a generator of its own, so that the seeds of OpenClaw's worlds stay what they were. A scheduler has OpenClaw alone.
     private mutating func drawAgents() {
         agents = eras.map { _ in .openClaw }
+        if drawClaude() { return }
         var random = SeededGenerator(seed: seed ^ 0x6167_656E)
         let number = Int.random(in: 0..<4, using: &random)
         guard !themes.contains(.jobs), WorldAgentKind.others.indices.contains(number) else { return }

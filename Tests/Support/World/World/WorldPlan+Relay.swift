@@ -105,18 +105,19 @@ extension WorldPlan {
     private mutating func drawLevels() {
         var random = SeededGenerator(seed: seed ^ 0x6C65_7665)
         guard sealing == nil, random.happens(0.4) else { return }
-        for index in messages.indices where [.pi, .codex].contains(agents[messages[index].side]) {
+        for index in messages.indices where [.pi, .codex, .claude].contains(agents[messages[index].side]) {
             guard random.happens(0.5), files[messages[index].text] == nil else { continue }
             messages[index].level = random.pick(["extended", "max", "default"])
         }
     }
 
-    /// A Stop that comes before pi's loop has begun.
+    /// A Stop that comes before the loop of a run has begun.
     private mutating func drawEarlyStops() {
         var random = SeededGenerator(seed: seed ^ 0x6561_726C)
         let calm: Set<Theme> = [.stops, .plenty, .foreign, .answers, .relayLink]
         guard themes.isSubset(of: calm), code == nil else { return }
-        for index in messages.indices where agents[messages[index].side] == .pi && random.happens(0.6) {
+        for index in messages.indices where [.pi, .claude].contains(agents[messages[index].side]) {
+            guard random.happens(0.6) else { continue }
             guard messages[index].second == nil, files[messages[index].text] == nil else { continue }
             // What goes on in spite of it is to be seen.
             messages[index].script = WorldScript(.long, name: messages[index].script.name, using: &random)

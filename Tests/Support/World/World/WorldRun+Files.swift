@@ -58,7 +58,7 @@ extension WorldPlan {
 
 extension WorldAgentKind {
     /// Its double says what it got.
-    fileprivate var takesFiles: Bool { [.openClaw, .pi, .oppi].contains(self) }
+    fileprivate var takesFiles: Bool { [.openClaw, .pi, .oppi, .claude].contains(self) }
 }
 
 extension WorldRun {

@@ -13,7 +13,7 @@ import Vocabulary
 /// allowed by then, and is executed once; an agent that hears a denial hears a person's; after a Stop no card of it comes; of one ask at
 /// most one card is open; a sign of life brings an unanswered one back at once; each message is answered.
 ///
-/// Of twenty seeds that follow each other each agent has one with a long sealed ask and one with a long open one.
+/// Of twenty-five seeds that follow each other each agent has one with a long sealed ask and one with a long open one.
 package final class AskWorld {
     /// What becomes of a card.
     enum Tap: Hashable {
@@ -100,7 +100,7 @@ package final class AskWorld {
     private init(_ seed: UInt64) {
         random = SeededGenerator(seed: seed &* 67 &+ 3)
         kind = WorldAgentKind.allCases[Int(seed % UInt64(WorldAgentKind.allCases.count))]
-        let share = seed / 4 % 5
+        let share = seed / UInt64(WorldAgentKind.allCases.count) % 5
         let isLong = share < 2
         isSealed = isLong ? share == 0 : random.happens(0.3)
         patience = random.happens(0.15) ? .seconds(400) : nil
@@ -182,6 +182,7 @@ package final class AskWorld {
             habits.tricks = random.happens(0.8) ? CodexTrick.allCases : []
             habits.ignoresStops = random.pick([0, 1])
             return ScriptedCodex(world.time, habits, seed: seed)
+        case .claude: return ScriptedClaude(world.time, ScriptedClaude.Habits.drawn(using: &random), seed: seed)
         }
     }
 

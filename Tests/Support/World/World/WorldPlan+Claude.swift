@@ -1,0 +1,32 @@
+import Vocabulary
+
+// Claude Code in a world, and what meets its turns.
+extension WorldPlan {
+    private static let undisturbed: Set<Theme> = [.codes, .neighbours, .sleep, .shutdowns, .tokens]
+
+    /// Drawn from a generator of its own, so that all other seeds stay what they were. One world in five has it.
+    mutating func drawClaude() -> Bool {
+        var random = SeededGenerator(seed: seed ^ 0x636C_6175_6465)
+        guard !themes.contains(.jobs), random.happens(0.2) else { return false }
+        agentLimit = random.pick([8, 8, 2, 1])
+        for side in agents.indices where side == 0 || random.happens(0.5) { agents[side] = .claude }
+        guard themes.isDisjoint(with: Self.undisturbed) else { return true }
+        // A session has one turn at a time, so that messages with approvals may follow one another in a chat.
+        for index in messages.indices where agents[messages[index].side] == .claude && sealing == nil {
+            messages[index].chat = random.pick([0, 0, 1])
+        }
+        for _ in 0..<random.pick([0, 0, 1, 2, 3]) { drawDeath(using: &random) }
+        return true
+    }
+
+    /// Of the bridge, which leaves its programs alone, or of the programs; while a turn goes on.
+    private mutating func drawDeath(using random: inout SeededGenerator) {
+        let ours = messages.filter { agents[$0.side] == .claude }
+        guard !ours.isEmpty else { return }
+        let message = random.pick(ours)
+        let at = message.at + .milliseconds(Int64.random(in: 5...4_000, using: &random))
+        let away = Duration.milliseconds(Int64.random(in: 1...random.pick([50, 6_000]), using: &random))
+        let misfortune: Misfortune = random.happens(0.7) ? .kill(down: away) : .cutGateway(away: away)
+        troubles.append(Trouble(at: at, side: message.side, misfortune: misfortune))
+    }
+}
