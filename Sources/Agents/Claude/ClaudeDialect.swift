@@ -110,8 +110,8 @@ package struct ClaudeDialect: Dialect {
         case .begin, .timeIsOver: return .work(.find(pattern: place.transcripts(in: settings.configFolder), limit: 1))
         case .result(.found(let files)):
             if let file = files.first { return .work(.read(path: file, from: 0, limit: Self.transcriptBytes)) }
-            // A file that is missing proves nothing of a prompt that an earlier process had taken.
-            let isProof = sought.isOfTurn || place.isUnwritten && !sought.wasTaken
+            // Of a session whose first turn had begun a missing file proves nothing.
+            let isProof = sought.isOfTurn || place.isUnwritten
             return .done(isProof ? .absent : Self.lost("its process ended, and its session is gone"))
         case .result(.read(let rows, let size)):
             guard Int64(rows.count) == size else {

@@ -51,7 +51,7 @@ enum ClaudeRules {
     /// For the card. Nil: nothing is offered.
     static func words(_ always: [JSONText], _ tool: String) -> String? {
         guard !always.isEmpty else { return nil }
-        if editors.contains(tool) { return "all edits in this folder" }
+        if editors.contains(tool) { return "all edits in this folder, those by > in commands too" }
         let parser = FrameParser()
         let rules = always.flatMap { entry in
             let bytes = Array(entry.text.utf8)

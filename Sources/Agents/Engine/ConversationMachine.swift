@@ -336,7 +336,6 @@ extension Prompts.Remembered {
     /// A run that an earlier process of the bridge had handed over, or was about to.
     init(_ run: EarlierTurn.Run, of turn: EarlierTurn, receivedAt: Int64) {
         sought = Sought(run.id, text: run.text, notBefore: receivedAt)
-        sought.wasTaken = turn.isAccepted
         prompt = run.text.map {
             PicturePrompt($0, hadFiles: run.hadFiles, model: run.model, level: run.level)
         }

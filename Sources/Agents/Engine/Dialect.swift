@@ -193,8 +193,6 @@ package struct Sought: Hashable, Sendable {
     package var text: String?
     /// Since 1970: what is older has the same words by chance.
     package var notBefore: Int64?
-    /// The agent had answered for it before the bridge was started again.
-    package var wasTaken = false
     /// The only child that had the prompt is known to have died.
     package var isOfTurn = false
 

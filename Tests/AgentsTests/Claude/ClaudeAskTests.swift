@@ -62,7 +62,8 @@ struct ClaudeAskTests {
         #expect(edit.facts.paths == ["/w/a.txt"] && edit.allowed == nil)
         #expect(
             edit.facts.lines.map { "\($0.label): \($0.value)" } == [
-                "file: /w/a.txt", "Always, until its process ends: all edits in this folder",
+                "file: /w/a.txt",
+                "Always, until its process ends: all edits in this folder, those by > in commands too",
             ])
         let all = try card(
             "Edit", #"{"file_path":"/w/a.txt","old_string":"a","new_string":"","replace_all":true,"more":"x"}"#)
