@@ -76,6 +76,24 @@ struct WorldTests {
         #expect(seen != nil, "no seed caught \(fault)")
     }
 
+    /// From the first seed that catches it.
+    @Test(
+        "faults of the engine are caught with its agents",
+        arguments: [
+            (PlantedFault.promptRepeatedInDoubt, WorldAgentKind.pi, UInt64(1)),
+            (.promptRepeatedInDoubt, .claude, 1), (.askAnsweredTwice, .pi, 1), (.askAnsweredTwice, .claude, 1),
+            (.stopForgottenOverLoss, .pi, 1), (.chatsMixedUp, .pi, 1), (.chatsMixedUp, .claude, 1),
+        ])
+    func plantedInEngine(fault: PlantedFault, kind: WorldAgentKind, first: UInt64) {
+        let seeds = (first...(first + 300)).filter { WorldPlan.random(seed: $0).agents.contains(kind) }
+        let seen = seeds.first { seed in
+            // A seed that fails without the fault proves nothing.
+            PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
+                && WorldRun.run(.random(seed: seed)).violations.isEmpty
+        }
+        #expect(seen != nil, "no seed caught \(fault)")
+    }
+
     /// From a seed near the first that catches it: many worlds are slow here, and `make sim` begins with the first.
     @Test(
         "faults with Oppi are caught",

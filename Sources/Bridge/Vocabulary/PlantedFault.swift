@@ -132,6 +132,15 @@
         /// A piece of text behind the end of its message is taken.
         case deltaAfterEnd
 
+        /// A prompt leaves again where it is not known what became of it.
+        case promptRepeatedInDoubt
+        /// An ask of a program is answered twice.
+        case askAnsweredTwice
+        /// A run that was stopped begins again with the next process of the agent.
+        case stopForgottenOverLoss
+        /// The messages of one chat go to the conversation of another.
+        case chatsMixedUp
+
         /// A ring that has lost frames counts as one that has them all.
         case overflowTakenWhole
         /// A permission of a session that no chat has is shown in a chat.
@@ -211,6 +220,10 @@
             .replacedKeyTaken,
             .ownChatForgotten, .openKeyForgotten, .envelopeTakenTwice, .pairedAnew, .movedIntoTheOpen, .olderBookTaken,
             .keysWithoutEnd,
+        ]
+        /// Of the engine of agents that are a child of each chat, whatever their dialect.
+        package static let ofEngine: [PlantedFault] = [
+            .promptRepeatedInDoubt, .askAnsweredTwice, .stopForgottenOverLoss, .chatsMixedUp,
         ]
         /// Found by tests of their own: what shows them is too rare in a world.
         package static let ofConversations: [PlantedFault] = [

@@ -108,6 +108,7 @@ package final class ScriptedPi: ScriptedAgent {
     var processes: [Int: Process] = [:]
     var files: [String: [GatewayValue]] = [:]
     var ends: [String: Instant] = [:]
+    private var sessions: [String: String] = [:]
     var runCount = 0
     /// Prompts whose own answer is never said.
     package internal(set) var lost: Set<String> = []
@@ -128,6 +129,7 @@ package final class ScriptedPi: ScriptedAgent {
         processes.values.contains { process in process.run.map { $0.hasBegun && !$0.isCompacting } == true }
     }
     package func endedAt(_ prompt: String) -> Instant? { ends[prompt] }
+    package func session(of prompt: String) -> String? { sessions[prompt] }
 
     // MARK: Programs
 
@@ -182,6 +184,7 @@ package final class ScriptedPi: ScriptedAgent {
         guard processes[number]?.run == nil else { return breaches.append("\(text) came in the middle of a run") }
         if command["streamingBehavior"] == nil { breaches.append("\(text) says nothing for a busy loop") }
         asked.append(AgentAsked(.prompt, text))
+        sessions[text] = processes[number]?.session
         runCount += 1
         let run = runCount
         let pictures = command["images"]?.elements ?? []

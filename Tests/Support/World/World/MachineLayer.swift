@@ -1,4 +1,5 @@
 import AgentKit
+import Claude
 import Codex
 import OpenClaw
 import Oppi
@@ -24,12 +25,12 @@ import Vocabulary
     }
 
     enum LayeredFault {
-        static let all: Set<PlantedFault> = [
+        static let all = Set(PlantedFault.ofEngine).union([
             .promptResent, .deltaAfterEnd, .stopForgottenBeforeLoop, .holeAppended, .othersWordsTaken,
             .earlyStopForgotten, .retryNotShown, .promptBeforePictures, .approvalByNumber, .interruptedFromHistory,
             .askRepeatedUnknown,
             .sentAgainThoughItRan, .ownRunNotAdopted, .modelAfterMessage, .sequenceUnbounded, .fingerprintForgotten,
-        ]
+        ])
 
         /// Whether a machine of these settings makes that mistake.
         static func concerns(_ fault: PlantedFault, _ settings: Any.Type) -> Bool {
@@ -39,6 +40,8 @@ import Vocabulary
             case .holeAppended, .othersWordsTaken, .earlyStopForgotten, .retryNotShown: settings == OppiSettings.self
             case .approvalByNumber, .interruptedFromHistory, .askRepeatedUnknown: settings == CodexSettings.self
             case .fingerprintForgotten: true
+            case .promptRepeatedInDoubt, .askAnsweredTwice, .stopForgottenOverLoss, .chatsMixedUp:
+                settings == PiSettings.self || settings == ClaudeSettings.self
             case .sentAgainThoughItRan, .ownRunNotAdopted, .modelAfterMessage, .sequenceUnbounded:
                 settings == OpenClawSettings.self
             default: false
@@ -49,22 +52,27 @@ import Vocabulary
     struct MachineLayer<Machine: AgentMachine & ~Copyable>: ~Copyable, AgentMachine {
         typealias Settings = Machine.Settings
 
-        private struct Sent {
+        struct Sent {
             var command: AgentCommand
             var hasLeft = false
             var hasBegun = false
             var hasSaid = false
             /// The end was made up: no later frame of the run is heard.
             var isOver = false
+            /// Of the engine's faults: the channel that has it, whether a person stopped it, and whether that channel ended then.
+            var channel: ChannelID?
+            var isStopped = false
+            var isLost = false
         }
 
-        private var machine: Machine
-        private let fault: PlantedFault?
-        private var sent: [RunID: Sent] = [:]
+        var machine: Machine
+        let fault: PlantedFault?
+        var sent: [RunID: Sent] = [:]
+        var engine = EngineFaults()
         /// The newest signal of each run, by the name that frames give to its place.
         private var newest: [String: RunSignal] = [:]
         /// Runs that count as ours.
-        private var ours: [RunID: RunID] = [:]
+        var ours: [RunID: RunID] = [:]
         /// Messages that are recorded where they end, by their places.
         private var records: [String: [String]] = [:]
         /// Asks, by the names that the core is told.
@@ -88,7 +96,7 @@ import Vocabulary
 
         // MARK: What the machine says
 
-        private mutating func spoil(_ orders: [AgentOrder], _ now: Occasion) -> [AgentOrder] {
+        mutating func spoil(_ orders: [AgentOrder], _ now: Occasion) -> [AgentOrder] {
             guard fault != nil else { return orders }
             var spoilt: [AgentOrder] = []
             for order in orders {
@@ -101,6 +109,9 @@ import Vocabulary
                     spoilt += [.observed(kept)] + more
                 case .send(_, let bytes, _) where fault == .stopForgottenBeforeLoop:
                     noteLeft(String(decoding: bytes, as: UTF8.self))
+                    spoilt.append(order)
+                case .send(let channel, let bytes, _) where fault == .stopForgottenOverLoss:
+                    noteChannel(channel, String(decoding: bytes, as: UTF8.self))
                     spoilt.append(order)
                 default: spoilt.append(order)
                 }
@@ -126,6 +137,14 @@ import Vocabulary
                 let again = AgentCommand.send(
                     turn: turn, session: session, run: RunID("\(run.text)-again"), message: message)
                 more += machine.command(again, now)
+            case (.promptRepeatedInDoubt, .failed(let failure)) where failure.kind == .agentGone:
+                guard let again = again(run, now) else { break }
+                more += again
+                return []
+            case (.stopForgottenOverLoss, .finished(let end)) where end.reason == .aborted && sent[run]?.isLost == true:
+                guard let again = again(run, now) else { break }
+                more += again
+                return []
             case (.ownRunNotAdopted, .finished): sent[run]?.isOver = true
             case (.retryNotShown, .retrying) where sent[run]?.hasSaid == true:
                 sent[run]?.isOver = true
@@ -215,6 +234,7 @@ import Vocabulary
         mutating func command(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
             guard let fault else { return machine.command(command, now) }
             frame = ""
+            if PlantedFault.ofEngine.contains(fault) { return spoil(engineCommand(command, now), now) }
             switch command {
             case .send(let turn, let session, let run, var message):
                 if fault == .modelAfterMessage {
@@ -340,7 +360,8 @@ import Vocabulary
         }
 
         mutating func happened(_ event: ChannelEvent, on channel: ChannelID, _ now: Occasion) -> [AgentOrder] {
-            spoil(machine.happened(event, on: channel, now), now)
+            if fault == .stopForgottenOverLoss { noteLoss(event, on: channel) }
+            return spoil(machine.happened(event, on: channel, now), now)
         }
         mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
             spoil(machine.finished(work, result, now), now)

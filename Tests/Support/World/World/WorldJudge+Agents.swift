@@ -140,7 +140,8 @@ extension WorldJudge {
         if losesEmptyEnd(message), said.hasPrefix("\(text)\n\nThe agent stopped before it had finished.") {
             return true
         }
-        guard [.oppi, .codex].contains(plan.agents[message.side]), [.approval, .detached].contains(message.script.kind)
+        guard [.oppi, .codex, .claude].contains(plan.agents[message.side]),
+            [.approval, .detached].contains(message.script.kind)
         else {
             return false
         }
@@ -148,6 +149,8 @@ extension WorldJudge {
         if losesAgent(message.side) || mayLoseRuns(message.side) || mayCut(message.side) {
             remarks.append("The agent did not confirm this decision")
         }
+        // Without the bridge a question is denied.
+        if plan.agents[message.side] == .claude { remarks.append("1 call could not be asked about") }
         if let isYes = side.scripted?.decidedElsewhere[message.script.approval] {
             remarks.append("The approval was \(isYes ? "given" : "denied") elsewhere.")
         }

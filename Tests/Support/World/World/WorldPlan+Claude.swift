@@ -16,15 +16,37 @@ extension WorldPlan {
             messages[index].chat = random.pick([0, 0, 1])
         }
         for _ in 0..<random.pick([0, 0, 1, 2, 3]) { drawDeath(using: &random) }
+        for index in messages.indices where mayStop(index) {
+            if random.happens(0.2) { drawStopOfAsk(index, using: &random) }
+        }
         return true
+    }
+
+    private func mayStop(_ index: Int) -> Bool {
+        let message = messages[index]
+        return agents[message.side] == .claude && message.second == nil && message.stopsAfter == nil
+            && !themes.contains(.plenty)
+    }
+
+    /// The person stops it while it asks, or a moment before.
+    private mutating func drawStopOfAsk(_ index: Int, using random: inout SeededGenerator) {
+        messages[index].script = WorldScript(.approval, name: messages[index].script.name, using: &random)
+        messages[index].decision?.after = .seconds(6)
+        messages[index].stopsAfter = .milliseconds(Int64.random(in: 100...4_000, using: &random))
     }
 
     /// Of the bridge, which leaves its programs alone, or of the programs; while a turn goes on.
     private mutating func drawDeath(using random: inout SeededGenerator) {
-        let ours = messages.filter { agents[$0.side] == .claude }
+        let ours = messages.indices.filter { agents[messages[$0].side] == .claude }
         guard !ours.isEmpty else { return }
-        let message = random.pick(ours)
-        let at = message.at + .milliseconds(Int64.random(in: 5...4_000, using: &random))
+        let index = random.pick(ours)
+        let message = messages[index]
+        let after = Int64.random(in: 5...4_000, using: &random)
+        let at = message.at + .milliseconds(after)
+        // A Stop that a death overtakes.
+        if mayStop(index), random.happens(0.3) {
+            messages[index].stopsAfter = .milliseconds(max(1, after - Int64.random(in: 1...300, using: &random)))
+        }
         let away = Duration.milliseconds(Int64.random(in: 1...random.pick([50, 6_000]), using: &random))
         let misfortune: Misfortune = random.happens(0.7) ? .kill(down: away) : .cutGateway(away: away)
         troubles.append(Trouble(at: at, side: message.side, misfortune: misfortune))

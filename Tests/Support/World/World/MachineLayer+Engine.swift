@@ -1,0 +1,69 @@
+import AgentKit
+import Vocabulary
+
+#if PLANTED_FAULTS
+    /// What the faults of the conversation engine need to know, for any dialect.
+    struct EngineFaults {
+        /// The chat whose conversation has those of all others.
+        var first: AgentSession?
+        var repeated: Set<RunID> = []
+    }
+
+    extension MachineLayer where Machine: ~Copyable {
+        /// Another run with the same message, once, whose signals are those of the first.
+        mutating func again(_ run: RunID, _ now: Occasion) -> [AgentOrder]? {
+            guard case .send(let turn, let session, _, let message)? = sent[run]?.command,
+                engine.repeated.insert(run).inserted
+            else { return nil }
+            let other = RunID("\(run.text)-again")
+            ours[other] = run
+            sent[run]?.isStopped = false
+            sent[run]?.isLost = false
+            return machine.command(.send(turn: turn, session: session, run: other, message: message), now)
+        }
+
+        mutating func engineCommand(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
+            let passed = fault == .chatsMixedUp ? mixedUp(command) : command
+            switch passed {
+            case .send(_, _, let run, _): sent[run] = Sent(command: passed)
+            case .abort(let session, let run, _):
+                sent[run]?.isStopped = true
+                if engine.repeated.contains(run) {
+                    return machine.command(.abort(session: session, run: RunID("\(run.text)-again")), now)
+                }
+            case .resolve:
+                guard fault == .askAnsweredTwice else { break }
+                let orders = machine.command(passed, now)
+                return orders + orders.filter { if case .send = $0 { true } else { false } }
+            case .answer, .lookUp, .release: break
+            }
+            return machine.command(passed, now)
+        }
+
+        private mutating func mixedUp(_ command: AgentCommand) -> AgentCommand {
+            switch command {
+            case .send(let turn, let session, let run, let message):
+                let first = engine.first ?? session
+                engine.first = first
+                return .send(turn: turn, session: first, run: run, message: message)
+            case .abort(_, let run, let reach):
+                guard let first = engine.first, sent[run] != nil else { return command }
+                return .abort(session: first, run: run, reach: reach)
+            case .resolve, .answer, .lookUp, .release: return command
+            }
+        }
+
+        mutating func noteChannel(_ channel: ChannelID, _ frame: String) {
+            for (run, known) in sent {
+                guard case .send(_, _, _, let message) = known.command, frame.contains(message.text) else { continue }
+                sent[run]?.channel = channel
+            }
+        }
+
+        /// The program that had a stopped run is gone.
+        mutating func noteLoss(_ event: ChannelEvent, on channel: ChannelID) {
+            guard case .exited = event else { return }
+            for (run, known) in sent where known.channel == channel && known.isStopped { sent[run]?.isLost = true }
+        }
+    }
+#endif
