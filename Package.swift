@@ -19,14 +19,24 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// Rooms whose speed no person notices are built for size: the program has a limit (`make size-check`).
+let forSize: [SwiftSetting] = strict + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 /// A pure room: no I/O, no clock, no randomness, and no pointer either.
-func pureRoom(_ name: String, at path: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict + [.strictMemorySafety()])
+func pureRoom(
+    _ name: String, at path: String, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = strict
+) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings + [.strictMemorySafety()])
 }
 
 /// A room that touches the outside, or leans on one that does.
 func room(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+}
+
+/// The same where size goes before speed.
+func smallRoom(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, swiftSettings: forSize)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -71,12 +81,12 @@ let package = Package(
         // Pure rooms.
         pureRoom("Vocabulary", at: "Sources/Bridge/Vocabulary"),
         pureRoom("BridgeCore", at: "Sources/Bridge/Core", ["Vocabulary"]),
-        pureRoom("RelayRules", at: "Sources/Simulator/Rules"),
+        pureRoom("RelayRules", at: "Sources/Simulator/Rules", [], forSize),
         pureRoom("Sealing", at: "Sources/Bridge/Sealing", ["Vocabulary"]),
 
         // Protocols and formats.
         room("JSONReading", at: "Sources/Outside/JSON", ["Vocabulary", "CSimdjson"]),
-        room("ConfigurationFile", at: "Sources/Bridge/Settings", ["Vocabulary"]),
+        smallRoom("ConfigurationFile", at: "Sources/Bridge/Settings", ["Vocabulary"]),
         room("Links", at: "Sources/Bridge/Links", ["Vocabulary", "Locking"]),
         room("RelayProtocol", at: "Sources/Bridge/Relay", ["Vocabulary", "JSONReading", "Locking"]),
         room("Recording", at: "Sources/Bridge/Recording", ["Vocabulary", "CSimdjson"]),
@@ -110,18 +120,18 @@ let package = Package(
             "Oppi", at: "Sources/Agents/Oppi",
             ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Links", "Locking"]),
         // One conversation for all agents that are a child of each chat.
-        room(
+        smallRoom(
             "ConversationEngine", at: "Sources/Agents/Engine", ["AgentKit", "Vocabulary", "JSONReading", "Links"]),
-        room(
+        smallRoom(
             "Pi", at: "Sources/Agents/Pi",
             ["AgentKit", "ConversationEngine", "Vocabulary", "ConfigurationFile", "JSONReading", "Locking"]),
-        room(
+        smallRoom(
             "Codex", at: "Sources/Agents/Codex",
             ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Links", "Locking"]),
-        room(
+        smallRoom(
             "Claude", at: "Sources/Agents/Claude",
             ["AgentKit", "ConversationEngine", "Vocabulary", "ConfigurationFile", "JSONReading", "Locking"]),
-        room("Agents", at: "Sources/Agents/Registry", ["AgentKit", "Claude", "Codex", "OpenClaw", "Oppi", "Pi"]),
+        smallRoom("Agents", at: "Sources/Agents/Registry", ["AgentKit", "Claude", "Codex", "OpenClaw", "Oppi", "Pi"]),
         room(
             "ToySocket", at: "Tests/Support/ToySocket", ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading"]),
         room(
@@ -142,7 +152,7 @@ let package = Package(
                 "Recording",
                 "Locking", "Sealing", "OSThreads",
             ]),
-        room(
+        smallRoom(
             "Simulator", at: "Sources/Simulator/Server",
             ["Vocabulary", "RelayRules", "LocalServer", "Locking", "CPhonePage"]),
         room(
@@ -153,7 +163,7 @@ let package = Package(
             ]),
         // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
         room("WireTesting", at: "Tests/Support/Wire", ["Locking"]),
-        pureRoom("Commands", at: "Sources/Programs/Commands", ["Vocabulary"]),
+        pureRoom("Commands", at: "Sources/Programs/Commands", ["Vocabulary"], forSize),
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
@@ -164,7 +174,7 @@ let package = Package(
                 "Locking", "Recording", "RelayProtocol", "RelayRules", "Sealing", "Simulator", "OSThreads",
                 "Transport",
             ], path: "Sources/Programs/sophon-bridge",
-            swiftSettings: strict),
+            swiftSettings: forSize),
 
         // `make sim`: many seeds of the simulation, in release.
         .executableTarget(
