@@ -287,7 +287,13 @@ extension ChildChat {
 
     private mutating func refuseAll(_ sentence: String, _ now: Occasion) -> [Order] {
         var orders = endsTurn(sentence, now) + refuseHeld(sentence)
-        for run in errands.finds { orders += fate(.fate(Self.gone), of: run) }
+        for run in errands.finds {
+            let known = prompts.sought[run]
+            // The core asks again, and the next child may find it.
+            let isAskedAgain =
+                dialect.habits.again != .never && known?.isSaidToRun == false && known?.isStopped == false
+            if !isAskedAgain { orders += fate(.fate(Self.gone), of: run) }
+        }
         for query in errands.lists { orders.append(.replied(query, .refused(message: sentence))) }
         (errands.finds, errands.lists) = ([], [])
         return orders

@@ -92,6 +92,17 @@ struct LossTests {
             least.confirms("find", #","found":"absent""#).prefix(2) == ["looked up r1 waits", "1 > sb-3 prompt r1 one"])
     }
 
+    @Test("a program that cannot be started leaves a look-up to the next time that it is asked")
+    func programIsAway() {
+        var least = Self.after("r1", reach: .atOnce)
+        _ = least.looksUp("r1")
+        #expect(least.failsToStart("no such program") == [])
+        #expect(least.looksUp("r1") == ["start 2 /s/1"])
+        _ = least.opens(2)
+        #expect(
+            least.confirms("find", #","found":"ended""#, 2) == [#"looked up r1 finished stop run "Found.""#])
+    }
+
     @Test("a child that dies over a look-up leaves it to the next one")
     func lookUpAgain() {
         var least = Self.after("r1", reach: .atOnce)
