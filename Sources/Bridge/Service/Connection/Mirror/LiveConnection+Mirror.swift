@@ -248,7 +248,8 @@ extension LiveConnection {
 
     private func begin(_ beginning: Mirroring.Beginning, on bridge: inout Bridge, at now: Instant) {
         let turn = TurnID(StableHash.text(of: "\(name) \(beginning.session) \(beginning.run)"))
-        let own = beginning.isAtHome ? homeSealing(of: beginning.chat, for: turn) : ownSealing(of: beginning.chat, for: turn)
+        let own =
+            beginning.isAtHome ? homeSealing(of: beginning.chat, for: turn) : ownSealing(of: beginning.chat, for: turn)
         guard let sealing = own else { return }
         bridge.turnBegins(
             TurnOpening(
