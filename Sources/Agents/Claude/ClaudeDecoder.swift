@@ -4,7 +4,7 @@ package import Vocabulary
 
 /// Lines of `claude -p` in stream-json to observations: one process, which has one session (claude-code.md).
 ///
-/// Results do not match prompts one to one, and turns begin that nobody prompted: a turn is ours when its prompt began it or was folded
+/// Results do not match prompts one to one, and turns begin without a prompt: a turn is ours when its prompt began it or was folded
 /// into it. States of the turn:
 /// - `none`: no turn is under way. Can transition to `going` (`command_lifecycle` `started` of a prompt of ours, or an `init`).
 /// - `going`: Can transition to `none` (`result`, the process ended), `over` (the login was refused, which the process would try for minutes).

@@ -244,7 +244,7 @@ package struct ClaudeDialect: Dialect {
             if let reply = ClaudeVerdict.answer(to: frame, frame: line) {
                 reports.append(.replies(reply))
             } else if let ask = ClaudeAsk(frame, frame: line) {
-                // A helper in the background asks beside the turn that goes on.
+                // A background helper asks beside the turn under way.
                 let isBeside = frame["request"]?["agent_id"] != nil && !reading.decoder.hasHelper
                 reports.append(.asks(ask.asked(of: isBeside ? nil : reading.going)))
             }
@@ -269,7 +269,7 @@ package struct ClaudeDialect: Dialect {
         if reading.decoder.trouble?.hasPrefix("No conversation found") == true { reports.append(.sessionIsGone) }
     }
 
-    /// A process that asks nobody is ended; any other mode than that of the configuration is told.
+    /// Ends a process whose mode asks for nothing, and reports any other mode than the configured one.
     private func modes(_ reading: inout ClaudeReading) -> [Report<ClaudeSlip>] {
         guard let mode = reading.decoder.mode, mode != reading.mode else { return [] }
         let before = reading.mode ?? settings.values.permissionMode
@@ -314,7 +314,7 @@ package struct ClaudeDialect: Dialect {
 }
 
 extension ClaudeAsk {
-    /// `run`: of the turn that goes on.
+    /// `run`: the run of the turn under way.
     fileprivate func asked(of run: RunID?) -> Ask<ClaudeSlip> {
         let content: Ask<ClaudeSlip>.Content =
             switch content {

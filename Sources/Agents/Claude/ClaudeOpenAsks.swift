@@ -2,9 +2,9 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// Requests of the process that nobody has answered yet (claude-code.md#permissions).
+/// Unanswered requests of the process (claude-code.md#permissions).
 ///
-/// One that is withdrawn was stopped, or was decided elsewhere: then the result of its call says which.
+/// A withdrawn request was stopped, or was decided elsewhere: then the result of its call holds the decision.
 struct ClaudeOpenAsks {
     struct Open {
         let ask: ClaudeAsk
@@ -29,7 +29,7 @@ struct ClaudeOpenAsks {
 
     mutating func answered(_ request: String) -> Open? { open.removeValue(forKey: request) }
 
-    /// Nil: it is not open, or the result of its call will say what became of it.
+    /// Settles a withdrawn request. Nil if it is not open, or if the result of its call decides it.
     mutating func withdrawn(_ request: String, isStopped: Bool) -> Settled? {
         guard let known = open[request] else { return nil }
         guard isStopped || known.ask.call == nil else {
@@ -40,7 +40,7 @@ struct ClaudeOpenAsks {
         return Self.settled(known, isAllowed: false)
     }
 
-    /// The call has its result, so that nobody waits for an answer.
+    /// Settles the asks of a call that has its result.
     mutating func ended(call: String, isAllowed: Bool) -> [Settled] {
         take { $0.ask.call == call }.map { Self.settled($0, isAllowed: isAllowed) }
     }

@@ -82,7 +82,7 @@ extension ValueForm where Value == [String] {
 }
 
 extension ValueForm where Value == String {
-    /// The modes of Claude Code without the one that asks nobody.
+    /// The modes of Claude Code without `bypassPermissions`, which asks for nothing.
     fileprivate static var permissionMode: Self {
         let modes = ["default", "acceptEdits", "plan", "auto", "dontAsk"]
         let words = ValueForm<String>.word(of: modes)

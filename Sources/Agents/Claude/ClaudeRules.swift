@@ -33,7 +33,7 @@ enum ClaudeRules {
         for rule in rules {
             guard let name = rule["toolName"]?.string, !name.isEmpty else { return nil }
             let content = rule["ruleContent"]?.string
-            // Every command there is: nobody was asked about that.
+            // The rule would allow every command, which the card does not name.
             if name == "Bash", content?.isEmpty ?? true { return nil }
             var object = JSONObjectWriter()
             object.string("toolName", name)
@@ -48,7 +48,7 @@ enum ClaudeRules {
         return JSONText(unchecked: String(decoding: entry.finish(), as: UTF8.self))
     }
 
-    /// For the card. Nil: nothing is offered.
+    /// The words of a card about an "always". Nil if none is offered.
     static func words(_ always: [JSONText], _ tool: String) -> String? {
         guard !always.isEmpty else { return nil }
         if editors.contains(tool) { return "all edits in this folder, those by > in commands too" }

@@ -27,7 +27,7 @@ enum ClaudeTools {
             result: ToolLabel.result(block["content"] ?? block), error: failed ? text : nil)
     }
 
-    /// Of a helper that works: what it does, in place of a title that it has not said yet.
+    /// The progress of a helper: its present work stands in place of a title.
     static func progress(_ title: String, of id: String) -> ToolProgress {
         ToolProgress(call: ToolCallID(id), title: title)
     }

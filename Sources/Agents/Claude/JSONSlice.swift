@@ -2,8 +2,8 @@ import Vocabulary
 
 /// A value inside a frame as its bytes stand: a parser that writes a value again may write numbers and escapes in another way.
 enum JSONSlice {
-    /// Of a frame that was parsed. Nil: no plain member of this name is on the way. Of two with one name the first counts, as for the
-    /// parser.
+    /// The value of a member, by its path, in a parsed frame. Nil if a name on the path has no plain member. The first of two members
+    /// with one name counts, as for the parser.
     static func member(_ path: [String], of frame: UnsafeRawBufferPointer) -> JSONText? {
         var range = 0..<frame.count
         for name in path {

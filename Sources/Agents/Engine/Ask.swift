@@ -142,7 +142,7 @@ struct Asks<Slip: Hashable & Sendable> {
 
     mutating func takeExpired(at now: Instant) -> [Open] { take { $0.expiresAt.map { $0 <= now } ?? false } }
     mutating func takeAll() -> [Open] { take { _ in true } }
-    /// Those of this run; with the session's where no ask outlives a run.
+    /// Takes the asks of a run; with the session's where no ask outlives a run.
     mutating func take(of run: RunID, withSessions: Bool) -> [Open] {
         take { $0.ask.run == run || withSessions && $0.ask.run == nil }
     }

@@ -64,7 +64,7 @@ package struct PiDecoder: AgentDecoder {
     /// No run is going, none of ours is about to begin, and no compaction is under way.
     var isIdle: Bool { hasNoRun && !isCompacting }
     private var hasNoRun: Bool { state == .idle && prompted == nil }
-    /// Of an extension's own as well.
+    /// The run under way, an extension's too.
     var going: RunID? {
         switch state {
         case .running, .retrying: run

@@ -4,7 +4,7 @@ package import Vocabulary
 /// one session and one turn at a time; its session file holds what was complete. Left alone, a program denies every question
 /// and works on to its end.
 package final class ScriptedClaude: ScriptedAgent {
-    /// What distinguishes one version or one day from another.
+    /// Differences between versions, and between days.
     package struct Habits: Sendable {
         /// Without the fates of prompts, without their ids in results, without reasons of ends.
         package var isOld = false
@@ -48,9 +48,9 @@ package final class ScriptedClaude: ScriptedAgent {
         /// Prompts that met a call and were told to the model with its result.
         var folded: [String] = []
         var steps: ArraySlice<GatewayScript.Timed>
-        /// The text of the block that is being streamed; nil: none is.
+        /// The text of the streamed block. Nil between blocks.
         var said: String?
-        /// The text is streamed to nobody: its frame comes with its end.
+        /// The text comes in one frame with its end, without a stream.
         var isWhole = false
         /// Blocks of the message that is not complete, with the uuids of their rows.
         var blocks: [(key: String, block: GatewayValue)] = []
@@ -59,7 +59,7 @@ package final class ScriptedClaude: ScriptedAgent {
         var ask: (command: String, name: String)?
         var tool: (id: String, command: String)?
         var denials: [GatewayValue] = []
-        /// A turn of the session's own making.
+        /// The turn began without a prompt.
         var isOwn = false
         var hasBegun = false
     }
@@ -73,7 +73,7 @@ package final class ScriptedClaude: ScriptedAgent {
         var seen: Set<String> = []
         /// Commands that the person allows for the rest of the session.
         var allowed: Set<String> = []
-        /// Nobody reads and nobody answers.
+        /// The bridge closed its pipes: the process reads no line and gets no answer.
         var isLeft = false
         /// An interrupt came before the turn had begun.
         var isLatched = false

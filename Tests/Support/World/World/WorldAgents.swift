@@ -62,7 +62,7 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Of the bridge's process.
+    /// The environment of the bridge's process.
     fileprivate var environment: [String: String] {
         self == .claude ? ["CLAUDE_CONFIG_DIR": ScriptedClaude.folder] : [:]
     }
