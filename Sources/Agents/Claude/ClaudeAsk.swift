@@ -15,7 +15,7 @@ struct ClaudeAsk {
     let call: String?
     let content: Content
 
-    /// Nil: it is another request. `frame`: its bytes, of which the input is taken as it stands.
+    /// Nil for another request. `frame`: the bytes of the request, which hold its input as it stands.
     init?(_ root: FrameNode, frame: UnsafeRawBufferPointer? = nil) {
         guard root["type"]?.holds("control_request") == true, let id = root["request_id"]?.string,
             let request = root["request"], request["subtype"]?.holds("can_use_tool") == true,
@@ -49,7 +49,7 @@ struct ClaudeAsk {
 package struct ClaudeSlip: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case card
-        /// In the order of the request. The list as it came, since the answer repeats it.
+        /// The questions in the order of the request, and the list as it came, since the answer repeats it.
         case questions([ClaudeQuestion], JSONText)
         case plan(QuestionID)
     }

@@ -50,7 +50,7 @@ enum ClaudeCard {
         !title.isEmpty && title.unicodeScalars.count <= titleLimit && !title.contains(where: \.isNewline)
     }
 
-    /// Nil: the input says the same, or its path does.
+    /// The description of a request. Nil if the input or its path says the same.
     private static func description(_ request: FrameNode, _ input: FrameNode?) -> String? {
         guard let text = request["description"]?.string.map(plain), !text.isEmpty else { return nil }
         if input?["description"]?.equals(text) == true { return nil }
@@ -81,7 +81,7 @@ enum ClaudeCard {
         return lines
     }
 
-    /// Without the escapes that colour text on a terminal.
+    /// The text without escapes of a terminal.
     static func plain(_ text: String) -> String {
         guard text.unicodeScalars.contains("\u{1B}") else { return text }
         var plain = String.UnicodeScalarView()
@@ -110,7 +110,7 @@ struct ClaudeChange {
     let difference: String
     let facts: AskFacts
 
-    /// Nil: the tool is another, or its input has a shape that is not known.
+    /// Nil if the tool is another, or its input has an unknown shape.
     init?(_ tool: String, _ input: FrameNode) {
         guard let members = input.wholeMembers(atMost: 32), let path = input["file_path"]?.string, !path.isEmpty else {
             return nil

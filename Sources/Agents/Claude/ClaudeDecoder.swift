@@ -353,7 +353,7 @@ package struct ClaudeDecoder: AgentDecoder {
         return changes.map { signal(.text($0), of: run) }
     }
 
-    /// To our `initialize` and `set_permission_mode`.
+    /// Reads the responses to our `initialize` and `set_permission_mode`.
     private mutating func answered(_ response: FrameNode?) {
         guard let response, response.isObject else { return }
         mode = response["current_permission_mode"]?.string ?? response["mode"]?.string ?? mode

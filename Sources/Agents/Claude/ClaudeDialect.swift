@@ -110,7 +110,7 @@ package struct ClaudeDialect: Dialect {
         case .begin, .timeIsOver: return .work(.find(pattern: place.transcripts(in: settings.configFolder), limit: 1))
         case .result(.found(let files)):
             if let file = files.first { return .work(.read(path: file, from: 0, limit: Self.transcriptBytes)) }
-            // Of a session whose first turn had begun a missing file proves nothing.
+            // A missing file proves nothing about a session whose first turn had begun.
             let isProof = sought.isOfTurn || place.isUnwritten
             return .done(isProof ? .absent : Self.lost("its process ended, and its session is gone"))
         case .result(.read(let rows, let size)):

@@ -66,12 +66,12 @@ enum ClaudeFrames {
         request(id, "cancel_async_message") { $0.string("message_uuid", uuid) }
     }
 
-    /// Nil: its own.
+    /// Nil sets the model of Claude Code's own settings.
     static func setModel(_ model: String?, _ id: String) -> [UInt8] {
         request(id, "set_model") { $0.value("model", model.map { JSONText.string($0) } ?? null) }
     }
 
-    /// Nil: its own.
+    /// Nil sets the budget of Claude Code's own settings.
     static func setThinking(tokens: Int?, _ id: String) -> [UInt8] {
         request(id, "set_max_thinking_tokens") {
             $0.value("max_thinking_tokens", tokens.map { JSONText(unchecked: String($0)) } ?? null)

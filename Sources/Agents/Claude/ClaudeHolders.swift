@@ -13,7 +13,7 @@ struct ClaudeHolder: Hashable, Sendable {
 
     private static let pids = 1...Int(Int32.max)
 
-    /// Nil: the file says no process, or no session.
+    /// Nil if the file names no process or no session.
     init?(_ file: [UInt8]) {
         let parser = FrameParser()
         let read = file.withUnsafeBytes { bytes -> (Int, Int?, String, Bool)? in

@@ -3,7 +3,7 @@ import JSONReading
 /// A `rate_limit_event` that is news: the subscription is near its limit, or at it (claude-code.md#errors).
 struct ClaudeLimit: Hashable, Sendable {
     var isReached: Bool
-    /// In seconds since 1970, on the clock of the far side.
+    /// The end of the limit, in seconds since 1970 on the clock of the far side.
     var resetsAt: Int?
     /// Such as `five_hour`.
     var kind: String?
@@ -12,7 +12,7 @@ struct ClaudeLimit: Hashable, Sendable {
 
     private static let seconds = 0...100_000_000_000
 
-    /// Nil: nothing is near.
+    /// Nil if no limit is near.
     init?(_ root: FrameNode) {
         guard let info = root["rate_limit_info"], let status = info["status"]?.string, status != "allowed" else {
             return nil

@@ -115,7 +115,7 @@ package struct ClaudeValues: AgentValues {
     var command = ["claude"]
     /// The permission mode; never `bypassPermissions`.
     var permissionMode = "default"
-    /// Nil: its own.
+    /// The model of new sessions. Nil: the one of Claude Code's own settings.
     var model: String?
     /// The working directory of its processes; nil: the workspace of their chat.
     var folder: String?

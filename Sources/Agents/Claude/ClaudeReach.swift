@@ -145,7 +145,7 @@ struct ClaudeReach {
 }
 
 extension ClaudeHolder {
-    /// Nil: the file does not say when it was started, and no bridge did, so that its number may be another's by now.
+    /// The process of the file. Nil if neither the file nor a bridge holds its time of start: its number may belong to another by now.
     fileprivate func process(_ past: [ProcessName]) -> ProcessName? {
         guard let ticks = startTicks, ticks >= 0 else { return past.first { $0.id == Int32(pid) } }
         return ProcessName(id: Int32(pid), startTicks: UInt64(ticks))

@@ -14,7 +14,7 @@ package struct ClaudeReading: ConversationReading {
     private var isToldOfRefused = false
     /// A line for the first bubble of a session about what runs unasked.
     var unasked: String?
-    /// As it was set last.
+    /// The model that was set last.
     var model: String?
     var models: [AgentModel] = []
     /// The permission mode that the person knows of.

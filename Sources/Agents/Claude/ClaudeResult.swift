@@ -4,7 +4,7 @@ import Vocabulary
 
 /// How a turn ended, by its `result` (claude-code.md#the-end-of-a-turn).
 enum ClaudeResult {
-    /// Of one model in one turn.
+    /// The most tokens of one model in one turn.
     private static let tokenLimit = 1 << 40
     private static let modelLimit = 100
 

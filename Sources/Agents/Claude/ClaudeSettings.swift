@@ -1,9 +1,9 @@
 import Vocabulary
 
-/// What the configuration says of Claude Code, and the processes that follow from it.
+/// The configuration of Claude Code, and the processes that follow from it.
 package struct ClaudeSettings: Hashable, Sendable {
     var values: ClaudeValues
-    /// Of a session of which no other is known.
+    /// The folder of a session without a known one.
     var folder: String
     /// Where it keeps transcripts, and which processes it has.
     var configFolder: String
@@ -18,13 +18,13 @@ package struct ClaudeSettings: Hashable, Sendable {
         self.environment = ClaudeLaunch.environment(values, withheld: withheld)
     }
 
-    /// For people.
+    /// The program in a sentence for people.
     var program: String {
         let mode = values.permissionMode == "default" ? "" : ", permission mode \(values.permissionMode)"
         return values.command.joined(separator: " ") + mode
     }
 
-    /// What runs without asking; nil: what the person's own rules allow, as in a terminal.
+    /// The sentence about calls that run without a question. Nil: the person's own rules decide, as in a terminal.
     var unasked: String? {
         switch values.permissionMode {
         case "acceptEdits":

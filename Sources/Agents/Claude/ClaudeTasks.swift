@@ -4,7 +4,7 @@ import JSONReading
 struct ClaudeTasks {
     private static let limit = 1_000
 
-    /// Those that count: ambient ones do not.
+    /// The tasks in the background, without ambient ones.
     private(set) var background = 0
     /// Schedules that wake the session up, as the last `Stop` hook said.
     private(set) var wakeUps = 0

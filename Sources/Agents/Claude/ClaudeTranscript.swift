@@ -29,7 +29,7 @@ struct ClaudeTranscript {
         case result(call: String, text: String)
         case stopMark
         case continuation
-        /// What a command of the program printed: no model was asked.
+        /// The output of a command of the program, without a model.
         case printed
         case failure(String)
         case other
@@ -38,7 +38,7 @@ struct ClaudeTranscript {
     private struct Row {
         var uuid: String
         var parent: String?
-        /// Of a message that was folded into a running turn.
+        /// The id of a message that was folded into a running turn.
         var source: String?
         var kind: Kind
     }
@@ -134,7 +134,7 @@ struct ClaudeTranscript {
         return false
     }
 
-    /// In the order of the file, in which a parent is always in front of its children.
+    /// The rows below one, in the order of the file: a parent stands in front of its children.
     private func below(_ start: Int) -> [Row] {
         var known: Set = [rows[start].uuid]
         var found: [Row] = []

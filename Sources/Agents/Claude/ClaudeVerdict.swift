@@ -5,7 +5,7 @@ import Vocabulary
 /// The answer to a request of the process, as bytes (claude-code.md#answers).
 enum ClaudeVerdict: Hashable, Sendable {
     case allow
-    /// With the rules of the slip.
+    /// Allows the call and the rules of the slip.
     case allowAlways
     /// The words of the person, instead of a yes.
     case deny(words: String?)
@@ -15,7 +15,7 @@ enum ClaudeVerdict: Hashable, Sendable {
     case stopped
     /// Denied without a person, in these words.
     case refused(String)
-    /// In the order of the slip's questions.
+    /// The answers in the order of the slip's questions.
     case answers([QuestionAnswer])
 
     static let declined = "The user declined this call."
@@ -97,7 +97,7 @@ enum ClaudeVerdict: Hashable, Sendable {
         return frame.finish()
     }
 
-    /// To a request that no person decides; every one must be answered. Nil: it is none of those. `frame`: the bytes of the request.
+    /// The answer to a request that no person decides: each needs one. Nil for another request. `frame`: the bytes of the request.
     static func answer(to root: FrameNode, frame: UnsafeRawBufferPointer? = nil) -> [UInt8]? {
         guard root["type"]?.holds("control_request") == true, let id = root["request_id"]?.string else { return nil }
         if let ask = ClaudeAsk(root, frame: frame) {

@@ -10,7 +10,7 @@ struct ClaudeWords {
         var text: String
     }
 
-    /// As much as the text of a run may have; of more than that no message can be taken back.
+    /// The most bytes of words kept, which is that of the text of a run: no message beyond it can be taken back.
     private static let limit = 4_000_000
 
     private var said: [[Piece]] = []

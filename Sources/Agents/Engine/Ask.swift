@@ -15,7 +15,7 @@ package struct Ask<Slip: Hashable & Sendable>: Hashable, Sendable {
     package var kind: String
     package var content: Content
     package var slip: Slip
-    /// Nil: of the session.
+    /// The run of the ask. Nil: it is of the session.
     package var run: RunID?
     /// When the agent stops waiting by itself.
     package var expiresAt: Instant?
@@ -37,7 +37,7 @@ package enum Verdict: Hashable, Sendable {
     case allowAlways(DecisionScope)
     /// `words`: what the person wants instead.
     case deny(words: String?)
-    /// In the order of the questions.
+    /// The answers in the order of the questions.
     case answers([QuestionAnswer])
     /// No person answered.
     case unanswered

@@ -103,7 +103,7 @@ extension ChildChat {
 
     enum Outcome { case expired, cancelled }
 
-    /// Without an answer of a person's.
+    /// Settles an ask without a person's answer.
     func settled(_ asked: Asks<D.Slip>.Open, _ outcome: Outcome) -> [Order] {
         guard !asked.isDenied else { return ends(asked) }
         switch asked.ask.content {

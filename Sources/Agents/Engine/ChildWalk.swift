@@ -17,7 +17,7 @@ package enum Step<End: Sendable>: Sendable {
     case work(Work)
     /// The words are for the prompts that wait meanwhile.
     case pause(Duration, showing: String? = nil)
-    /// In words that stand behind "… could not be started: ".
+    /// The reason in words that stand behind "… could not be started: ".
     case failed(String)
     case done(End)
 }

@@ -18,7 +18,7 @@ package protocol Dialect: Sendable, SendableMetatype {
 
     init(_ settings: Settings)
 
-    /// In sentences.
+    /// The name of the agent in sentences.
     var name: String { get }
     /// The command, for `status` and `doctor`.
     var program: String { get }
@@ -100,7 +100,7 @@ package struct Habits: Hashable, Sendable {
     package var asksBetweenRuns = false
     /// Room for the pictures of one prompt, in bytes of base64.
     package var pictureRoom = 10 << 20
-    /// Without a frame from a run, until its child is probed.
+    /// The time without a frame from a run, until its child is probed.
     package var silence = Duration.seconds(60)
 
     package init() {}

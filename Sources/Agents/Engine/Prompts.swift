@@ -45,7 +45,7 @@ struct Prompts {
     mutating func remember(_ remembered: Remembered) { sought[remembered.sought.run] = remembered }
     mutating func forget(_ run: RunID) { sought[run] = nil }
 
-    /// One that steers goes before those that do not.
+    /// Holds a prompt back. A steering one stands before those that do not steer.
     mutating func hold(_ run: RunID, _ prompt: PicturePrompt, in folder: String?) {
         let behind = held.lastIndex { $0.prompt.steers || $0.isAgain }
         held.insert(Held(run: run, prompt: prompt, folder: folder), at: prompt.steers ? (behind ?? -1) + 1 : held.count)

@@ -6,7 +6,7 @@ struct Seat {
     private enum Wait: Hashable {
         /// So many agents were running when it began; where all of them wait for a person, their chats.
         case place(running: Int, behind: [WaitingChat])
-        /// In the dialect's words.
+        /// The reason in the dialect's words.
         case told(String)
     }
 

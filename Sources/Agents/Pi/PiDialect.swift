@@ -147,7 +147,7 @@ package struct PiDialect: Dialect {
 package struct PiReading: ConversationReading {
     var decoder: PiDecoder
     private(set) var sessionFile: String?
-    /// As pi said last: `provider/id`.
+    /// The model that pi named last: `provider/id`.
     var model: String?
     var levels = PiLevels()
 

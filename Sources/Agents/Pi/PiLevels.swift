@@ -15,10 +15,10 @@ struct PiLevels: Hashable {
         case check(String)
     }
 
-    /// As pi said last; nil: not said since the model was changed.
+    /// The level that pi named last. Nil since a change of the model.
     fileprivate var current: String?
     private var hasLooked = false
-    /// Those of its model; empty: this pi lists none.
+    /// The levels of its model. Empty if this pi lists none.
     fileprivate var words: [String]?
     fileprivate var asked: Step?
 

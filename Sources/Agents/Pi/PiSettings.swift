@@ -1,9 +1,9 @@
 package import Vocabulary
 
-/// What the configuration says of pi, and the children that follow from it.
+/// The configuration of pi, and the children that follow from it.
 package struct PiSettings: Hashable, Sendable {
     package var command: [String]
-    /// Of a session of which no other is known.
+    /// The folder of a session without a known one.
     package var folder: String
     package var environment: ChildEnvironment
 

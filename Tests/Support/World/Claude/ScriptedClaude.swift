@@ -73,7 +73,7 @@ package final class ScriptedClaude: ScriptedAgent {
         var seen: Set<String> = []
         /// Commands that the person allows for the rest of the session.
         var allowed: Set<String> = []
-        /// The bridge closed its pipes: the process reads no line and gets no answer.
+        /// The bridge left the line: the process has no reader and gets no answer.
         var isLeft = false
         /// An interrupt came before the turn had begun.
         var isLatched = false
