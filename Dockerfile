@@ -9,7 +9,7 @@ WORKDIR /source
 COPY Package.swift bridge.example.json ./
 COPY Sources Sources
 COPY Tests Tests
-RUN swift build -c release --static-swift-stdlib --product sophon-bridge -Xlinker -s -Xlinker --icf=safe
+RUN swift build -c release --static-swift-stdlib --product sophon-bridge -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe
 
 FROM debian:bookworm-slim
 # runtime packages: scripts/container-check takes them from here

@@ -37,9 +37,10 @@ check: setup format-check expectations graph-check size-check ## format, warning
 format-check:
 	swift format lint --strict --recursive --parallel Sources Tests Package.swift
 
-# As it is shipped: the Swift runtime inside, symbols out, and functions with the same code once where no one compares their addresses.
+# As it is shipped: the Swift runtime inside, symbols out (nothing loads the program's own by name), and functions with the same code once where
+# no one compares their addresses.
 static:
-	swift build -c release --static-swift-stdlib $(SWIFT_FLAGS) --scratch-path $(STATIC) --product sophon-bridge -Xlinker -s -Xlinker --icf=safe
+	swift build -c release --static-swift-stdlib $(SWIFT_FLAGS) --scratch-path $(STATIC) --product sophon-bridge -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe
 
 # Whole Foundation would make it 70 MB (it brings ICU): the import check does not see that, the size does.
 size-check: static
