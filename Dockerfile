@@ -6,9 +6,12 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
     libcurl4-openssl-dev libmicrohttpd-dev libsimdjson-dev libsqlite3-dev libssl-dev libwslay-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
+# docker build --build-arg COMMIT=$(git rev-parse --short=12 HEAD): what --version says
+ARG COMMIT=
 COPY Package.swift bridge.example.json ./
 COPY Sources Sources
 COPY Tests Tests
+RUN mkdir -p .build && if [ -n "$COMMIT" ]; then printf %s "$COMMIT" >.build/commit; fi
 RUN swift build -c release --static-swift-stdlib --product sophon-bridge -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe
 
 FROM debian:bookworm-slim

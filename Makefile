@@ -20,6 +20,7 @@ setup: ## install what is missing, for the tests too
 # What building and running need.
 setup-build:
 	@scripts/setup build
+	@scripts/commit
 
 build: setup-build ## build everything, debug
 	swift build $(SWIFT_FLAGS)
@@ -40,6 +41,7 @@ format-check:
 # As it is shipped: the Swift runtime inside, symbols out (nothing loads the program's own by name), and functions with the same code once where
 # no one compares their addresses.
 static:
+	@scripts/commit
 	swift build -c release --static-swift-stdlib $(SWIFT_FLAGS) --scratch-path $(STATIC) --product sophon-bridge -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe
 
 # Whole Foundation would make it 70 MB (it brings ICU): the import check does not see that, the size does.

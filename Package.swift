@@ -68,9 +68,11 @@ let package = Package(
             name: "CPhonePage", path: "Sources/C/CPhonePage", exclude: ["page"],
             cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
 
-        // Other files of the project that the program carries, in the same way.
+        // Other files of the project that the program carries, in the same way, and what it was made of.
         .target(
-            name: "CEmbedded", path: "Sources/C/CEmbedded",
+            name: "CEmbedded",
+            dependencies: ["CCurl", "CMicrohttpd", "COpenSSL", "CSQLite", "CSimdjson", "CWslay"],
+            path: "Sources/C/CEmbedded",
             cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
 
         // The one lock of the project; below everything that has threads.

@@ -307,6 +307,11 @@ sb_bytes sb_node_compact(sb_json *json, sb_node value) {
     return {json->compact.data(), json->compact.size()};
 }
 
+#define TEXT(number) #number
+#define TEXT_OF(macro) TEXT(macro)
+
+const char *sb_simdjson_version(void) { return TEXT_OF(SIMDJSON_VERSION); }
+
 bool sb_utf8_is_valid(const void *start, size_t count) {
     return simdjson::validate_utf8(static_cast<const char *>(start), count);
 }

@@ -20,8 +20,14 @@ do {
         let help = HelpText(commands)
         if output.json { output.event("help") } else { output.raw((name.map(help.command) ?? help.program()) + "\n") }
     case .version:
-        output.event("version", [("version", .string(HelpText.version))])
-        output.line("sophon-bridge \(HelpText.version)")
+        output.event(
+            "version",
+            [
+                ("version", .string(HelpText.version)), ("commit", .string(BuildFacts.commit)),
+                ("libraries", .string(BuildFacts.libraries)),
+            ])
+        output.line("sophon-bridge \(HelpText.version)" + (BuildFacts.commit.isEmpty ? "" : " (\(BuildFacts.commit))"))
+        output.line("with \(BuildFacts.libraries)")
     case .command(let command):
         try CommandTable.command(command, output)?.run()
     }

@@ -65,6 +65,9 @@ bool sb_array_next(sb_cursor *cursor, sb_node *element);
 /// The value as compact JSON, in a buffer that the next call overwrites.
 sb_bytes sb_node_compact(sb_json *json, sb_node node);
 
+/// The library's version, as it was compiled with.
+const char *sb_simdjson_version(void);
+
 /// Whether the bytes are UTF-8 throughout.
 bool sb_utf8_is_valid(const void *start, size_t count);
 
