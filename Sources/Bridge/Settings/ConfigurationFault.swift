@@ -36,8 +36,8 @@ package enum ConfigurationOrigin: Hashable, Sendable, CustomStringConvertible {
     case file(String, line: Int)
     /// The file says `"${NAME}"`.
     case variable(String, file: String, line: Int)
-    /// The file says `"@/path"`.
-    case contents(of: String, file: String, line: Int)
+    /// The file or the environment says `"@/path"`.
+    indirect case contents(of: String, by: ConfigurationOrigin)
     case environment(String)
     case flag(String)
 
@@ -46,7 +46,7 @@ package enum ConfigurationOrigin: Hashable, Sendable, CustomStringConvertible {
         case .fallback: "default"
         case .file(let file, let line): "\(file):\(line)"
         case .variable(let name, let file, let line): "environment \(name), by \(file):\(line)"
-        case .contents(let path, let file, let line): "file \(path), by \(file):\(line)"
+        case .contents(let path, let naming): "file \(path), by \(naming)"
         case .environment(let name): "environment \(name)"
         case .flag(let name): "--\(name)"
         }
@@ -58,7 +58,8 @@ package enum ConfigurationOrigin: Hashable, Sendable, CustomStringConvertible {
         case .fallback: "set it"
         case .file(let file, let line): "change line \(line) of \(file)"
         case .variable(let name, let file, let line): "set \(name) otherwise, or change line \(line) of \(file)"
-        case .contents(let path, let file, let line): "change \(path), or line \(line) of \(file)"
+        case .contents(let path, .file(let file, let line)): "change \(path), or line \(line) of \(file)"
+        case .contents(let path, let naming): "change \(path), or \(naming.remedy)"
         case .environment(let name): "set \(name) otherwise, or unset it"
         case .flag(let name): "give --\(name) another value"
         }
@@ -83,7 +84,7 @@ package struct SettingInForce: Hashable, Sendable {
     package var privateVariable: String? {
         switch origin {
         case .variable(let name, _, _): name
-        case .environment(let name): shown == .secret ? name : nil
+        case .environment(let name), .contents(_, .environment(let name)): shown == .secret ? name : nil
         case .fallback, .file, .contents, .flag: nil
         }
     }

@@ -112,12 +112,15 @@ package struct ConfigurationReader {
     ) -> (ConfigurationValue.Content, ConfigurationOrigin)? {
         if let flag = sources.flags[path] { return (.string(flag.text), .flag(flag.name)) }
         for name in names {
-            if let text = sources.environment[name] { return (.string(text), .environment(name)) }
+            guard let text = sources.environment[name] else { continue }
+            return text.hasPrefix("@/")
+                ? contents(of: String(text.dropFirst()), path, by: .environment(name))
+                : (.string(text), .environment(name))
         }
         return value.flatMap { resolved(path, $0) }
     }
 
-    /// `"${NAME}"` is a value of the environment, `"@/path"` the contents of a file.
+    /// In the file `"${NAME}"` is a value of the environment; there and in the environment `"@/path"` is the contents of a file.
     private mutating func resolved(
         _ path: String, _ value: ConfigurationValue
     ) -> (ConfigurationValue.Content, ConfigurationOrigin)? {
@@ -131,7 +134,7 @@ package struct ConfigurationReader {
         guard case .file(let file, let line) = written, case .string(let text) = value.content else {
             return (value.content, written)
         }
-        if text.hasPrefix("@/") { return contents(of: String(text.dropFirst()), path, file, line) }
+        if text.hasPrefix("@/") { return contents(of: String(text.dropFirst()), path, by: written) }
         guard text.contains("${") else { return (value.content, written) }
         guard let name = text.variableName else {
             complain(
@@ -148,9 +151,9 @@ package struct ConfigurationReader {
     }
 
     private mutating func contents(
-        of secret: String, _ path: String, _ file: String, _ line: Int
+        of secret: String, _ path: String, by naming: ConfigurationOrigin
     ) -> (ConfigurationValue.Content, ConfigurationOrigin)? {
-        let origin = ConfigurationOrigin.contents(of: secret, file: file, line: line)
+        let origin = ConfigurationOrigin.contents(of: secret, by: naming)
         let reason: String
         do {
             let bytes = try ConfigurationSources.read(secret, limit: ConfigurationSources.valueLimit)

@@ -69,7 +69,7 @@ struct ConfigurationLoaderTests {
             #expect(setting("\(relay).token")?.shown == .secret)
             #expect(setting("\(relay).base_url")?.origin == .fallback)
             #expect(
-                setting("connections[0].agent.token")?.origin == .contents(of: path, file: "bridge.json", line: 2))
+                setting("connections[0].agent.token")?.origin == .contents(of: path, by: .file("bridge.json", line: 2)))
             #expect(setting("connections[0].mirror")?.origin == .file("bridge.json", line: 2))
             #expect(setting("connections[0].mirror")?.shown == .value(.string("all")))
             #expect(setting("log.level")?.origin == .flag("log-level"))
@@ -80,6 +80,20 @@ struct ConfigurationLoaderTests {
             #expect(!"\(loaded)".contains("t-9"))
             #expect(!"\(loaded)".contains("s3cret"))
         }
+    }
+
+    @Test("a variable of the environment may name a file as the configuration does")
+    func fileOfVariable() throws {
+        try withFile("s3cret\n") { path in
+            let loaded = try load("{}", environment: ["SOPHON_BOT_TOKEN": "@\(path)"])
+            #expect(loaded.configuration.connections[0].relay.token?.text == "s3cret")
+            let setting = loaded.settings.first { $0.path == "connections[0].relay.token" }
+            #expect(setting?.origin == .contents(of: path, by: .environment("SOPHON_BOT_TOKEN")))
+            #expect(setting?.privateVariable == "SOPHON_BOT_TOKEN")
+        }
+        let fault = faults(nil, environment: ["SOPHON_BOT_TOKEN": "@/nowhere/token"]).first
+        #expect(fault?.path == "connections[0].relay.token")
+        #expect(fault?.remedy == "change /nowhere/token, or set SOPHON_BOT_TOKEN otherwise, or unset it")
     }
 
     @Test("no agent inherits a variable that held a secret, whichever connection named it")

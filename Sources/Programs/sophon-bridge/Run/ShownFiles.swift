@@ -31,7 +31,7 @@ extension ConfigurationOrigin {
     fileprivate var files: [String] {
         switch self {
         case .file(let file, _), .variable(_, let file, _): [file]
-        case .contents(let path, let file, _): [path, file]
+        case .contents(let path, let naming): [path] + naming.files
         case .fallback, .environment, .flag: []
         }
     }
