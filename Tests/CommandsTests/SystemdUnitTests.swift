@@ -22,6 +22,14 @@ struct SystemdUnitTests {
         #expect(SystemdUnit(program: "/a").text.contains("RestartPreventExitStatus=\(listed)\n"))
     }
 
+    @Test("the manager hears when it is ready, reloads by SIGHUP, and ends one that gives no sign of life")
+    func manager() {
+        let lines = SystemdUnit(program: "/a").text.split(separator: "\n")
+        for line in ["Type=notify", "NotifyAccess=main", "ExecReload=kill -HUP $MAINPID", "WatchdogSec=60"] {
+            #expect(lines.contains { $0 == line })
+        }
+    }
+
     @Test("an agent that is our child is not held by what holds the bridge")
     func children() {
         #expect(SystemdUnit(program: "/a").text.contains("MemoryDenyWriteExecute=yes"))

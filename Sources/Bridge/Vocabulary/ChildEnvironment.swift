@@ -15,7 +15,7 @@ package struct ChildEnvironment: Hashable, Sendable {
 
     /// Our own secrets, and what the service manager meant for the bridge alone: with `NOTIFY_SOCKET` a child could say that the
     /// bridge is ready or stopping, and `LISTEN_*` names descriptors that it does not have.
-    package static let neverPassed = ["SOPHON_*", "NOTIFY_SOCKET", "LISTEN_*", "CREDENTIALS_DIRECTORY"]
+    package static let neverPassed = ["SOPHON_*", "NOTIFY_SOCKET", "WATCHDOG_*", "LISTEN_*", "CREDENTIALS_DIRECTORY"]
 
     /// `NAME=value` entries for the child, sorted by name. An entry without `=` belongs to no name and is left out.
     package func entries(of own: [String]) -> [String] {

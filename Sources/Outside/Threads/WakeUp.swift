@@ -12,4 +12,12 @@ package final class WakeUp: Sendable {
 
     package func raise() { sb_eventfd_raise(descriptor) }
     package func clear() { sb_eventfd_clear(descriptor) }
+
+    /// Until it is raised, or the time is over; it is clear then.
+    package func wait(atMost limit: Duration) {
+        let (seconds, attoseconds) = limit.components
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        _ = poll(&waiting, 1, Int32(clamping: seconds * 1_000 + attoseconds / 1_000_000_000_000_000))
+        clear()
+    }
 }

@@ -40,6 +40,18 @@ struct LogTests {
             ])
     }
 
+    @Test(
+        "the journal reads a line's level before it, in both forms", arguments: [Configuration.Log.Format.text, .json])
+    func priorities(format: Configuration.Log.Format) {
+        let desk = Desk()
+        let log = desk.log(.init(level: .debug, format: format, hasPriority: true))
+        log.error("e")
+        log.warning("w")
+        log.info("i")
+        log.debug("d")
+        #expect(desk.lines.map { $0.prefix(3) } == ["<3>", "<4>", "<6>", "<7>"])
+    }
+
     @Test("colour is there where it was asked for, and only there")
     func color() {
         let desk = Desk()

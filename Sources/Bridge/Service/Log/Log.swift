@@ -14,12 +14,17 @@ package final class Log: Sendable {
         /// For a terminal alone, and never where NO_COLOR is set.
         package var hasColor: Bool
 
+        /// For the system's journal alone: the level stands before each line as sd-daemon(3) has it.
+        package var hasPriority: Bool
+
         package init(
-            level: Configuration.Log.Level = .info, format: Configuration.Log.Format = .text, hasColor: Bool = false
+            level: Configuration.Log.Level = .info, format: Configuration.Log.Format = .text, hasColor: Bool = false,
+            hasPriority: Bool = false
         ) {
             self.level = level
             self.format = format
             self.hasColor = hasColor
+            self.hasPriority = hasPriority
         }
     }
 
@@ -115,9 +120,10 @@ package final class Log: Sendable {
 
     private func emit(_ line: LogLine) {
         let wall = clock.wallMilliseconds
+        let priority = settings.hasPriority ? "<\(line.level.priority)>" : ""
         switch format {
-        case .text: sink(line.text(at: wall, hasColor: settings.hasColor))
-        case .json: sink(line.json(at: wall))
+        case .text: sink(priority + line.text(at: wall, hasColor: settings.hasColor))
+        case .json: sink(priority + line.json(at: wall))
         }
     }
 

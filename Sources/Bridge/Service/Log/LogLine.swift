@@ -42,6 +42,16 @@ extension Configuration.Log.Level {
         }
     }
 
+    /// Of syslog(3).
+    var priority: Int32 {
+        switch self {
+        case .error: LOG_ERR
+        case .warning: LOG_WARNING
+        case .info: LOG_INFO
+        case .debug: LOG_DEBUG
+        }
+    }
+
     /// Error is the least that is heard, debug the most.
     var rank: Int {
         switch self {

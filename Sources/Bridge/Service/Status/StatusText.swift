@@ -32,6 +32,18 @@ package enum StatusText {
         return lines.map { VisibleText.value($0) }
     }
 
+    /// In one line, without times: it changes when the state does.
+    package static func line(_ status: BridgeStatus) -> String {
+        var parts = [status.ready ? "ready" : "not ready"]
+        if status.journalFault != nil { parts.append("the journal cannot be written") }
+        for connection in status.connections {
+            if !connection.relay.isUp { parts.append("\(connection.name): no relay") }
+            if !connection.agent.link.isUp { parts.append("\(connection.name): no \(connection.agent.kind)") }
+        }
+        parts.append("\(count(status.connections.map(\.work.openTurns).reduce(0, +), "turn")) open")
+        return parts.joined(separator: ", ")
+    }
+
     private static func lines(_ connection: BridgeStatus.Connection, _ now: Int64) -> [String] {
         let agent = connection.agent
         var lines = ["", "\(connection.name)"]

@@ -57,7 +57,8 @@ package struct SystemdUnit: Sendable {
         let command = ([program] + arguments).map { Self.quoted($0, isCommand: true) }.joined(separator: " ")
         var lines = [
             "[Unit]", "Description=Sophon bridge: an AI agent's runs on the phone", "StartLimitIntervalSec=0", "",
-            "[Service]", "Type=exec", "ExecStart=\(command)",
+            "[Service]", "Type=notify", "NotifyAccess=main", "ExecStart=\(command)",
+            "ExecReload=kill -HUP $MAINPID",
         ]
         for (name, value) in environment {
             lines.append("Environment=\(Self.quoted("\(name)=\(value)", isCommand: false))")
@@ -66,6 +67,8 @@ package struct SystemdUnit: Sendable {
         lines += [
             "Restart=on-failure", "RestartSec=5",
             "RestartPreventExitStatus=\(Self.final.map { String($0.rawValue) }.joined(separator: " "))",
+            // The journal may lie on a slow disk; signs of life count from the moment on when the bridge is ready.
+            "TimeoutStartSec=infinity", "WatchdogSec=60",
             // Longer than the flush of a stop may be set to take.
             "TimeoutStopSec=75", "UMask=0077", "LimitCORE=0", "NoNewPrivileges=yes", "LockPersonality=yes",
             "RestrictRealtime=yes", "RestrictSUIDSGID=yes", "SystemCallArchitectures=native",

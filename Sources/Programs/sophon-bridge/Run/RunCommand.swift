@@ -52,8 +52,9 @@ struct RunCommand: Command {
         let log = Log(
             Log.Settings(
                 level: configuration.log.level, format: configuration.log.format,
-                hasColor: configuration.terminal.color && isatty(STDERR_FILENO) == 1), clock: SystemClock(),
-            hiding: output.secrets, sink: { output.log($0) })
+                hasColor: configuration.terminal.color && isatty(STDERR_FILENO) == 1,
+                hasPriority: ServiceManager.readsErrors(stream: ProcessInfo.processInfo.environment["JOURNAL_STREAM"])),
+            clock: SystemClock(), hiding: output.secrets, sink: { output.log($0) })
         let board = StatusBoard(
             version: HelpText.version, pid: getpid(), connections: configuration.connections, clock: SystemClock())
         let report = RunReport(output, log, connections: configuration.connections)
@@ -68,22 +69,27 @@ struct RunCommand: Command {
         }
         let signals = try SignalWatcher { wake.ring($0 == .stop ? .stop : .reload) }
         for connection in connections { try connection.start() }
-        let status = { write(board, connections, configuration.stateDirectory, log) }
+        let supervision = RunSupervision(connections, edges.alarms, log)
+        let status = { supervision.tell(write(board, connections, configuration.stateDirectory, log)) }
         let reload = RunReload(command, output, log)
         let devices = RunDevices(configuration, log)
         devices.look(connections)
         let end = wait(wake, report, status) {
-            guard let taken = reload.run(from: edges.loaded, connections, edges) else { return }
-            configuration = taken
+            supervision.reload {
+                guard let taken = reload.run(from: edges.loaded, connections, edges) else { return }
+                configuration = taken
+            }
         } tick: {
             for connection in connections { connection.housekeep() }
             edges.boundLogs()
             devices.look(connections)
         }
+        supervision.stopping()
         // The relay ended it: what was aborted and denied is confirmed by the agent first, and kept for the next start otherwise.
         if end != nil { _ = Pace.wait(atMost: Self.confirmPatience) { !connections.contains(where: \.owesAgent) } }
         shutDown(connections, configuration)
         edges.close()
+        supervision.stop()
         log.flush(all: true)
         status()
         output.event("shutdown")
@@ -120,7 +126,9 @@ struct RunCommand: Command {
         }
     }
 
-    private func write(_ board: StatusBoard, _ connections: [LiveConnection], _ directory: String, _ log: Log) {
+    private func write(
+        _ board: StatusBoard, _ connections: [LiveConnection], _ directory: String, _ log: Log
+    ) -> BridgeStatus {
         let status = board.status { name in
             connections.first { $0.name == name }?.work
         } sealing: { name in
@@ -131,6 +139,7 @@ struct RunCommand: Command {
         do { try StatusFile.write(status, in: directory, hiding: output.secrets) } catch {
             log.warning("the status cannot be written", [("reason", .text(error.message))])
         }
+        return status
     }
 
     /// What is to be delivered is delivered, if that does not take too long. A second signal ends it at once.
@@ -170,10 +179,8 @@ private final class RunBell: Sendable {
     }
 
     func wait(atMost limit: Duration) -> Set<Reason> {
-        var waiting = pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)
-        _ = poll(&waiting, 1, Int32(limit.nanoseconds / 1_000_000))
         // Before the reasons are taken: one that comes meanwhile wakes the next wait.
-        wakeUp.clear()
+        wakeUp.wait(atMost: limit)
         return rung.withLock { reasons in
             defer { reasons = [] }
             return reasons

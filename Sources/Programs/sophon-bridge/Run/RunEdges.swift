@@ -31,6 +31,8 @@ final class RunEdges {
     private var fetchers: [AttachmentFetcher] = []
     private var shown: [LocalFiles] = []
     private var agents: [ConnectionName: any LiveAgent] = [:]
+    /// Those of the machines.
+    private(set) var alarms: [SystemAlarm] = []
     private let journal: Journal
     private let places: ChildPlaces
     private let notices: SystemNotices
@@ -228,7 +230,10 @@ final class RunEdges {
     }
 
     private func alarm() throws(ThreadFault) -> any Alarm {
-        if let scaled { try ScaledAlarm(scaled) } else { try SystemAlarm() }
+        if let scaled { return try ScaledAlarm(scaled) }
+        let alarm = try SystemAlarm()
+        alarms.append(alarm)
+        return alarm
     }
 
     private func linkEdges(
