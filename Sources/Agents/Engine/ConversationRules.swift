@@ -9,7 +9,7 @@ enum ConversationRules {
     static func mayBegin(turn: ChildTurn?, isFree: Bool) -> Bool { turn == nil && isFree }
 
     /// Whether a prompt that was written may be written once more: the habit permits it, the finding proves it, no tool of it was seen, its
-    /// files are at hand, and no person has stopped it.
+    /// files are at hand, and no person has stopped it. Of a prompt of an earlier process the finding alone says whether a tool was seen.
     static func mayBeWrittenAgain(
         _ again: Habits.Again, _ found: Found, isStopped: Bool, isWhole: Bool, hasWorked: Bool = false
     ) -> Bool {

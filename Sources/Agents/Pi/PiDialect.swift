@@ -29,6 +29,7 @@ package struct PiDialect: Dialect {
 
     package var habits: Habits {
         var habits = Habits()
+        habits.again = .never
         habits.steers = true
         habits.pictureRoom = PiSettings.pictureRoom
         return habits

@@ -153,6 +153,16 @@ struct AskTableTests {
         #expect(least.decides("a1", .deny) == ["- - approval settled a1 unknown"])
     }
 
+    @Test("a yes counts as taken once it is written; one for an ask whose child is gone goes to no later child")
+    func yesAroundDeath() {
+        var written = Self.make(.card)
+        #expect(written.decides("a1", .approve) == ["1 > settle yes", Self.allowed])
+        #expect(written.exits() == [#"r1 pi-ses_1 failed agentGone "its process ended with code 1""#])
+        var late = Self.make(.card)
+        _ = late.exits()
+        #expect(late.decides("a1", .approve) == ["- - approval settled a1 unknown"])
+    }
+
     @Test("words behind a denial that has left are the next prompt")
     func lateWords() {
         var least = Self.make(.card)
