@@ -9,7 +9,7 @@ SEEDS ?= 200
 # Tests on real sockets go first and by themselves: beside tests that only compute they would starve.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
-.PHONY: help setup setup-build build test check format-check static size-check container-check expectations graph graph-check fmt demo run sim tsan real-agents record-agents bench clean
+.PHONY: help setup setup-build build test check format-check static size-check container-check install uninstall expectations graph graph-check fmt demo run sim tsan real-agents record-agents bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -52,6 +52,12 @@ size-check: static
 	echo "The binary is too large: look for a use of Foundation beyond FoundationEssentials."; exit 1; }
 	@! grep -aq PlantedFault $(STATIC)/release/sophon-bridge || { \
 	echo "The binary has planted faults in it: something sets PLANTED_FAULTS."; exit 1; }
+
+install: ## the static build with man page, completions and user unit: make install PREFIX=/usr/local DESTDIR=
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install
+
+uninstall: ## take these files away; configuration and state stay
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install --remove
 
 container-check: setup static ## the Dockerfile's packages and nothing else, with the binary in them (root)
 	scripts/container-check
