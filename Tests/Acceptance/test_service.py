@@ -90,6 +90,19 @@ class ServiceTests(Scenarios):
         self.assertEqual((await self.service(home, "restart")).code, 1)
 
     @scenario(60)
+    async def test_a_unit_that_was_installed_with_the_program_is_restarted_and_stopped(self):
+        home = self.home()
+        unit = home / ".local/share/systemd/user/sophon-bridge.service"
+        unit.parent.mkdir(parents=True)
+        unit.write_text("")
+        for verb in ("restart", "stop"):
+            outcome = await self.service(home, verb)
+            self.assertEqual(outcome.code, 0, outcome)
+        self.assertEqual([line.removeprefix("--user --no-pager ") for line in self.asked(home)],
+                         ["restart sophon-bridge.service", "stop sophon-bridge.service"])
+        self.assertTrue(unit.exists())
+
+    @scenario(60)
     async def test_a_program_in_a_directory_that_is_emptied_is_not_installed(self):
         home = self.home()
         outcome = await self.service(home, "install", place="/var/tmp")

@@ -98,7 +98,7 @@ struct ServiceCommand: Command {
             output.line("would stop \(SystemdUnit.name)")
             return try endChildren()
         }
-        if hasSystemd, access(try unitPath(), F_OK) == 0 {
+        if hasSystemd, try isInstalled() {
             try systemctl("stop", SystemdUnit.name)
             output.event("service_stopped", [("unit", .string(SystemdUnit.name))])
             output.line("stopped; it begins again with your next login, or with: sophon-bridge service restart")
@@ -158,7 +158,7 @@ struct ServiceCommand: Command {
     private func restart() throws {
         if command.switches.contains("dry-run") { return output.line("would restart \(SystemdUnit.name)") }
         try requireSystemd()
-        guard access(try unitPath(), F_OK) == 0 else {
+        guard try isInstalled() else {
             throw CommandFailure(
                 code: .unexpected, message: "the service is not installed; install it: sophon-bridge service install")
         }
@@ -240,6 +240,14 @@ struct ServiceCommand: Command {
             throw CommandFailure(code: .usage, message: "nobody knows where units are kept: set HOME")
         }
         return "\(directory)/systemd/user/\(SystemdUnit.name)"
+    }
+
+    /// Whether there is a unit: the one of `install`, or one that a package or `make install` brought.
+    private func isInstalled() throws -> Bool {
+        let folders = ["/etc", "/usr/local/share", "/usr/share", "/usr/local/lib", "/usr/lib"]
+        let shared = folders + (environment["HOME"].map { [$0 + "/.local/share"] } ?? [])
+        let paths = try [unitPath()] + shared.map { "\($0)/systemd/user/\(SystemdUnit.name)" }
+        return paths.contains { access($0, F_OK) == 0 }
     }
 
     /// As sd_booted(3) documents it.
