@@ -1,4 +1,4 @@
-"""`scripts/install`: what is put where, and taken away again."""
+"""`scripts/install`: what is put where, and taken away again. `scripts/package-deb`: which version a package has."""
 
 import gzip
 import os
@@ -75,6 +75,47 @@ class InstallTests(unittest.TestCase):
         self.assertEqual({line.split("=")[0] for line in user - system},
                          {"Description", "Environment", "EnvironmentFile", "WantedBy"})
         self.assertLessEqual({"User=%i", "WantedBy=multi-user.target"}, system)
+
+
+class PackageTests(unittest.TestCase):
+    """Without dpkg: what is decided before it is asked."""
+
+    def setUp(self):
+        path = SCRIPTS / "package-deb"
+        self.script = {"__name__": "package_deb", "__file__": str(path)}
+        exec(path.read_text(), self.script)
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.tree = self.script["ROOT"] = Path(directory.name)
+        self.program = self.tree / "program"
+        self.program.write_text("#!/bin/sh\necho 'sophon-bridge 1.2.3 (abc)'\n")
+        self.program.chmod(0o755)
+
+    def parts(self, *text):
+        (self.tree / "CHANGELOG.md").write_text("# Changelog\n\n" + "\n".join(text))
+        return list(self.script["releases"]())
+
+    def version(self, *text):
+        return self.script["version_of"](str(self.program), self.parts(*text), "20261128.abc")
+
+    def test_a_version_is_that_of_the_newest_release_or_near_it(self):
+        news, release = "## Unreleased\n\n- New.\n", "## 1.2.3 (2026-11-28)\n\n- All.\n"
+        self.assertEqual(self.version("## Unreleased\n", release), "1.2.3")
+        self.assertEqual(self.version(news, release), "1.2.3+20261128.abc")
+        self.assertEqual(self.version(news), "1.2.3~20261128.abc")
+        with self.assertRaisesRegex(SystemExit, "1.2.4, and the program says 1.2.3"):
+            self.version("## 1.2.4 (2026-11-29)\n\n- More.\n", release)
+        with self.assertRaisesRegex(SystemExit, "heading 'Next'"):
+            self.version("## Next\n\n- More.\n")
+
+    def test_the_changelog_is_the_newest_part_in_dpkg_s_form(self):
+        (_, day, entries), _ = self.parts("## 1.2.3 (2026-11-28)\n\n- Long " + "words " * 30 + "\n  go on.\n- Short.\n", "## 1.2.2\n\n- Old.\n")
+        self.assertEqual(day, "2026-11-28")
+        lines = self.script["changelog"]("1.2.3", "Ada <ada@example.com>", entries, 0).split("\n")
+        self.assertEqual(lines[0], "sophon-bridge (1.2.3) unstable; urgency=medium")
+        self.assertEqual(lines[-2], " -- Ada <ada@example.com>  Thu, 01 Jan 1970 00:00:00 -0000")
+        self.assertEqual([line for line in lines if line.startswith("  * ")][1], "  * Short.")
+        self.assertLess(max(map(len, lines)), 80)
 
 
 if __name__ == "__main__":
