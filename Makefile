@@ -9,7 +9,7 @@ SEEDS ?= 200
 # Tests on real sockets go first and by themselves: beside tests that only compute they would starve.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
-.PHONY: help setup setup-build build test check format-check static size-check container-check package package-check install uninstall expectations graph graph-check fmt demo run sim tsan real-agents record-agents bench clean
+.PHONY: help setup setup-build build test check format-check static size-check container-check package package-check install uninstall deploy-check expectations graph graph-check fmt demo run sim tsan real-agents record-agents bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -64,6 +64,9 @@ package: static ## a Debian package of the static build, in build
 
 package-check: static ## lintian, systemd-analyze and man on that package
 	@scripts/package-check "$$(scripts/package-deb)"
+
+deploy-check: ## compose.yaml and the files for Kubernetes, by their published schemas
+	@scripts/deploy-check
 
 container-check: setup static ## the Dockerfile's packages and nothing else, with the binary in them (root)
 	scripts/container-check
