@@ -68,7 +68,7 @@ package-check: static ## lintian, systemd-analyze and man on that package
 deploy-check: ## compose.yaml and the files for Kubernetes, by their published schemas
 	@scripts/deploy-check
 
-container-check: setup static ## the Dockerfile's packages and nothing else, with the binary in them (root)
+container-check: setup static ## container, pod and Debian package in roots of their own, with the binary in them (root)
 	scripts/container-check
 
 fmt: ## format the sources
