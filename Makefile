@@ -9,7 +9,7 @@ SEEDS ?= 200
 # Tests on real sockets go first and by themselves: beside tests that only compute they would starve.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
-.PHONY: help setup setup-build build test check format-check static size-check container-check package package-check install uninstall deploy-check expectations graph graph-check fmt demo run sim tsan real-agents record-agents bench clean
+.PHONY: help setup setup-build build test check format-check static size-check container-check package package-check install uninstall deploy-check density expectations graph graph-check fmt demo run sim tsan real-agents record-agents bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -109,6 +109,9 @@ record-agents: setup static ## one conversation with the real Codex as a fixture
 
 bench: setup static ## figures, each a ratio to something measured in the same run
 	scripts/bench
+
+density: setup static ## what N bridges on one machine cost, idle and with one in ten at work: make density N=200
+	scripts/density $(N)
 
 clean: ## remove what was built
 	rm -rf .build build
