@@ -90,7 +90,7 @@ struct JournalCommandTests {
     func inspect() throws {
         let result = try run("journal", "inspect")
         #expect(result.code == 0)
-        #expect(result.out.contains("connection main: 1 open turns (0 not begun), 1 closed, 1 calls given up"))
+        #expect(result.out.contains("connection main: 1 open turn (0 not begun), 1 closed, 1 call given up"))
         #expect(result.out.contains("open: turn int_1 of main"))
         #expect(result.out.contains("given up: call int_0-end"))
         #expect(try run("journal", "inspect", "--json").out.contains(#""event":"dead_letter""#))

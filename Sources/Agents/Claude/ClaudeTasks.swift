@@ -1,4 +1,5 @@
 import JSONReading
+import Vocabulary
 
 /// The work of a process between its turns (claude-code.md#idle).
 struct ClaudeTasks {
@@ -23,7 +24,7 @@ struct ClaudeTasks {
     }
 
     private static func words(_ count: Int, _ name: String) -> String? {
-        count == 0 ? nil : "\(count) \(name)\(count == 1 ? "" : "s")"
+        count == 0 ? nil : Counted.words(count, name)
     }
 
     /// A `background_tasks_changed`: the whole set.

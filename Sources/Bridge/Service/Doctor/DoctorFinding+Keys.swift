@@ -31,9 +31,10 @@ extension DoctorFinding {
                     connection: name, exitCode: copies.differ ? .unexpected : nil))
         }
         let called = figures.deviceID.map { "known to the relay as \($0)" } ?? "not yet known to the relay"
-        let phones = "\(figures.pinned) phones may read, \(figures.held) are held"
+        let phones = "\(Counted.words(figures.pinned, "phone")) may read, \(figures.held) held"
         let sealing = settings.encryption == .off ? "; encryption is off" : ""
-        let words = "\(figures.sealedChats) sealed chats; \(phones); this bridge is \(called)\(sealing)"
+        let chats = Counted.words(figures.sealedChats, "sealed chat")
+        let words = "\(chats); \(phones); this bridge is \(called)\(sealing)"
         if figures.held > 0 {
             findings.append(DoctorFinding(.devices, .warning, words, remedy: heldRemedy, connection: name))
         } else if figures.pinned == 0, opened.ring.sealsOwnChats(settings.encryption) {

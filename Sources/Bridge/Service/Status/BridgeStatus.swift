@@ -157,7 +157,7 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
 
         /// `hour`: that of `last`.
         package func words(hour: String) -> String {
-            "another bridge answers with this token, last at \(hour), \(messages) message\(messages == 1 ? "" : "s")"
+            "another bridge answers with this token, last at \(hour), \(Counted.words(messages, "message"))"
         }
     }
 

@@ -89,7 +89,7 @@ package enum StatusText {
         if sealing.sealedChats + sealing.devicesPinned + sealing.devicesHeld > 0 || sealing.encryption != "auto" {
             let off = sealing.isRegistered || sealing.encryption == "off" ? "" : "; not registered as a device"
             lines.append(
-                "  sealed  \(count(sealing.sealedChats, "chat")), \(count(sealing.devicesPinned, "device")) may read, "
+                "  sealed  \(Counted.words(sealing.sealedChats, "chat")), \(Counted.words(sealing.devicesPinned, "device")) may read, "
                     + "\(sealing.devicesHeld) held; encryption is \(sealing.encryption)\(off)")
         }
         if sealing.devicesHeld > 0 {
@@ -103,17 +103,17 @@ package enum StatusText {
         if let changed = sealing.keysChanged, changed > 0 {
             let verb = changed == 1 ? "has" : "have"
             lines.append(
-                "          \(count(changed, "chat")) \(verb) another key, since the relay says that a device was revoked; what to do: "
+                "          \(Counted.words(changed, "chat")) \(verb) another key, since the relay says that a device was revoked; what to do: "
                     + "sophon-bridge devices list; if you revoked it yourself, devices revoke NUMBER; if not, begin another chat"
             )
         }
         if sealing.runsWaiting > 0 {
             lines.append(
-                "          \(count(sealing.runsWaiting, "run")) waiting for a phone that may read; what to do: open its app, then "
+                "          \(Counted.words(sealing.runsWaiting, "run")) waiting for a phone that may read; what to do: open its app, then "
                     + "sophon-bridge devices list")
         }
         if sealing.messagesWaiting > 0 {
-            lines.append("          \(count(sealing.messagesWaiting, "chat")) waiting for a key")
+            lines.append("          \(Counted.words(sealing.messagesWaiting, "chat")) waiting for a key")
         }
         if let fault = sealing.filesFault { lines.append("          the keys cannot be written: \(fault)") }
         return lines
@@ -125,7 +125,8 @@ package enum StatusText {
         if let asks = connection.asks, let since = asks.map(\.since).min() {
             let verb = asks.count == 1 ? "waits" : "wait"
             let age = asks.count == 1 ? "for" : "the oldest for"
-            lines.append("  asks    \(count(asks.count, "ask")) \(verb) for an answer, \(age) \(span(now - since))")
+            let words = Counted.words(asks.count, "ask")
+            lines.append("  asks    \(words) \(verb) for an answer, \(age) \(span(now - since))")
         }
         if let ends = connection.cardEnds, !ends.isEmpty {
             let words = ends.sorted { $0.key < $1.key }.map { "\($0.key) ×\($0.value)" }
@@ -142,10 +143,10 @@ package enum StatusText {
 
     private static func work(_ work: BridgeStatus.Work) -> String {
         var parts = [
-            "\(count(work.openTurns, "turn")) open", "\(work.waiting) waiting",
-            "\(count(work.callsUnderWay, "call")) under way",
+            "\(Counted.words(work.openTurns, "turn")) open", "\(work.waiting) waiting",
+            "\(Counted.words(work.callsUnderWay, "call")) under way",
         ]
-        if work.deadLetters > 0 { parts.append("\(count(work.deadLetters, "call")) refused for good") }
+        if work.deadLetters > 0 { parts.append("\(Counted.words(work.deadLetters, "call")) refused for good") }
         return parts.joined(separator: ", ")
     }
 
@@ -175,8 +176,6 @@ package enum StatusText {
         guard let retryAt = link.retryAt else { return "" }
         return retryAt > now ? "; next try in \(span(retryAt - now))" : "; trying again"
     }
-
-    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
     /// In its largest unit.
     static func span(_ milliseconds: Int64) -> String {

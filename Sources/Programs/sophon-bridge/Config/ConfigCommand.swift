@@ -30,7 +30,7 @@ struct ConfigCommand: Command {
             let names = loaded.configuration.connections.map(\.name.text)
             output.event("config_ok", [("connections", .number(names.count))])
             output.line(
-                "ok: \(names.count == 1 ? "1 connection" : "\(names.count) connections"), \(names.joined(separator: ", "))"
+                "ok: \(Counted.words(names.count, "connection")), \(names.joined(separator: ", "))"
             )
         case "show": show(try CommandConfiguration.load(command, output))
         default:

@@ -68,8 +68,12 @@ struct ExplainCommand: Command {
             }
         }
         moments += life.folds.map {
-            let what = $0.kind == "text" ? "pieces of text, \($0.bytes) bytes" : "updates of cards"
-            return ($0.lastAt, "sent \($0.calls) \(what), \($0.retries) retries, the last: \($0.lastResult)")
+            let what =
+                $0.kind == "text"
+                ? "\(Counted.words($0.calls, "piece")) of text, \(Counted.words($0.bytes, "byte"))"
+                : "\(Counted.words($0.calls, "update")) of cards"
+            let retries = Counted.words($0.retries, "retry", plural: "retries")
+            return ($0.lastAt, "sent \(what), \(retries), the last: \($0.lastResult)")
         }
         if let closedAt = life.closedAt { moments.append((closedAt, "ended: \(life.outcome ?? "no outcome")")) }
         return moments

@@ -73,8 +73,9 @@ struct JournalCommand: Command {
                 ("settings", .number(connection.settings)),
             ])
         output.line(
-            "connection \(connection.name): \(connection.openTurns) open turns (\(connection.waitingTurns) not begun), "
-                + "\(connection.closedTurns) closed, \(connection.deadLetters) calls given up")
+            "connection \(connection.name): \(Counted.words(connection.openTurns, "open turn")) "
+                + "(\(connection.waitingTurns) not begun), "
+                + "\(connection.closedTurns) closed, \(Counted.words(connection.deadLetters, "call")) given up")
     }
 
     private func show(_ turn: TurnSummary) {
@@ -148,7 +149,7 @@ struct JournalCommand: Command {
         output.event(
             "journal_cleaned",
             [("connection", .string(name.text)), ("turns_forgotten", .number(turns))] + Self.member(remedy))
-        output.line("forgot connection \(name) with \(turns) turns")
+        output.line("forgot connection \(name) with \(Counted.words(turns, "turn"))")
         if let remedy { output.say(remedy) }
     }
 
@@ -166,7 +167,7 @@ struct JournalCommand: Command {
                 ("bytes_after", .number(outcome.bytesAfter)),
             ] + Self.member(outcome.remedy))
         output.line(
-            "forgot \(outcome.turnsForgotten) closed turns; \(outcome.bytesBefore) bytes before, "
+            "forgot \(Counted.words(outcome.turnsForgotten, "closed turn")); \(outcome.bytesBefore) bytes before, "
                 + "\(outcome.bytesAfter) after")
         if let remedy = outcome.remedy { output.say(remedy) }
     }

@@ -89,10 +89,13 @@ final class ReplaySession: Sendable {
             ] + (breaches.map { [("breaches", .number($0))] } ?? []))
         let tenths = Int((summary.seconds * 10).rounded())
         output.say(
-            "\(summary.frames) frames, \(summary.ends.count) turns; \(summary.calls) calls (\(summary.deltas) deltas, "
-                + "\(summary.joined) texts joined), \(summary.refusals) refusals, \(summary.retries) retries"
-                + (breaches.map { ", \($0) breaches" } ?? "") + "; \(tenths / 10).\(tenths % 10) s")
+            "\(Counted.words(summary.frames, "frame")), \(Counted.words(summary.ends.count, "turn")); "
+                + "\(Counted.words(summary.calls, "call")) (\(Counted.words(summary.deltas, "delta")), "
+                + "\(Counted.words(summary.joined, "text")) joined), \(Counted.words(summary.refusals, "refusal")), "
+                + Counted.words(summary.retries, "retry", plural: "retries")
+                + (breaches.map { ", " + Counted.words($0, "breach", plural: "breaches") } ?? "")
+                + "; \(tenths / 10).\(tenths % 10) s")
         for (name, count) in summary.unknown.sorted(by: { $0.key < $1.key }) { output.say("unknown \(name): \(count)") }
-        if summary.malformed > 0 { output.say("\(summary.malformed) frames could not be read") }
+        if summary.malformed > 0 { output.say("\(Counted.words(summary.malformed, "frame")) could not be read") }
     }
 }

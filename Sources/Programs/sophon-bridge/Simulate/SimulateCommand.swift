@@ -92,8 +92,9 @@ struct SimulateCommand: Command {
         output.event(
             "shutdown", [("breaches", .number(simulator.breaches.count)), ("warnings", .number(warned))])
         output.say(
-            "\(simulator.tally.calls.values.reduce(0, +)) bridge calls, \(simulator.breaches.count) breaches of the "
-                + "relay's rules" + (warned > 0 ? ", \(warned) warnings" : ""))
+            "\(Counted.words(simulator.tally.calls.values.reduce(0, +), "bridge call")), "
+                + "\(Counted.words(simulator.breaches.count, "breach", plural: "breaches")) of the relay's rules"
+                + (warned > 0 ? ", \(Counted.words(warned, "warning"))" : ""))
         for warning in warnings {
             output.say(
                 "warning \(warning.code.rawValue) in \(warning.count) \(warning.method): \(warning.code.sentence)")
