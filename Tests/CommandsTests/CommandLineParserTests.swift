@@ -44,6 +44,9 @@ struct CommandLineParserTests {
         #expect(try parser.parse(["--help"]) == .help(nil))
         #expect(try parser.parse(["demo", "-h"]) == .help("demo"))
         #expect(try parser.parse(["--version", "--json"]) == .version(json: true))
+        #expect(try parser.parse(["help"]) == .help(nil))
+        #expect(try parser.parse(["help", "run"]) == .help("run"))
+        #expect(try parser.parse(["help", "--json"]) == .help(nil))
     }
 
     @Test(
@@ -55,6 +58,10 @@ struct CommandLineParserTests {
             (["config", "show", "check"], "takes no check"), (["devices", "allow"], "allow needs an id"),
             (["devices", "allow", "a", "b"], "takes no b"), (["devices", "list", "a"], "takes no a"),
             (["demo", "--once=yes"], "no value"), (["demo", "extra"], "extra"), (["--spede"], "no option"),
+            (["help", "rnu"], "did you mean run?"),
+            (["--state-dir", "a", "run"], "try: sophon-bridge run --state-dir DIR"),
+            (["--json", "run"], "options follow it"), (["--to=x", "replay"], "options follow it"),
+            (["--sped", "demo"], "no option"),
         ])
     func mistakes(arguments: [String], mentions: String) {
         let error = #expect(throws: UsageError.self) { try parser.parse(arguments) }

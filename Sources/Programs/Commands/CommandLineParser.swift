@@ -40,12 +40,29 @@ package struct CommandLineParser {
 
     package func parse(_ arguments: [String]) throws(UsageError) -> Invocation {
         guard let first = arguments.first else { return .help(nil) }
+        if first == "help", arguments.count > 1, !arguments[1].hasPrefix("-") {
+            guard commands.contains(where: { $0.name == arguments[1] }) else { throw unknownCommand(arguments[1]) }
+            return .help(arguments[1])
+        }
         if ["--help", "-h", "help"].contains(first) { return .help(nil) }
         if first == "--version" { return .version(json: arguments.contains("--json")) }
         guard let declaration = commands.first(where: { $0.name == first }) else {
-            throw unknownCommand(first)
+            throw misplacedOption(first, arguments) ?? unknownCommand(first)
         }
         return try parse(Array(arguments.dropFirst()), declaration)
+    }
+
+    /// An option of a command that stands before it. Its value is not repeated: it may be a token.
+    private func misplacedOption(_ first: String, _ arguments: [String]) -> UsageError? {
+        guard first.hasPrefix("--") else { return nil }
+        let name = first.dropFirst(2).prefix { $0 != "=" }
+        for command in commands where arguments.contains(command.name) {
+            guard let option = command.shownOptions.first(where: { $0.name == name }) else { continue }
+            return UsageError(
+                "--\(name) stands before the command; options follow it",
+                try: "sophon-bridge \(command.name) --\(name)" + (option.value.map { " \($0)" } ?? ""))
+        }
+        return nil
     }
 
     private func unknownCommand(_ name: String) -> UsageError {
