@@ -46,6 +46,24 @@ class TableTests(Scenarios):
                         self.assertRegex(script, rf"{command}\b.*(--|-l ){option}\b")
 
 
+class CommandLineTests(Scenarios):
+    @scenario(60)
+    async def test_record_needs_one_directory_and_folders_of_the_command_line_may_be_relative(self):
+        async with Stage("E3", start=False) as stage:
+            for operands in ((), ("a", "b")):
+                outcome = await say(stage, "record", *operands)
+                self.assertEqual((outcome.code, outcome.out), (2, ""), outcome)
+                self.assertIn("record needs", outcome.err)
+            # Without a token it ends before its links, and after the folders were judged.
+            shown = await say(stage, "config", "show", "--state-dir", "st", without=("SOPHON_STATE_DIR",))
+            self.assertRegex(shown.out, rf"(?m)^state_dir +\"{stage.directory}/st\"  \(--state-dir\)$")
+            refused = await say(stage, "status", SOPHON_STATE_DIR="st")
+            self.assertEqual(refused.code, 2, refused)
+            self.assertIn("state_dir is \"st\", expected the path of a directory, from / or ~", refused.err)
+            outcome = await say(stage, "record", "rec", without=("SOPHON_BOT_TOKEN",))
+            self.assertEqual(outcome.code, 23, outcome)
+
+
 class DoctorTests(Scenarios):
     @scenario(60)
     async def test_doctor_finds_nothing_wrong_and_changes_nothing(self):

@@ -29,6 +29,13 @@ package struct ConfigurationSources: Sendable {
         self.file = file
     }
 
+    /// A path of the command line. Those of the file and of the environment have to be absolute: nobody sees where they are read from.
+    package static func absolute(_ path: String, from directory: String?) -> String {
+        guard !path.hasPrefix("/"), !path.hasPrefix("~"), let directory else { return path }
+        let steps = path.split(separator: "/").filter { $0 != "." }
+        return ([directory == "/" ? "" : directory] + steps.map(String.init)).joined(separator: "/")
+    }
+
     /// The most bytes of a configuration file, and of a file that one of its values refers to.
     package static let fileLimit = 1 << 20
     package static let valueLimit = 1 << 16

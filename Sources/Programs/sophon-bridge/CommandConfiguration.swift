@@ -13,6 +13,7 @@ enum CommandConfiguration {
     private static let paths = [
         "state-dir": "state_dir", "log-level": "log.level", "host-label": "host_label", "record": "record_dir",
     ]
+    private static let directories: Set = ["state-dir", "record"]
     private static let switches = ["json": "json", "manual": "manual_pair"]
 
     /// Nil: it was deleted meanwhile, or may not be known.
@@ -25,10 +26,16 @@ enum CommandConfiguration {
     /// Every fault is shown before it ends in a failure.
     static func load(_ command: ParsedCommand, _ output: Output) throws -> LoadedConfiguration {
         var flags: [String: (name: String, text: String)] = [:]
-        for (name, path) in paths { if let text = command.values[name] { flags[path] = (name, text) } }
+        let here = currentDirectory
+        for (name, path) in paths {
+            guard let text = command.values[name] else { continue }
+            flags[path] = (
+                name, directories.contains(name) ? ConfigurationSources.absolute(text, from: here) : text
+            )
+        }
         for (name, path) in switches where command.switches.contains(name) { flags[path] = (name, "true") }
         var sources = ConfigurationSources(
-            flags: flags, environment: ProcessInfo.processInfo.environment, currentDirectory: currentDirectory)
+            flags: flags, environment: ProcessInfo.processInfo.environment, currentDirectory: here)
         do throws(ConfigurationError) {
             try sources.readFile(named: command.values["config"])
             let loaded = try ConfigurationLoader.load(sources, agents: .all)

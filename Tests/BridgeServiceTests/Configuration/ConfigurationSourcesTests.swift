@@ -41,6 +41,18 @@ struct ConfigurationSourcesTests {
         #expect(ConfigurationSources(environment: ["SOPHON_JSON": word]).wantsJSON == means)
     }
 
+    @Test(
+        "a path of the command line is taken from the working directory",
+        arguments: [
+            ("rec", "/a/b/rec"), ("./rec/", "/a/b/rec"), ("../rec", "/a/b/../rec"), (".", "/a/b"), ("/rec", "/rec"),
+            ("~/rec", "~/rec"),
+        ])
+    func absolute(path: String, expected: String) {
+        #expect(ConfigurationSources.absolute(path, from: "/a/b") == expected)
+        #expect(ConfigurationSources.absolute(path, from: nil) == path)
+        #expect(ConfigurationSources.absolute("rec", from: "/") == "/rec")
+    }
+
     @Test("only a file that is not there is to be written")
     func remedies() {
         func remedy(_ name: String) -> String? {
