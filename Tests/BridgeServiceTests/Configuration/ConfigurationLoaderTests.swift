@@ -231,7 +231,7 @@ struct ConfigurationLoaderTests {
         #expect(found.count == 1)
         #expect(
             found.first?.description
-                == "bridge.json is no JSON, since it has ], expected a key in double quotes; "
+                == "bridge.json is not valid JSON: found ], expected a key in double quotes; "
                 + "look at line 2, column 11 of bridge.json")
         #expect(
             faults("[]").first?.description
@@ -256,6 +256,21 @@ struct ConfigurationLoaderTests {
         }
         #expect(faults(file("relay.lan:8080")).isEmpty)
         #expect(faults(file("other.lan")).count == 1)
+    }
+
+    // MARK: What was meant
+
+    @Test("an agent of a mistyped kind has one fault, and its other keys none")
+    func mistypedKind() {
+        let found = faults(connection(#""agent": {"kind": "codx", "command": ["codex"], "sandbox": "read-only"}"#))
+        #expect(found.map(\.path) == ["connections[0].agent.kind"])
+        let unknown = faults(connection(#""agent": {"kind": "codx", "comand": ["codex"]}"#))
+        #expect(unknown.map(\.path) == ["connections[0].agent.comand", "connections[0].agent.kind"])
+    }
+
+    @Test("an empty file is told as one", arguments: ["", " \n"])
+    func empty(text: String) {
+        #expect(faults(text).first?.description.hasPrefix("bridge.json is empty, expected an object") == true)
     }
 
     // MARK: Several connections

@@ -42,10 +42,17 @@ package struct ConfigurationLoader {
         do { return try ConfigurationParser.parse(file.bytes) } catch {
             throw ConfigurationError(faults: [
                 ConfigurationFault(
-                    path: "", found: "\(file.name) is no JSON, since it has \(error.found)", expected: error.expected,
+                    path: "", found: "\(file.name) is not valid JSON: found \(error.found)", expected: error.expected,
                     remedy: "look at line \(error.line), column \(error.column) of \(file.name)")
             ])
         }
+            if file.bytes.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
+                throw ConfigurationError(faults: [
+                    ConfigurationFault(
+                        path: "", found: "\(file.name) is empty", expected: "an object in braces",
+                        remedy: "write one with: sophon-bridge config example > \(file.name)")
+                ])
+            }
     }
 
     private mutating func configuration(_ root: ConfigurationValue?) -> Configuration {
@@ -248,7 +255,8 @@ package struct ConfigurationLoader {
     private mutating func agent(_ connection: ConfigurationSection, isOnly: Bool) -> AgentSettings {
         var keys = ["kind"]
         for key in agents.plugins.flatMap(\.keys) where !keys.contains(key) { keys.append(key) }
-        let section = reader.section(connection["agent"], at: connection.path(of: "agent"), keys: keys)
+        var section = reader.section(connection["agent"], at: connection.path(of: "agent"), keys: keys)
+        let faults = reader.faults.count
         let plugin = plugin(section, isOnly: isOnly)
         var own = AgentSection(
             section, reader: reader, isOnly: isOnly, allowPlain: allowPlain, home: sources.environment["HOME"])
@@ -267,6 +275,8 @@ package struct ConfigurationLoader {
         let first = agents.plugins[0]
         let kind = reader.value(
             "kind", of: section, as: .word(of: agents.kinds.map(\.rawValue)),
+        // The other keys belong to the agent that was meant: as another one's they would be faults that are none.
+        if reader.faults.count > faults { section.members = [] }
             environment: isOnly ? ["SOPHON_AGENT"] : [], else: first.kind.rawValue)
         return agents[kind: AgentKind(rawValue: kind)] ?? first
     }
