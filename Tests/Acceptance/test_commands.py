@@ -63,6 +63,13 @@ class CommandLineTests(Scenarios):
             outcome = await say(stage, "record", "rec", without=("SOPHON_BOT_TOKEN",))
             self.assertEqual(outcome.code, 23, outcome)
 
+    @scenario(60)
+    async def test_a_variable_that_is_mistyped_is_told_and_holds_nothing_up(self):
+        async with Stage("E3", start=False) as stage:
+            outcome = await say(stage, "config", "check", SOPHON_BOTTOKEN="inst_secret")
+            self.assertEqual((outcome.code, outcome.out), (0, "ok: 1 connection, default\n"))
+            self.assertEqual(outcome.err, "config: SOPHON_BOTTOKEN is set, and nothing reads it; did you mean SOPHON_BOT_TOKEN?\n")
+
 
 class DoctorTests(Scenarios):
     @scenario(60)

@@ -23,6 +23,8 @@ package struct ConfigurationReader {
     private let sources: ConfigurationSources
     package private(set) var faults: [ConfigurationFault] = []
     package private(set) var settings: [SettingInForce] = []
+    /// The variables that were looked for, by the path that they set.
+    package private(set) var variables: [String: [String]] = [:]
 
     package init(_ sources: ConfigurationSources) { self.sources = sources }
 
@@ -53,6 +55,7 @@ package struct ConfigurationReader {
         else fallback: Value, from fallbackOrigin: ConfigurationOrigin = .fallback
     ) -> Value {
         let path = section.path(of: key)
+        if !names.isEmpty { variables[path] = names }
         guard let (content, origin) = candidate(path, section[key], names) else {
             remember(path, fallback, form, fallbackOrigin)
             return fallback

@@ -40,6 +40,9 @@ enum CommandConfiguration {
             try sources.readFile(named: command.values["config"])
             let loaded = try ConfigurationLoader.load(sources, agents: .all)
             if let file = sources.file { try tellOfFile(file.name, loaded, output) }
+            for stray in loaded.strayVariables {
+                output.say("config: \(stray.name) is set, and nothing reads it; did you mean \(stray.near)?")
+            }
             return loaded
         } catch {
             for fault in error.faults {

@@ -273,6 +273,22 @@ struct ConfigurationLoaderTests {
         #expect(faults(text).first?.description.hasPrefix("bridge.json is empty, expected an object") == true)
     }
 
+    @Test(
+        "a variable that is named almost as one of the bridge's is told with that name",
+        arguments: [
+            ("SOPHON_BOTTOKEN", "SOPHON_BOT_TOKEN"), ("SOPHON_AGNET", "SOPHON_AGENT"),
+            ("SOPHON_NOTIFY_WEBHOK", "SOPHON_NOTIFY_WEBHOOK"), ("SOPHON_WORKSPACES", "SOPHON_WORKSPACE"),
+            ("SOPHON_BRIDGE", nil), ("SOPHON_YES", nil), ("SOPHON_TOKEN", nil), ("SOPHONBOT_TOKEN", nil),
+        ] as [(String, String?)])
+    func strays(name: String, near: String?) throws {
+        let strays = try load(environment: [name: "/x"]).strayVariables
+        #expect(strays.map(\.near) == [near].compactMap(\.self))
+        #expect(strays.allSatisfy { $0.name == name })
+        // One that the file names was meant so.
+        let file = #"{"host_label": "${\#(name)}"}"#
+        #expect(try load(file, environment: [name: "/x"]).strayVariables.isEmpty)
+    }
+
     // MARK: Several connections
 
     @Test("each has its own name and its own token")

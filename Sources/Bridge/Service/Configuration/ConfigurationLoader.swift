@@ -7,6 +7,10 @@ import Vocabulary
 package struct LoadedConfiguration: Sendable {
     package var configuration: Configuration
     package var settings: [SettingInForce]
+    /// The variables that set a value, by its path.
+    package var variables: [String: [String]] = [:]
+    /// Variables of the environment that are named almost as one of the bridge's.
+    package var strayVariables: [(name: String, near: String)] = []
 }
 
 /// The one place where the sources are merged and where every key of the file is named.
@@ -34,18 +38,14 @@ package struct ConfigurationLoader {
         let root = try loader.parsedFile()
         let configuration = loader.configuration(root)
         guard loader.reader.faults.isEmpty else { throw ConfigurationError(faults: loader.reader.faults) }
-        return LoadedConfiguration(configuration: configuration, settings: loader.reader.settings)
+        return LoadedConfiguration(
+            configuration: configuration, settings: loader.reader.settings, variables: loader.reader.variables,
+            strayVariables: loader.strayVariables(root))
     }
 
     private func parsedFile() throws(ConfigurationError) -> ConfigurationValue? {
         guard let file = sources.file else { return nil }
         do { return try ConfigurationParser.parse(file.bytes) } catch {
-            throw ConfigurationError(faults: [
-                ConfigurationFault(
-                    path: "", found: "\(file.name) is not valid JSON: found \(error.found)", expected: error.expected,
-                    remedy: "look at line \(error.line), column \(error.column) of \(file.name)")
-            ])
-        }
             if file.bytes.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
                 throw ConfigurationError(faults: [
                     ConfigurationFault(
@@ -53,6 +53,12 @@ package struct ConfigurationLoader {
                         remedy: "write one with: sophon-bridge config example > \(file.name)")
                 ])
             }
+            throw ConfigurationError(faults: [
+                ConfigurationFault(
+                    path: "", found: "\(file.name) is not valid JSON: found \(error.found)", expected: error.expected,
+                    remedy: "look at line \(error.line), column \(error.column) of \(file.name)")
+            ])
+        }
     }
 
     private mutating func configuration(_ root: ConfigurationValue?) -> Configuration {
@@ -124,6 +130,17 @@ package struct ConfigurationLoader {
     }
 
     private func home(_ path: String) -> String? { sources.environment["HOME"].map { $0 + "/" + path } }
+
+    private func strayVariables(_ root: ConfigurationValue?) -> [(name: String, near: String)] {
+        let prefix = "SOPHON_"
+        let read = Set(reader.variables.values.joined() + Self.tokenVariables + ["SOPHON_AGENT", "SOPHON_WORKSPACE"])
+        let named = Set((root?.strings ?? []).compactMap(\.variableName))
+        let names = read.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
+        return sources.environment.keys.sorted().compactMap { name in
+            guard name.hasPrefix(prefix), !read.contains(name), !named.contains(name) else { return nil }
+            return NearestName.to(String(name.dropFirst(prefix.count)), among: names).map { (name, prefix + $0) }
+        }
+    }
 
     // MARK: What is never in the file
 
@@ -258,6 +275,8 @@ package struct ConfigurationLoader {
         var section = reader.section(connection["agent"], at: connection.path(of: "agent"), keys: keys)
         let faults = reader.faults.count
         let plugin = plugin(section, isOnly: isOnly)
+        // The other keys belong to the agent that was meant: as another one's they would be faults that are none.
+        if reader.faults.count > faults { section.members = [] }
         var own = AgentSection(
             section, reader: reader, isOnly: isOnly, allowPlain: allowPlain, home: sources.environment["HOME"])
         let values = plugin.settings(&own)
@@ -275,8 +294,6 @@ package struct ConfigurationLoader {
         let first = agents.plugins[0]
         let kind = reader.value(
             "kind", of: section, as: .word(of: agents.kinds.map(\.rawValue)),
-        // The other keys belong to the agent that was meant: as another one's they would be faults that are none.
-        if reader.faults.count > faults { section.members = [] }
             environment: isOnly ? ["SOPHON_AGENT"] : [], else: first.kind.rawValue)
         return agents[kind: AgentKind(rawValue: kind)] ?? first
     }
