@@ -68,7 +68,11 @@ package struct DoctorFinding: Hashable, Sendable {
             case .skipped: "skip"
             }
         let name = connection.map { "\($0): " } ?? ""
-        return "\(sign)  \(name)\(message)\(remedy.map { "; what to do: \($0)" } ?? "")"
+        guard let remedy else { return "\(sign)  \(name)\(message)" }
+        // What far sides say may end with full stops of its own.
+        var said = message[...]
+        while said.last == "." { said.removeLast() }
+        return "\(sign)  \(name)\(said); what to do: \(remedy)"
     }
 }
 
@@ -78,7 +82,21 @@ package struct DoctorReport: Hashable, Sendable {
 
     package init() {}
 
-    package mutating func add(_ finding: DoctorFinding) { findings.append(finding) }
+    /// The finding as it counts: an agent that is not installed is not missed once more where it should answer.
+    @discardableResult
+    package mutating func add(_ finding: DoctorFinding) -> DoctorFinding {
+        var finding = finding
+        let isKnown = findings.contains {
+            $0.check == .agent && $0.outcome == .failed && $0.connection == finding.connection
+        }
+        if isKnown, finding.check == .gateway, finding.exitCode == .agentUnreachable {
+            finding.outcome = .skipped
+            finding.remedy = nil
+            finding.exitCode = nil
+        }
+        findings.append(finding)
+        return finding
+    }
 
     package func count(_ outcome: DoctorFinding.Outcome) -> Int { findings.count { $0.outcome == outcome } }
 

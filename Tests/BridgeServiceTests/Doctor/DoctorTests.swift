@@ -222,4 +222,25 @@ struct DoctorTests {
         #expect(report.exitCode == .agentNotInstalled)
         #expect(report.count(.failed) == 2)
     }
+
+    @Test("an agent that is not installed is told once, and not where it should answer as well")
+    func consequence() {
+        func gateway(_ connection: String, _ code: ExitCode) -> DoctorFinding {
+            DoctorFinding(.gateway, .failed, "no", remedy: "start it", connection: connection, exitCode: code)
+        }
+        var report = DoctorReport()
+        report.add(DoctorFinding(.agent, .failed, "b", connection: "home", exitCode: .agentNotInstalled))
+        let told = report.add(gateway("home", .agentUnreachable))
+        #expect(told == DoctorFinding(.gateway, .skipped, "no", connection: "home"))
+        #expect(report.add(gateway("home", .tokenRefused)).outcome == .failed)
+        #expect(report.add(gateway("work", .agentUnreachable)).outcome == .failed)
+        #expect(report.count(.failed) == 3)
+    }
+
+    @Test("a remedy follows one full stop at most", arguments: ["revoked", "revoked.", "revoked.."])
+    func stops(message: String) {
+        let finding = DoctorFinding(.relayToken, .failed, message, remedy: "pair")
+        #expect(finding.line == "FAIL  revoked; what to do: pair")
+        #expect(DoctorFinding(.relayToken, .ok, message).line == "ok    \(message)")
+    }
 }

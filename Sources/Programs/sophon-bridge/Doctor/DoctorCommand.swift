@@ -27,8 +27,7 @@ struct DoctorCommand: Command {
     func run() throws {
         let report = Locked(DoctorReport())
         let tell: (DoctorFinding) -> Void = { finding in
-            report.withLock { $0.add(finding) }
-            self.show(finding)
+            self.show(report.withLock { $0.add(finding) })
         }
         let loaded = try CommandConfiguration.load(command, output)
         let names = loaded.configuration.connections.map(\.name.text).joined(separator: ", ")
