@@ -48,8 +48,8 @@ package final class LocalServer: Sendable {
         guard address.isLoopback || settings.allowsOtherMachines else {
             throw LocalServerError(
                 .notLoopback,
-                "listen address \(address) can be reached from other machines; take 127.0.0.1:\(address.port), or allow "
-                    + "other machines explicitly")
+                "listen address \(address) can be reached from other machines, which this server is not for; take "
+                    + "127.0.0.1:\(address.port), and reach it from elsewhere by a tunnel such as ssh -L")
         }
         self.settings = settings
         engine = ServerEngine(

@@ -16,7 +16,9 @@ struct SimulateCommand: Command {
                 repeats: true),
             .init("fault-rate", "0..1", "misfortunes at random: how many of the calls, connections and updates"),
             .init("fault-seed", "N", "the same seed gives the same misfortunes (1)"),
-            .init("state", "FILE", "keep chats and all else in this file, and go on from it (memory only)"),
+            .init(
+                "state", "FILE",
+                "keep chats and all else in this file, whose folder is made, and go on from it (memory only)"),
             .init(
                 "strict", nil,
                 "refuse what the relay's sample connectors do against its rules (accepted with a warning)"),
