@@ -87,6 +87,9 @@ class ServiceTests(Scenarios):
         again = await self.service(home, "uninstall")
         self.assertEqual(again.code, 0)
         self.assertIn("nothing to do", again.out)
+        outcome = await self.service(home, "install", "--dry-run", "--state-dir", "st", SOPHON_STATE_DIR="/elsewhere")
+        self.assertIn(f'Environment="SOPHON_STATE_DIR={home}/st"', outcome.out.splitlines())
+        self.assertNotIn("/elsewhere", outcome.out)
         self.assertEqual((await self.service(home, "restart")).code, 1)
 
     @scenario(60)

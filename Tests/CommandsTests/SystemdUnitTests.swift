@@ -15,6 +15,18 @@ struct SystemdUnitTests {
         #expect(text.contains("EnvironmentFile=-/etc/50%%/bridge.env"))
     }
 
+    @Test(
+        "of a shell's PATH a service gets the absolute folders, each once",
+        arguments: [
+            ("/a:/b:/a", "/a:/b"), ("/a::.:b:~/c:/d e", "/a:/d e"), ("", ""), ("/usr/bin", "/usr/bin"),
+        ])
+    func path(shell: String, expected: String) { #expect(SystemdUnit.path(shell) == expected) }
+
+    @Test("the unit says where it is described")
+    func documentation() {
+        #expect(SystemdUnit(program: "/a").text.contains("\nDocumentation=man:sophon-bridge(1) https://"))
+    }
+
     @Test("what only a person can mend is not tried again")
     func restarts() {
         let codes: [ExitCode] = [.usage, .tokenRefused, .stateInUse]

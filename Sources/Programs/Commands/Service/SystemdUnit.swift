@@ -31,6 +31,15 @@ package struct SystemdUnit: Sendable {
         self.startsAgents = startsAgents
     }
 
+    /// The folders of a shell's PATH that mean something to a service: absolute ones, each once.
+    package static func path(_ shell: String) -> String {
+        var folders: [Substring] = []
+        for folder in shell.split(separator: ":") where folder.hasPrefix("/") && !folders.contains(folder) {
+            folders.append(folder)
+        }
+        return folders.joined(separator: ":")
+    }
+
     /// Why a program at this path will not be there for ever; nil where nothing speaks against it. The kernel writes
     /// " (deleted)" behind the path of one that was deleted or replaced while it runs (proc(5)).
     package static func whyNotKept(_ program: String, temporaryDirectory: String?) -> String? {
@@ -56,7 +65,8 @@ package struct SystemdUnit: Sendable {
     package var text: String {
         let command = ([program] + arguments).map { Self.quoted($0, isCommand: true) }.joined(separator: " ")
         var lines = [
-            "[Unit]", "Description=Sophon bridge: an AI agent's runs on the phone", "StartLimitIntervalSec=0", "",
+            "[Unit]", "Description=Sophon bridge: an AI agent's runs on the phone",
+            "Documentation=man:sophon-bridge(1) https://docs.sophon.at", "StartLimitIntervalSec=0", "",
             "[Service]", "Type=notify", "NotifyAccess=main", "ExecStart=\(command)",
             "ExecReload=kill -HUP $MAINPID",
         ]

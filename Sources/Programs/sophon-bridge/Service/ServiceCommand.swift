@@ -199,7 +199,14 @@ struct ServiceCommand: Command {
                 "XDG_STATE_HOME",
             ] + AgentRegistry.all.plugins.flatMap(\.serviceVariables)
         var variables = kept.compactMap { name in
-            environment[name].flatMap { $0.isEmpty ? nil : (name: name, value: $0) }
+            environment[name].flatMap { value in
+                value.isEmpty ? nil : (name: name, value: name == "PATH" ? SystemdUnit.path(value) : value)
+            }
+        }
+        // A flag that was given here goes over the variable, as it does with every command.
+        if command.values["state-dir"] != nil {
+            variables.removeAll { $0.name == "SOPHON_STATE_DIR" }
+            variables.append((name: "SOPHON_STATE_DIR", value: configuration.stateDirectory))
         }
         if let folder = try workspace(of: configuration) { variables.append((name: "SOPHON_WORKSPACE", value: folder)) }
         return SystemdUnit(
