@@ -31,6 +31,8 @@ struct DemoCommand: Command {
             "PI_COMMAND=\"pi --mode rpc\" sophon-bridge demo --agent pi",
             "sophon-bridge demo --agent codex",
         ])
+    /// How long the runs wait for the page on a terminal.
+    private static let patience = Duration.seconds(60)
     private static let liveAgents = AgentRegistry.all.plugins.filter(\.isLive).map(\.kind.rawValue)
     static let conduct = Output.Conduct.show
 
@@ -116,6 +118,7 @@ struct DemoCommand: Command {
         guard stays else { return output.line("") }
         output.line("the phone page:  \(simulator.phoneURL)")
         if hasAgent { output.line("open it yourself, and show it to nobody: its address is the key to the agent") }
+        if !hasAgent { output.line("the runs begin when it is open\(isTerminal ? ", or after a minute" : "")") }
         output.line("you tap Allow there, and what you write there starts another run; Ctrl-C ends it")
         output.line("")
         // Every user of this machine sees the arguments of a program, and so the secret in the address.
@@ -139,9 +142,9 @@ struct DemoCommand: Command {
         let desk = DemoDesk(simulator, session, speed, keys, output)
         if stays {
             let end = try end()
-            // A page that was just opened should see the runs from their beginning. `--stay` without a terminal
-            // means that a page is used; on a terminal the show continues without one.
-            let patience = isTerminal ? Duration.seconds(6) : .seconds(3_600)
+            // A page should see the runs from their beginning. `--stay` without a terminal means that a page is used;
+            // on a terminal the show begins without one at last.
+            let patience = isTerminal ? Self.patience : .seconds(3_600)
             DispatchQueue.global().async {
                 _ = Pace.wait(atMost: patience) { simulator.readerCount > 0 || desk.isClosed }
                 desk.playAll()
@@ -158,5 +161,7 @@ struct DemoCommand: Command {
         guard simulator.breaches.isEmpty, summary.leftOpen == 0 else {
             throw CommandFailure(code: .unexpected, message: "the demo broke the relay's rules: \(simulator.breaches)")
         }
+        let agents = Self.liveAgents.joined(separator: "|")
+        output.say("that was the demo; with your own agent: sophon-bridge demo --agent \(agents)")
     }
 }
