@@ -205,6 +205,7 @@ class OddOrderTests(Scenarios):
             stage.relay.stop(session)
             await stage.ended(first, second)
             await stage.ended(other)
+            stage.expect_begins(second, "Stopped before it began")
             stage.expect(other, "".join(words("other", 60)).strip())
             self.assertLessEqual({run.state for run in stage.gateway.runs.values() if run.user_text in ("first", "second")},
                                  {"aborted"})

@@ -126,7 +126,7 @@ class OpenClawFilesTests(FilesTests):
             self.assertEqual(len(on_disk(stage)), 2)
             stage.relay.stop(turn.session, turn.interaction)
             await stage.ended(turn)
-            stage.expect(turn, "Stopped.")
+            stage.expect(turn, "Stopped before it began, so the agent did not get this message. Please send it again if it is still meant.")
             await nothing_left(stage)
             held.gate.set()
             after = stage.relay.ask("And now?", session=turn.session)

@@ -2,6 +2,7 @@
 
 from harness import NARROW, WIDE, Bridge, BrowserTest, Keys, until
 
+NEVER_BEGAN = "Stopped before it began, so the agent did not get this message. Please send it again if it is still meant."
 LIMIT = "The model's rate limit is reached. Please wait a little and ask again. (429 too many requests)"
 
 
@@ -88,7 +89,7 @@ class Endings(BrowserTest):
         messages = [
             ({"text": LIMIT}, "failed"), ({"text": f"So far.\n\n{LIMIT}\n\nThe model a was not set."}, "failed"), ({"text": f"{LIMIT}\n\nThat was\n\nthe message."}, None),
             ({"text": f"It said: {LIMIT}"}, None), ({"text": LIMIT, "reason": "stop"}, None), ({"text": "x", "reason": "error"}, "failed"),
-            ({"text": "x", "reason": "cancelled"}, "stopped"), ({"text": "Stopped."}, "stopped"), ({"text": "x", "interaction": "int_s"}, "stopped"),
+            ({"text": "x", "reason": "cancelled"}, "stopped"), ({"text": "Stopped."}, "stopped"), ({"text": NEVER_BEGAN}, "stopped"), ({"text": "x", "interaction": "int_s"}, "stopped"),
             ({"text": LIMIT, "role": "user"}, None), ({"text": LIMIT, "isFinal": False}, None), ({"text": LIMIT, "interaction": None}, None),
             ({"text": "x", "reason": "length"}, "length"), ({"text": "x", "reason": "constructor"}, None),
         ]

@@ -326,7 +326,8 @@ struct TurnApprovalsTests {
     @Test("before it was handed over: never handed over")
     func stopWaiting() {
         var turn = Make.waiting()
-        #expect(turn.stopRequested(at: .zero) == [.note(.stopRequested), Make.end(Sentences.stopped), .agentFree])
+        let end = Make.end(Sentences.stoppedWaiting)
+        #expect(turn.stopRequested(at: .zero) == [.note(.stopRequested), end, .agentFree])
         #expect(turn.handOver(at: .zero) == [])
         #expect(turn.outcome == .aborted)
     }

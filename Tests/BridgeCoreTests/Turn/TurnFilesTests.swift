@@ -159,7 +159,7 @@ struct TurnFilesTests {
         var turn = Turn(opening)
         _ = turn.begin(at: .zero)
         if areFetched { _ = turn.fetched(Self.fetched(opening), at: .zero) }
-        #expect(Self.end(of: turn.stopRequested(at: .at(1))) == Sentences.stopped)
+        #expect(Self.end(of: turn.stopRequested(at: .at(1))) == Sentences.stoppedWaiting)
         #expect(!turn.holdsFiles)
         #expect(turn.fetched(Self.fetched(opening), at: .at(2)) == [] && turn.handOver(at: .at(2)) == [])
     }

@@ -3,6 +3,8 @@ import Vocabulary
 /// Every sentence that a bubble can show and the agent did not write. Each says what happened and what a person can do.
 enum Sentences {
     static let stopped = "Stopped."
+    static let stoppedWaiting =
+        "Stopped before it began, so the agent did not get this message. Please send it again if it is still meant."
     static let emptyAnswer = "The agent finished without an answer."
     static let cutShort =
         "The agent handed out only a part of this answer. Please look at the rest on the agent's machine."

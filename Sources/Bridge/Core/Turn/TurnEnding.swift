@@ -103,12 +103,14 @@ extension Turn {
     ) -> [TurnOrder] {
         guard self.outcome == nil else { return [] }
         let outcome = agent.isStopping ? .aborted : natural
+        // A Stop of the chat ends the messages behind the run too, and theirs have to say so.
+        let ofStop = phase == .waiting || phase == .fetching ? [Sentences.stoppedWaiting] : []
         phase = .over(outcome)
         deadlines = TurnDeadlines()
         silence.due = nil
         approvals.close()
         let questions = endQuestions()
-        let lines = agent.isStopping ? [] : [questions.line, line].compactMap(\.self)
+        let lines = agent.isStopping ? ofStop : [questions.line, line].compactMap(\.self)
         bubble.closingLines += lines
         var orders = openLate() + questions.orders
         if !opening.sealing.canSpeak {

@@ -16,7 +16,10 @@ const FAILURES = [
   "The agent could not be reached, so this message was not delivered.",
   "The agent refused this message: ",
 ];
-const STOPPED = "Stopped.";
+const STOPPED = [
+  "Stopped.",
+  "Stopped before it began, so the agent did not get this message. Please send it again if it is still meant.",
+];
 // The bridge may say one thing more behind the sentence, such as which model answered.
 const LAST_PARAGRAPHS = 2;
 
@@ -32,7 +35,7 @@ export function endingOf(message, stops) {
   }
   if (stops.has(message.interaction)) return "stopped";
   if (!message.interaction) return null;
-  if (message.text.trim() === STOPPED) return "stopped";
+  if (STOPPED.includes(message.text.trim())) return "stopped";
   const paragraphs = message.text.slice(-3_000).trimEnd().split("\n\n").slice(-LAST_PARAGRAPHS);
   return paragraphs.some((paragraph) => FAILURES.some((sentence) => paragraph.startsWith(sentence))) ? "failed" : null;
 }
