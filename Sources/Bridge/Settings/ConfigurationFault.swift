@@ -57,10 +57,10 @@ package enum ConfigurationOrigin: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .fallback: "set it"
         case .file(let file, let line): "change line \(line) of \(file)"
-        case .variable(let name, let file, let line): "set \(name) otherwise, or change line \(line) of \(file)"
+        case .variable(let name, let file, let line): "set \(name) to another value, or change line \(line) of \(file)"
         case .contents(let path, .file(let file, let line)): "change \(path), or line \(line) of \(file)"
         case .contents(let path, let naming): "change \(path), or \(naming.remedy)"
-        case .environment(let name): "set \(name) otherwise, or unset it"
+        case .environment(let name): "set \(name) to another value, or unset it"
         case .flag(let name): "give --\(name) another value"
         }
     }

@@ -110,7 +110,7 @@ extension ValueForm where Value == Secret {
             else {
                 throw Complaint(
                     "visible ASCII letters without spaces",
-                    found: text.isEmpty ? "an empty text" : "a text that can be no token (not shown)")
+                    found: text.isEmpty ? "an empty text" : "a text that does not look like a token (not shown)")
             }
             return Secret(text)
         } show: { _ in

@@ -93,7 +93,7 @@ struct ConfigurationLoaderTests {
         }
         let fault = faults(nil, environment: ["SOPHON_BOT_TOKEN": "@/nowhere/token"]).first
         #expect(fault?.path == "connections[0].relay.token")
-        #expect(fault?.remedy == "change /nowhere/token, or set SOPHON_BOT_TOKEN otherwise, or unset it")
+        #expect(fault?.remedy == "change /nowhere/token, or set SOPHON_BOT_TOKEN to another value, or unset it")
     }
 
     @Test("no agent inherits a variable that held a secret, whichever connection named it")

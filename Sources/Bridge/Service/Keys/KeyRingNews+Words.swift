@@ -27,7 +27,7 @@ extension KeyRingNews {
             "sealing.json was not there, or is of another bridge or an older copy, while session-keys.json was: no phone may read"
         case .grantRefused(let session, let device):
             "the relay does not pass the key of \(session) on to \(device.words)"
-        case .registeredAnew: "the relay had another key of this bridge; chats have to grant theirs anew"
+        case .registeredAnew: "this bridge has a new device key; each chat must share its key again"
         case .notSaved: "the keys of encrypted chats could not be written; tried again in a while"
         }
     }

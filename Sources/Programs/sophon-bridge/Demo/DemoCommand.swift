@@ -18,10 +18,10 @@ struct DemoCommand: Command {
             .init("once", nil, "end with the runs, also on a terminal"),
             .init("stay", nil, "stay until a signal, also without a terminal; the runs wait for the page"),
             .init("speed", "1|4|10|max", "how fast the runs are played (1 where it stays, else 4)"),
-            .init("plain", nil, "nothing is sealed, as with a phone of long ago"),
+            .init("plain", nil, "turn encryption off, as with old versions of the app"),
             .init(
                 "agent", liveAgents.joined(separator: "|"),
-                "instead of recorded runs, a real agent, as its variables name it (OPENCLAW_URL, PI_COMMAND, CODEX_COMMAND)"
+                "a real agent instead of recorded runs, found through its usual variables (OPENCLAW_URL, PI_COMMAND, CODEX_COMMAND)"
             ),
             .init("listen", "ADDRESS:PORT", "where to listen (127.0.0.1, any port)"),
         ],

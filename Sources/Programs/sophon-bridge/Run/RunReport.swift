@@ -60,7 +60,7 @@ final class RunReport: Sendable {
             }
         case .ready(let name): log.info("ready", [("connection", .text(name.text))])
         case .restored(let name, let turns):
-            log.info("going on with turns of before", [("connection", .text(name.text)), ("turns", .integer(turns))])
+            log.info("resuming open turns", [("connection", .text(name.text)), ("turns", .integer(turns))])
         case .turnBegan(let name, let turn, let session):
             log.info(
                 "turn began",
