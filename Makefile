@@ -83,6 +83,7 @@ graph: ## draw the groups of rooms and their arrows, from the manifest, into doc
 graph-check:
 	@scripts/graph --check
 	@scripts/symbols
+	@scripts/configuration-page --check
 
 demo: setup-build ## the phone page and recorded runs through the real pipeline, offline
 	swift build $(SWIFT_FLAGS) --product sophon-bridge

@@ -23,23 +23,39 @@ struct ConfigurationExampleTests {
         #expect(try load(text(of: "bridge.example.json")).configuration == load().configuration)
     }
 
-    @Test("the table in the README names every key and every variable", arguments: kinds)
-    func table(kind: String) throws {
-        let readme = try text(of: "README.md")
+    /// The tables of docs/CONFIGURATION.md: the cell with variables and options, by key.
+    private func rows() throws -> [String: String] {
+        let page = try text(of: "docs/CONFIGURATION.md")
+        let rows = page.matches(of: /^\| `([a-z][^`]*)` \| ([^|]*) \|/.anchorsMatchLineEndings())
+        return Dictionary(uniqueKeysWithValues: rows.map { (String($0.output.1), String($0.output.2)) })
+    }
+
+    @Test("the page of the configuration has a row for every key", arguments: kinds)
+    func pageKeys(kind: String) throws {
+        let rows = try rows()
         for setting in try load(environment: ["SOPHON_AGENT": kind]).settings
         where !Self.keysOutsideTheFile.contains(setting.path) {
-            let key = setting.path.split(separator: ".").last.map(String.init) ?? ""
-            #expect(readme.contains("\(key)`"), "\(setting.path)")
+            #expect(rows[setting.path.replacing("[0]", with: "[]")] != nil, "\(setting.path)")
         }
-        for name in [
-            "SOPHON_BASE_URL", "SOPHON_BOT_TOKEN", "SOPHON_TOKEN", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR",
-            "SOPHON_HOST_LABEL", "SOPHON_AGENT", "SOPHON_MANUAL_PAIR", "SOPHON_JSON", "NO_COLOR",
-            "OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR", "OPPI_URL", "OPPI_TOKEN", "OPPI_WORKSPACE",
-            "SOPHON_WORKSPACE", "SOPHON_NOTIFY_COMMAND", "SOPHON_NOTIFY_WEBHOOK", "SOPHON_NOTIFY_TOKEN",
-            "PI_COMMAND", "CODEX_COMMAND", "CODEX_URL", "CODEX_TOKEN", "CLAUDE_COMMAND", "CLAUDE_PERMISSION_MODE",
-            "CLAUDE_MODEL",
-        ] {
-            #expect(readme.contains("`\(name)`"))
+    }
+
+    @Test("the page names for each key the variables that set it, and no others")
+    func pageVariables() throws {
+        var variables: [String: Set<String>] = [:]
+        for kind in Self.kinds {
+            for (path, names) in try load(environment: ["SOPHON_AGENT": kind]).variables {
+                let key = path == "workspace" ? "workspaces" : path.replacing("[0]", with: "[]")
+                variables[key, default: []].formUnion(names)
+            }
+        }
+        #expect(variables["connections[].agent.url"]?.count == 3)
+        for (key, cell) in try rows() {
+            let named = cell.matches(of: /`([A-Z][A-Z0-9_]+)`/).map { String($0.output.1) }
+            #expect(Set(named) == variables[key] ?? [], "\(key)")
+        }
+        let page = try text(of: "docs/CONFIGURATION.md")
+        for name in variables.values.joined() {
+            #expect(page.contains("| `\(name)`") || page.contains(", `\(name)`"), "\(name)")
         }
     }
 
