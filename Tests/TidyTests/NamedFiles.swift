@@ -30,6 +30,26 @@ enum NamedFiles {
         }
     }
 
+    /// Tests in backticks that no Python file has as a function, and that are no such file.
+    static func missingTests(_ document: SourceText, among tests: Set<String>) -> [Untidiness] {
+        prose(of: document).flatMap { number, line in
+            line.matches(of: /`(test_\w+)`/).map { String($0.output.1) }.filter { !tests.contains($0) }.map {
+                Untidiness(path: document.path, line: number, what: "\($0) is no test: mend the name")
+            }
+        }
+    }
+
+    /// The functions and files that `missingTests` knows.
+    static func tests(in files: [SourceText]) -> Set<String> {
+        Set(
+            files.flatMap { file in
+                [String(file.path.split(separator: "/").last?.dropLast(3) ?? "")]
+                    + file.lines(with: ["def test_"]).flatMap { _, line in
+                        line.matches(of: /def (test_\w+)\(/).map { String($0.output.1) }
+                    }
+            })
+    }
+
     private static func placed(in line: Substring) -> [(name: String, files: [String])] {
         var placed = line.matches(of: /`(\w+)` in `([\w.+\/-]+\.swift)`/).map {
             (String($0.output.1), [String($0.output.2)])

@@ -23,6 +23,20 @@ struct NamedFilesTests {
         #expect(found.isEmpty, "\(found)")
     }
 
+    @Test("every test that a document names is there")
+    func tests() throws {
+        let tests = NamedFiles.tests(in: try Project.texts(ending: ".py"))
+        #expect(tests.contains("test_kills") && tests.count > 100)
+        let found = try documents().flatMap { NamedFiles.missingTests($0, among: tests) }
+        #expect(found.isEmpty, "\(found)")
+    }
+
+    @Test("a test that is not there is found", arguments: [("`test_a` and `test_file`", 0), ("`test_b`, `test_a`", 1)])
+    func plantedTests(text: String, count: Int) {
+        let tests = NamedFiles.tests(in: [SourceText(path: "A/test_file.py", text: "    async def test_a(self):")])
+        #expect(NamedFiles.missingTests(SourceText(path: "a.md", text: text), among: tests).count == count)
+    }
+
     @Test(
         "a file that is not there is found, and so is a name of several",
         arguments: [

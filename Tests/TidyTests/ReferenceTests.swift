@@ -7,7 +7,9 @@ enum References {
         "relay": "docs/protocol/relay.md", "openclaw": "docs/protocol/openclaw.md", "oppi": "docs/protocol/oppi.md",
         "pi": "docs/protocol/pi.md", "codex": "docs/protocol/codex.md", "claude-code": "docs/protocol/claude-code.md",
         "DESIGN": "docs/DESIGN.md",
-        "ARCHITECTURE": "docs/ARCHITECTURE.md", "AGENTS": "docs/AGENTS.md",
+        "ARCHITECTURE": "docs/ARCHITECTURE.md", "AGENTS": "docs/AGENTS.md", "OPERATING": "docs/OPERATING.md",
+        "TROUBLESHOOTING": "docs/TROUBLESHOOTING.md", "CONFIGURATION": "docs/CONFIGURATION.md",
+        "SIMULATOR": "docs/SIMULATOR.md", "THREAT_MODEL": "docs/THREAT_MODEL.md", "HACKING": "docs/HACKING.md",
     ]
 
     /// The anchors that a renderer makes of the headings.
@@ -22,6 +24,16 @@ enum References {
                 String(title.filter { $0.isLetter || $0.isNumber || "_- ".contains($0) }.map { $0 == " " ? "-" : $0 }))
         }
         return anchors
+    }
+
+    /// Links of a document to a heading of its own that it does not have.
+    static func brokenWithin(_ document: SourceText) -> [Untidiness] {
+        let anchors = anchors(of: document)
+        return document.lines(with: ["](#"]).flatMap { number, line in
+            line.matches(of: /\]\(#([\w-]+)\)/).map { String($0.output.1) }.filter { !anchors.contains($0) }.map {
+                Untidiness(path: document.path, line: number, what: "#\($0) is no heading of it: mend the link")
+            }
+        }
     }
 
     /// References that lead to no heading, and papers that are named without one.
@@ -50,6 +62,19 @@ struct ReferenceTests {
         #expect(texts.contains { $0.text.contains("relay.md#") })
         let found = texts.flatMap { References.broken($0, anchors: anchors) }
         #expect(found.isEmpty, "\(found)")
+    }
+
+    @Test("every link of a document to a heading of its own leads there")
+    func ownHeadings() throws {
+        let found = try Project.texts(ending: ".md").flatMap(References.brokenWithin)
+        #expect(found.isEmpty, "\(found)")
+    }
+
+    @Test(
+        "a link to a heading that is not there is found",
+        arguments: [("[a](#codes)", 0), ("[a](#code) [b](#codes)", 1)])
+    func plantedOwnHeading(text: String, count: Int) {
+        #expect(References.brokenWithin(SourceText(path: "a.md", text: "## Codes\n\(text)")).count == count)
     }
 
     @Test(
