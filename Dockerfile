@@ -1,6 +1,6 @@
 # sophon-bridge beside an agent. Build: docker build -t sophon-bridge .
 # Run: docker run -e SOPHON_BOT_TOKEN=… -e OPENCLAW_URL=ws://agent:18789 -e OPENCLAW_TOKEN=… -v sophon:/var/lib/sophon sophon-bridge
-# Tokens may also come from files: see "Configuration" in README.md. With compose or Kubernetes: docs/SCALING.md.
+# Tokens may also come from files: see docs/CONFIGURATION.md. With compose or Kubernetes: docs/SCALING.md.
 FROM swift:6.3-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
     libcurl4-openssl-dev libmicrohttpd-dev libsimdjson-dev libsqlite3-dev libssl-dev libwslay-dev pkg-config \
