@@ -40,7 +40,7 @@ package enum StatusText {
             if !connection.relay.isUp { parts.append("\(connection.name): no relay") }
             if !connection.agent.link.isUp { parts.append("\(connection.name): no \(connection.agent.kind)") }
         }
-        parts.append("\(count(status.connections.map(\.work.openTurns).reduce(0, +), "turn")) open")
+        parts.append(Counted.words(status.connections.map(\.work.openTurns).reduce(0, +), "turn") + " open")
         return parts.joined(separator: ", ")
     }
 
