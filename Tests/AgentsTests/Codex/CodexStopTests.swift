@@ -71,6 +71,32 @@ struct CodexStopTests {
         #expect(codex.says(ask(8)) == [#"send {"id":8,"result":{"decision":"cancel"}}"#])
     }
 
+    @Test("what the turn of an ignored Stop says and does is no run of another client")
+    func ignoredSpeaks() {
+        func item(_ method: String, _ item: String) -> String {
+            #"{"method":"item/\#(method)","params":{"threadId":"T","turnId":"U","item":\#(item)}}"#
+        }
+        var codex = CodexConversation.going()
+        _ = codex.says(item("completed", #"{"type":"userMessage","id":"q","clientId":"r1"}"#))
+        _ = codex.aborts("r1")
+        _ = codex.waits(20_000)
+        func command(_ status: String) -> String {
+            #"{"type":"commandExecution","id":"c","command":"ls","status":"\#(status)"}"#
+        }
+        var said = codex.says(item("started", #"{"type":"agentMessage","id":"a"}"#))
+        said += codex.says(
+            #"{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"U","itemId":"a","delta":"Still"}}"#
+        )
+        said += codex.says(item("completed", #"{"type":"agentMessage","id":"a","text":"Still here."}"#))
+        said += codex.says(item("started", command("inProgress"))) + codex.says(item("completed", command("completed")))
+        #expect(said.isEmpty, "\(said)")
+        // The chat's next message waits for its end.
+        #expect(codex.sends("r2", "two").isEmpty)
+        let ended = codex.says(
+            #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"U","status":"completed","items":[]}}}"#)
+        #expect(ended.count == 1 && ended[0].contains("turn/start"), "\(ended)")
+    }
+
     @Test("a turn that is found ended behind a Stop leaves neither its commands nor a sub-agent behind")
     func foundEnded() {
         var codex = Self.withChild()

@@ -273,7 +273,8 @@ extension CodexChat {
     mutating func heard(_ events: [RunEvent], of run: RunID?) -> [Order] {
         var orders: [Order] = []
         let id = place?.thread
-        if !events.isEmpty, run != turn?.run { thread.isReported() }
+        let isShown = run != nil
+        if !events.isEmpty, isShown, run != turn?.run { thread.isReported() }
         for event in events {
             switch event {
             case .finished, .failed:
@@ -281,9 +282,9 @@ extension CodexChat {
                 // What has no one to answer to, before the end that closes the bubble.
                 orders += say(asks.closeAll(besides: id), of: run)
                 if run == turn?.run, turn?.id != nil { orders += accept() }
-                orders.append(observed(event, of: run))
+                if isShown { orders.append(observed(event, of: run)) }
                 if run == turn?.run { orders += closeTurn() }
-            default: orders.append(observed(event, of: run))
+            default: if isShown { orders.append(observed(event, of: run)) }
             }
         }
         return orders
@@ -297,9 +298,8 @@ extension CodexChat {
         let call = thread.call(of: params)
         guard let ask = CodexAsk(method, params, as: id, agent: child, change: change, call: call) else { return [] }
         // A sub-agent may outlive the turn: without a bubble there is no one to ask, and it would wait without limit.
-        let isStopped = turn == nil && thread.turn?.message == .stopped
-        guard isBusy, !isStopped else {
-            return say(CodexOpenAsks.refusal(of: ask, as: id, isStopping: isStopped))
+        guard isBusy, !ignoresStop else {
+            return say(CodexOpenAsks.refusal(of: ask, as: id, isStopping: ignoresStop))
         }
         return say(asks.asked(ask, as: id, isStopping: isStopping))
     }

@@ -333,8 +333,12 @@ struct CodexChat {
         }
     }
 
-    /// Who the turn in the thread belongs to; nil: none of ours.
+    /// The turn of an ignored Stop continues, and its bubble has ended.
+    var ignoresStop: Bool { thread.turn?.message == .stopped && turn?.id != thread.turn?.id }
+
+    /// Who the turn in the thread belongs to; nil: no run that is shown.
     var owner: RunID? {
+        if ignoresStop { return nil }
         if let turn, let id = thread.turn?.id, turn.id == id, !isTakenIn { return turn.run }
         return thread.turn.map { Self.run(of: $0.id) } ?? turn?.run
     }
