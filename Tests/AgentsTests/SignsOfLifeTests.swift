@@ -49,6 +49,29 @@ struct SignsOfLifeTests {
         #expect(codex.says(thinks("U")) == ["r1 codex:ses_1 alive, working"])
     }
 
+    @Test("Codex tries its model again: that is said as often as it comes, and is no other sign of life")
+    func codexRetries() {
+        func fails(_ thread: String, _ turn: String) -> String {
+            #"{"method":"error","params":{"threadId":"\#(thread)","turnId":"\#(turn)","error":{"message":"Reconnecting... waiting for network"},"willRetry":true}}"#
+        }
+        var codex = CodexConversation.going()
+        #expect(codex.says(fails("T", "U")) == ["r1 codex:ses_1 alive, retrying"])
+        #expect(codex.says(fails("T", "U")) == ["r1 codex:ses_1 alive, retrying"])
+        #expect(codex.says(fails("T", "V")) == [])
+        // The message that was being written is abandoned first.
+        _ = codex.says(
+            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"agentMessage","id":"a"}}}"#
+        )
+        #expect(
+            codex.says(fails("T", "U"))
+                == [#"r1 codex:ses_1 segment ended """#, "r1 codex:ses_1 alive, retrying"])
+        // A sub-agent's is its own affair.
+        _ = codex.says(
+            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"subAgentActivity","id":"s","kind":"started","agentThreadId":"C","agentPath":"/apprentice"}}}"#
+        )
+        #expect(codex.says(fails("C", "W")) == [])
+    }
+
     @Test("OpenClaw thinks, and compacts")
     func openClaw() {
         let talk = OpenClawConversation()

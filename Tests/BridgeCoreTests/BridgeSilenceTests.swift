@@ -107,6 +107,30 @@ struct BridgeSilenceTests {
         #expect(relay.stuck.isEmpty)
     }
 
+    @Test("of a run that tries its model again the bubble says so, and no longer once it goes on")
+    func triesAgain() {
+        var bridge = Bridge(settings: Self.settings())
+        var relay = Relay()
+        bridge.turnBegins(Self.opening(1), at: .zero)
+        func hears(_ event: RunEvent) {
+            let signal = RunSignal(run: RunID("r1"), session: AgentSession("chat-1"), event: event)
+            bridge.agentSays(signal, at: relay.now)
+        }
+        relay.wait(&bridge, until: .at(10))
+        hears(.started)
+        for second in [20, 35, 45] {
+            relay.wait(&bridge, until: .at(Double(second)))
+            hears(.alive(.retrying))
+        }
+        let turn = TurnID("int_1")
+        #expect(relay.created[turn] == nil)
+        relay.wait(&bridge, until: .at(55))
+        #expect(relay.created[turn]?.count == 1 && relay.finished.isEmpty)
+        hears(.alive(.working))
+        relay.wait(&bridge, until: .at(60))
+        #expect(relay.finished.count == 1)
+    }
+
     @Test("a hundred tools that begin together may drain the bucket")
     func drained() {
         var bridge = Bridge(settings: Self.settings())

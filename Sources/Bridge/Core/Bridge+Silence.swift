@@ -17,9 +17,9 @@ extension Bridge {
         keepChanged()
     }
 
-    /// False: its bubble says how the run is, and has to stop that.
+    /// False where the bubble says how the run is and has to stop that, or has to begin it.
     mutating func isAlive(_ id: TurnID, _ activity: RunActivity, at now: Instant) -> Bool {
-        guard let entry = entries[id], !entry.turn.tellsStatus else { return false }
+        guard activity != .retrying, let entry = entries[id], !entry.turn.tellsStatus else { return false }
         entry.turn.isAlive(activity, at: now)
         return true
     }

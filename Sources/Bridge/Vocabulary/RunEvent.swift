@@ -26,6 +26,8 @@ package enum RunActivity: Hashable, Sendable {
     case working
     /// The agent sums up the conversation, until the run's next event.
     case compacting
+    /// The agent cannot reach its model and tries again within the same run: no sign of life.
+    case retrying
 }
 
 /// How the run's text changed.

@@ -20,7 +20,8 @@ struct StoredTurnTests {
         // The configuration's; and a reminder of an earlier process counts as delivered.
         ".approvals.patience", ".reminder", ".agent.folder",
         // A restart begins another silence.
-        ".silence.heardAt", ".silence.isCompacting", ".silence.due",
+        ".silence.heardAt", ".silence.isCompacting", ".silence.retriesSince", ".silence.saidAt",
+        ".silence.due",
     ]
 
     private static func record(_ turn: Turn) -> TurnRecord {
@@ -345,7 +346,7 @@ enum Full {
         turn.outbox.names.more = 2
         turn.outbox.names.lines = 3
         turn.silence = TurnSilence(
-            heardAt: .at(1), isCompacting: true, due: .at(2), tasks: 2,
+            heardAt: .at(1), isCompacting: true, retriesSince: .at(4), saidAt: .at(5), due: .at(2), tasks: 2,
             told: TurnSilence.Told(task: TaskID("s2"), label: "waits for you", at: .at(3)), isStuckTold: true,
             tools: [ToolCallID("c9")])
         turn.deadlines = TurnDeadlines(

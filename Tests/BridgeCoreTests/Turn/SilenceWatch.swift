@@ -33,7 +33,8 @@ struct SilenceWatch {
 
     mutating func isAlive() -> RunActivity? {
         guard quiet != nil, random.happens(0.1) else { return nil }
-        return random.happens(0.8) ? .working : .compacting
+        if random.happens(0.7) { return .working }
+        return random.happens(0.5) ? .compacting : .retrying
     }
 
     mutating func judge(_ order: TurnOrder, _ turn: Turn, at now: Instant, _ faults: inout [String]) {
@@ -56,7 +57,7 @@ struct SilenceWatch {
 
     private mutating func said(at now: Instant, _ turn: Turn, _ faults: inout [String]) {
         if let saidAt, now - saidAt < .seconds(60), now - saidAt > .zero { faults.append("said twice in a minute") }
-        if let quiet, now - turn.silence.heardAt < quiet { faults.append("said of a run that is heard") }
+        if let quiet, now < turn.silence.end(ofQuiet: quiet) { faults.append("said of a run that is heard") }
         if turn.outcome != nil { faults.append("said of a run that is over") }
         saidAt = now
     }

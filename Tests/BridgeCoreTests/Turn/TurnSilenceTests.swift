@@ -118,6 +118,43 @@ struct TurnSilenceTests {
         #expect(Self.words(turn.on(.alive(.working), at: 1_201), at: .at(1_201)).count == 1)
     }
 
+    @Test("an agent that cannot reach its model says so within half a minute, and its tries are no signs of life")
+    func triesAgain() {
+        var turn = Make.running(Self.settings)
+        var said: [String] = []
+        for second in stride(from: 60.0, through: 25 * 60, by: 20) {
+            said += Self.said(&turn, until: second / 60)
+            #expect(turn.on(.alive(.retrying), at: second) == [])
+        }
+        #expect(said == ["1.5: tries again", "20: \(Sentences.stillNothing)", "20: stuck"])
+        let orders = turn.on(.alive(.working), at: 25.5 * 60)
+        #expect(Self.words(orders, at: Self.minute(26)) == ["26: over goes on"])
+        // What it says next is its answer, and another silence is no retry.
+        _ = turn.on(.text(.append("Here.")), at: 26 * 60)
+        #expect(Self.said(&turn, until: 27).isEmpty)
+    }
+
+    @Test("tries that begin again say so once a minute at most")
+    func triesOften() {
+        var turn = Make.running(Self.settings)
+        var said: [String] = []
+        for second in stride(from: 60.0, through: 240, by: 40) {
+            _ = turn.on(.alive(.retrying), at: second)
+            said += Self.said(&turn, until: (second + 38) / 60)
+            _ = turn.on(.text(.append("Here.")), at: second + 39)
+        }
+        // At 90, 170 and 250 seconds: at 130 and 210 the minute is not over.
+        #expect(said.count == 3 && said.allSatisfy { $0.hasSuffix(": tries again") }, "\(said)")
+    }
+
+    @Test("a model that is reached at the second try is not told of")
+    func triesOnce() {
+        var turn = Make.running(Self.settings)
+        _ = turn.on(.alive(.retrying), at: 60)
+        _ = turn.on(.text(.append("Here.")), at: 75)
+        #expect(Self.said(&turn, until: 6).isEmpty)
+    }
+
     @Test("with the end, the window and a Stop the task is over before the bubble", arguments: 0...2)
     func ends(way: Int) {
         var turn = Make.running(Self.settings)

@@ -13,4 +13,13 @@ extension CodexChat {
         else { return [] }
         return [observed(.alive(.working), of: run)]
     }
+
+    /// The model request is made again, without limit where there is no network (codex.md#ends-and-errors). That of a sub-agent says nothing of
+    /// the turn.
+    func retries(_ params: FrameNode, thread id: String, _ run: RunID?) -> [Order] {
+        guard let run, let open = thread.turn?.id, id == place?.thread, params["turnId"]?.equals(open) == true,
+            params["willRetry"]?.flag == true
+        else { return [] }
+        return [observed(.alive(.retrying), of: run)]
+    }
 }

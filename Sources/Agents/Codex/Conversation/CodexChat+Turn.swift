@@ -233,8 +233,9 @@ extension CodexChat {
         let ended = method == "item/completed" ? params["item"] : nil
         let settled = say(ended.map { asks.ended($0, in: turn, thread: id) } ?? [], of: run)
         let events = thread.read(method, params, thread: id)
-        let said = message + settled + heard(events, of: run)
-        return said + changed(method, params, of: run) + (events.isEmpty ? alive(params, thread: id, run, at: now) : [])
+        let said = message + settled + heard(events, of: run) + changed(method, params, of: run)
+        if method == "error" { return said + retries(params, thread: id, run) }
+        return said + (events.isEmpty ? alive(params, thread: id, run, at: now) : [])
     }
 
     /// A patch may change while its ask waits for a person.

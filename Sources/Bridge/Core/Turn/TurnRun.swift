@@ -6,6 +6,10 @@ extension Turn {
         // Nothing was handed over yet: no run can be this turn's.
         if outcome != nil || !mayHaveRun { return event.isOnlyAlive ? [] : [.note(.eventAfterEnd)] }
         if runs.ended.contains(run), event.tellsTheRun { return event.isOnlyAlive ? [] : [.note(.eventAfterEnd)] }
+        if case .alive(.retrying) = event {
+            retries(at: now)
+            return []
+        }
         let heard = isHeard(at: now)
         if case .alive(let activity) = event {
             isAlive(activity, at: now)

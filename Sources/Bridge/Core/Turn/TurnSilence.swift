@@ -14,6 +14,8 @@ import Vocabulary
 /// - `due` does not move with signs of life, so that a frame costs no more than to keep its time.
 struct TurnSilence: Sendable, Hashable {
     static let pace = Duration.seconds(60)
+    /// From the agent's first word that it tries its model again to the task that says so.
+    static let retryPatience = Duration.seconds(30)
     /// A task whose bucket was low tries again so much later.
     static let heldBackFor = Duration.seconds(10)
     /// Stretches of one turn that have a task.
@@ -28,6 +30,10 @@ struct TurnSilence: Sendable, Hashable {
     /// The last sign of life, or the last command to the agent. Not stored: a restart resets the silence.
     var heardAt = Instant.zero
     var isCompacting = false
+    /// The agent's first word that it tries its model again. Not stored.
+    var retriesSince: Instant?
+    /// The last words of a task. Not stored.
+    var saidAt: Instant?
     /// When it is looked at next. Not stored.
     var due: Instant?
     /// Tasks created so far.
@@ -36,6 +42,14 @@ struct TurnSilence: Sendable, Hashable {
     var isStuckTold = false
     /// At work behind the bubble's end, which has finished their cards.
     var tools: Set<ToolCallID> = []
+
+    /// The moment at which a task is due.
+    func end(ofQuiet quiet: Duration) -> Instant {
+        let end = heardAt + quiet
+        guard let retriesSince else { return end }
+        let mayBeSaid = saidAt.map { $0 + Self.pace } ?? retriesSince
+        return min(end, max(retriesSince + Self.retryPatience, mayBeSaid))
+    }
 
     mutating func heard(_ event: ToolEvent) {
         switch event {
@@ -107,6 +121,7 @@ extension Turn {
         case .waiting: return .run
         case .awaitingKey, .answering, .handedOver, .running, .holding, .asking, .searching, .over, .closed: break
         }
+        if silence.retriesSince != nil { return .retry }
         if let call = tools.newestRunning { return .tool(call.label ?? call.name, since: call.began) }
         if !silence.tools.isEmpty { return .tool("a tool", since: nil) }
         if runs.isRetrying { return .retry }
@@ -155,8 +170,7 @@ extension Turn {
 
     /// A sign of life, or a command to the agent, resets the silence.
     mutating func isHeard(at now: Instant) -> [TurnOrder] {
-        silence.heardAt = now
-        silence.isCompacting = false
+        isAlive(.working, at: now)
         guard silence.told != nil, let end = silence.finish(label: Sentences.goesOn) else { return [] }
         return bubble.isOver ? [] : [.post(end)]
     }
@@ -165,6 +179,13 @@ extension Turn {
     mutating func isAlive(_ activity: RunActivity, at now: Instant) {
         silence.heardAt = now
         silence.isCompacting = activity == .compacting
+        silence.retriesSince = nil
+    }
+
+    mutating func retries(at now: Instant) {
+        guard silence.retriesSince == nil else { return }
+        silence.retriesSince = now
+        silence.due = nextSilence(at: now)
     }
 
     // MARK: Time
@@ -180,6 +201,7 @@ extension Turn {
     mutating func silenceResumes(at now: Instant) -> [TurnOrder] {
         silence.heardAt = now
         silence.told?.at = now
+        silence.saidAt = now
         return watchSilence(at: now)
     }
 
@@ -192,7 +214,7 @@ extension Turn {
             next = next.map { min($0, due) } ?? due
         }
         if let quiet = settings.quiet, !bubble.isOver {
-            let due = silence.told.map { $0.at + TurnSilence.pace } ?? silence.heardAt + quiet
+            let due = silence.told.map { $0.at + TurnSilence.pace } ?? silence.end(ofQuiet: quiet)
             consider(due, again: TurnSilence.pace)
         }
         if let stuck = settings.stuck, !silence.isStuckTold { consider(silence.heardAt + stuck, again: .seconds(300)) }
@@ -203,7 +225,9 @@ extension Turn {
         guard let due = silence.due, due <= now else { return [] }
         let silent = now - silence.heardAt
         var orders: [TurnOrder] = []
-        if mayTellStatus, let quiet = settings.quiet, silent >= quiet { orders += tellStatus(at: now) }
+        if mayTellStatus, let quiet = settings.quiet, now >= silence.end(ofQuiet: quiet) {
+            orders += tellStatus(at: now)
+        }
         if let stuck = settings.stuck, silent >= stuck { orders += tellStuck(at: now) }
         silence.due = nextSilence(at: now)
         return orders
@@ -224,6 +248,7 @@ extension Turn {
         guard let told = silence.told else {
             guard silence.tasks < TurnSilence.taskLimit else { return [] }
             silence.tasks += 1
+            silence.saidAt = now
             let task = StatusTask.name(silence.tasks, of: opening.id)
             silence.told = TurnSilence.Told(task: task, label: label, at: now)
             return [.post(.taskStarted(TaskStart(task: task, kind: StatusTask.kind, label: label)))]
@@ -231,6 +256,7 @@ extension Turn {
         guard label != told.label, now >= told.at + TurnSilence.pace else { return [] }
         silence.told?.label = label
         silence.told?.at = now
+        silence.saidAt = now
         return [.post(.taskProgress(TaskProgress(task: told.task, label: label)))]
     }
 
