@@ -62,6 +62,7 @@ struct CodexThread {
     var effort: String?
     private var provider: String?
 
+    /// Sub-agents that are followed at once.
     private static let childLimit = 256
 
     // MARK: The course
@@ -263,13 +264,26 @@ struct CodexThread {
         guard item["type"]?.holds("subAgentActivity") == true, let thread = item["agentThreadId"]?.string else {
             return []
         }
-        if children[thread] == nil, subAgents.contains(thread) || subAgents.count < Self.childLimit {
+        if children[thread] == nil, subAgents.contains(thread) || makesRoom() {
             var child = CodexChild(name: CodexWords.agent(item), isOwn: item["kind"]?.holds("started") == true)
             child.turn = formerChildren.removeValue(forKey: thread)?.turn
             children[thread] = child
             subAgents.insert(thread)
         }
         return tools { $0.agent(thread, item) }
+    }
+
+    /// Leaves the oldest sub-agent at rest, by the ids of their threads, for one more. Its next activity brings it back.
+    private mutating func makesRoom() -> Bool {
+        guard subAgents.count >= Self.childLimit else { return true }
+        let resting = [formerChildren, children].lazy.compactMap { known in
+            known.filter { $0.value.turn == nil }.keys.min()
+        }
+        guard let left = resting.first else { return false }
+        formerChildren[left] = nil
+        children[left] = nil
+        subAgents.remove(left)
+        return true
     }
 
     private mutating func tools(_ change: (inout CodexCalls) -> [ToolEvent]) -> [RunEvent] {

@@ -56,6 +56,30 @@ struct CodexChildTests {
         #expect(Self.isLeft("T", said) && Self.isLeft("C", said))
     }
 
+    @Test("however many a chat has had, what the next one asks is answered, and so is what an old one asks that works")
+    func many() {
+        func activity(_ thread: String) -> String {
+            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"subAgentActivity","id":"s\#(thread)","kind":"started","agentThreadId":"\#(thread)","agentPath":"/apprentice"}}}"#
+        }
+        func begins(_ thread: String) -> String {
+            #"{"method":"turn/started","params":{"threadId":"\#(thread)","turn":{"id":"V\#(thread)"}}}"#
+        }
+        func asks(_ number: Int, _ thread: String) -> String {
+            #"{"id":\#(number),"method":"item/commandExecution/requestApproval","params":{"threadId":"\#(thread)","turnId":"V\#(thread)","itemId":"i","command":"rm x"}}"#
+        }
+        var codex = CodexConversation.going()
+        for number in 0..<300 {
+            _ = codex.says(activity("C\(number)"))
+            _ = codex.says(begins("C\(number)"))
+            // The first one works for as long as all the others.
+            if number > 0 { _ = codex.says(Self.ended("C\(number)", "VC\(number)")) }
+        }
+        _ = codex.says(activity("D"))
+        _ = codex.says(begins("D"))
+        #expect(codex.says(asks(0, "D")).contains { $0.contains("approval requested VD:i") })
+        #expect(codex.says(asks(1, "C0")).contains { $0.contains("approval requested VC0:i") })
+    }
+
     @Test("what it uses behind its turn is not the chat's")
     func usage() {
         func used(_ thread: String, _ turn: String, _ input: Int) -> String {
