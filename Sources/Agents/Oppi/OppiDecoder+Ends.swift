@@ -30,10 +30,14 @@ extension OppiDecoder {
     mutating func ended(_ id: AgentSession, at now: Instant) -> [Observation] {
         guard var session = sessions[id], session.isRunning else { return [] }
         let usage = session.accountAtStart.flatMap { session.account?.usage(since: $0) }
+        // An error that no message follows, behind one that ended well, is an extension's (oppi.md#errors).
+        let isBehind = session.failsNext && !session.hasFailed && !session.lastSaid.isEmpty
+        if isBehind { session.lastError = nil }
+        session.failsNext = false
         let failed = session.lastError != nil || (session.lastMessageWasEmpty && session.calls.isEmpty)
         // A run that the server itself has stopped is never retried, however little it had said. A stop that is still on its way may
         // reach it between two attempts, and stop nothing.
-        if !session.stopping, failed || !isHead {
+        if !session.stopping, failed || isBehind || !isHead {
             let event: RunEvent =
                 session.lastError.map { .failed(RunFailure(message: $0, usage: usage)) }
                 ?? .finished(RunEnd(usage: usage))

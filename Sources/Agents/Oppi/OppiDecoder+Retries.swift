@@ -7,6 +7,9 @@ extension OppiDecoder.Session {
     /// As much as the text of a run may have.
     private static let limit = 4_000_000
 
+    /// An error directly before the message was the message's.
+    mutating func messageEnded() { (hasFailed, failsNext) = (failsNext, false) }
+
     mutating func remember(_ text: String) {
         lastWasGood()
         lastSaid = text

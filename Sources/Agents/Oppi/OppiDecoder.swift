@@ -34,6 +34,8 @@ package struct OppiDecoder: AgentDecoder {
         var lastError: String?
         /// The last frame was an error: the message that ends next is the one that failed.
         var failsNext = false
+        /// The last message is one that failed.
+        var hasFailed = false
         /// The server has taken a stop, of whichever client.
         var stopping = false
         /// This bridge has asked for one.
@@ -167,7 +169,9 @@ package struct OppiDecoder: AgentDecoder {
             sessions[id] = Session()
         }
         var observations: [Observation] = []
-        if Self.isOfLoop(type, root), type != "message_end", type != "error" { sessions[id]?.failsNext = false }
+        if Self.isOfLoop(type, root), type != "message_end", type != "error", type != "agent_end" {
+            sessions[id]?.failsNext = false
+        }
         if isOfNoRun(type, root, id) { return observations }
         if sessions[id]?.isOpening == true {
             observations += opened(type, root, id, at: now)
@@ -297,7 +301,7 @@ package struct OppiDecoder: AgentDecoder {
         if !text.isEmpty, sessions[id]?.failsNext != true { sessions[id]?.lastError = nil }
         // A call that is still written when its message fails, or is stopped, never runs.
         if let session = sessions[id], session.failsNext || session.stopping { sessions[id]?.calls.dropWritten() }
-        sessions[id]?.failsNext = false
+        sessions[id]?.messageEnded()
         // What is replayed says nothing of the message that was cut.
         if live?.isReplay != true { sessions[id]?.lacksBeginning = false }
         let calls = (sessions[id]?.calls.messageEnded() ?? []).map { signal(id, .tool(.started($0))) }

@@ -87,6 +87,33 @@ struct OppiDecoderTests {
         #expect(ends() == ["oppi-s-1 s finished stop run -"])
     }
 
+    @Test("an error behind the last message leaves the answer whole, and the run ends well", arguments: [false, true])
+    mutating func errorBehind(isHead: Bool) {
+        if isHead { _ = hears("command_result", #""command":"subscribe","requestId":"q","success":true"#) }
+        _ = hears("agent_start")
+        _ = says("All of it.")
+        _ = hears("error", #""error":"Extension error: the notifier is away""#)
+        #expect(ends() == ["oppi-s-1 s finished stop run -"])
+    }
+
+    @Test("two errors, one before and one behind the last message, are a failure, and so is one behind a tool")
+    mutating func errorBeforeAndBehind() {
+        _ = hears("agent_start")
+        _ = hears("error", #""error":"529 overloaded""#)
+        _ = says("Half of")
+        _ = hears("error", #""error":"529 overloaded""#)
+        _ = hears("agent_end")
+        #expect(oppi.waits(1_999) == [])
+        #expect(oppi.waits(1) == [#"oppi-s-1 s failed other "529 overloaded""#])
+        _ = hears("agent_start")
+        _ = says("I look.")
+        _ = hears("tool_start", #""tool":"read","toolCallId":"c1","args":{}"#)
+        _ = hears("tool_end", #""tool":"read","toolCallId":"c1""#)
+        _ = hears("error", #""error":"Stream aborted""#)
+        _ = hears("agent_end")
+        #expect(oppi.waits(2_000).last == #"oppi-s-2 s failed other "Stream aborted""#)
+    }
+
     @Test("an end after an error that nothing follows is a failure after two seconds")
     mutating func failure() {
         _ = hears("agent_start")
