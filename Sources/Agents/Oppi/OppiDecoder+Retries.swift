@@ -39,9 +39,9 @@ struct OppiHeld {
     private static let limit = Duration.seconds(2)
     /// A retry is announced in the same turn of the server's loop.
     private static let limitOfWell = Duration.milliseconds(200)
-    /// Retries wait for a while before they begin.
-    private static let limitAfterLoss = Duration.seconds(15)
-    private static let limitOfWellAfterLoss = Duration.seconds(3)
+    /// Retries wait for a while before they begin, and what announces them is not heard.
+    static let limitUnheard = Duration.seconds(15)
+    static let limitOfWellUnheard = Duration.seconds(3)
 
     init(_ event: RunEvent, looksWell: Bool, lacksRetry: Bool, at now: Instant) {
         self.event = event
@@ -50,7 +50,7 @@ struct OppiHeld {
         until = now + (lacksRetry ? afterLoss : looksWell ? Self.limitOfWell : Self.limit)
     }
 
-    private var afterLoss: Duration { looksWell ? Self.limitOfWellAfterLoss : Self.limitAfterLoss }
+    private var afterLoss: Duration { looksWell ? Self.limitOfWellUnheard : Self.limitUnheard }
 
     mutating func socketLost() {
         until = nil

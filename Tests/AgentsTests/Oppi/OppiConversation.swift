@@ -311,6 +311,9 @@ struct OppiConversation: MachineConversation {
         says("message_end", #""role":"assistant","content":"\#(text)""#, on: channel)
     }
 
+    /// The same as notifications have it, which lack the message that failed.
+    mutating func endsElsewhere() -> [String] { says("agent_end", on: 1) + waits(3_000) }
+
     mutating func state(_ status: String, on channel: Int = 2) -> [String] {
         says("state", #""session":{"id":"s1","status":"\#(status)"}"#, on: channel)
     }

@@ -185,9 +185,9 @@ struct OppiOthersTests {
         var twice = shown()
         _ = twice.happens(.closed(code: 1006, reason: ""), 2)
         _ = twice.answers(Self.historyCall, 502, "<html>")
-        #expect(twice.ends(on: 1) == [Self.historyCall])
+        #expect(twice.endsElsewhere() == [Self.historyCall])
         #expect(twice.waits(1_000) == [])
-        #expect(twice.ends(on: 1) == [Self.historyCall])
+        #expect(twice.endsElsewhere() == [Self.historyCall])
         #expect(twice.answers(Self.historyCall, 200, OppiRecoveryTests.trace(rows)).count == 1)
         #expect(twice.answers(Self.historyCall, 200, OppiRecoveryTests.trace(rows)) == [])
 
@@ -259,14 +259,87 @@ struct OppiOthersTests {
         #expect(lost.last == Self.historyCall, "\(lost)")
         var rows = [("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs")]
         #expect(oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows, status: "busy")) == [])
-        #expect(oppi.ends(on: 1) == [Self.historyCall])
+        #expect(oppi.endsElsewhere() == [Self.historyCall])
         rows.append(("assistant", "For them"))
         let ended = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows))
         #expect(ended.count == 1 && ended[0].hasSuffix(#"finished stop run "For them""#), "\(ended)")
         #expect(!isOurs(ended, "r1"), "\(ended)")
         // The next one has a bubble of its own.
-        #expect(oppi.ends(on: 1) == [Self.historyCall])
+        #expect(oppi.endsElsewhere() == [Self.historyCall])
         #expect(oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows)).count == 3)
+    }
+
+    // MARK: Retries that are not seen
+
+    /// The chat has no stream of its own, and another client's run goes on.
+    private func unseen(_ result: String) -> OppiConversation {
+        let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n0".utf8))
+        var oppi = OppiConversation.live(result: result, facts: [fact])
+        _ = oppi.replies("subscribe", on: 1)
+        _ = oppi.says("agent_start", on: 1)
+        return oppi
+    }
+    private static let head = "command_result"
+    private static let whole = OppiRecoveryTests.trace([("user", "Theirs"), ("assistant", "For them")])
+
+    @Test("the run of another that is tried again is told once, when it has ended", arguments: ["rpc_result", head])
+    func triedAgain(result: String) {
+        var oppi = unseen(result)
+        if result == Self.head { _ = oppi.says("error", #""error":"529""#, on: 1) }
+        var lines = oppi.says("agent_end", on: 1) + oppi.waits(2_500)
+        lines += oppi.says("agent_start", on: 1)
+        lines += oppi.waits(16_000)
+        #expect(lines == [], "\(lines)")
+        #expect(oppi.endsElsewhere() == [Self.historyCall])
+        let told = oppi.answers(Self.history, 200, Self.whole)
+        #expect(told.count == 3 && told[2].hasSuffix(#"finished stop run "For them""#), "\(told)")
+    }
+
+    @Test("one that ended well is told at once by a server that names failures")
+    func endedWell() {
+        var oppi = unseen(Self.head)
+        #expect(oppi.says("agent_end", on: 1) == [Self.historyCall])
+    }
+
+    @Test("one that failed and is not tried again is told after the longest usual wait")
+    func failed() {
+        var oppi = unseen(Self.head)
+        _ = oppi.says("error", #""error":"529""#, on: 1)
+        #expect(oppi.says("agent_end", on: 1) + oppi.waits(14_000) == [])
+        #expect(oppi.waits(1_000) == [Self.historyCall])
+        // The error was of that run.
+        _ = oppi.says("agent_start", on: 1)
+        #expect(oppi.says("agent_end", on: 1) == [Self.historyCall])
+    }
+
+    @Test("nothing is told of a session that is at work again, nor of one whose chat has a run of ours by then")
+    func atWork() {
+        var oppi = unseen(Self.head)
+        _ = oppi.says("agent_end", on: 1)
+        let rows = [("user", "Theirs"), ("assistant", "For")]
+        #expect(oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows, status: "busy")) == [])
+        var ours = unseen(Self.head)
+        _ = ours.says("error", #""error":"529""#, on: 1)
+        _ = ours.says("agent_end", on: 1)
+        _ = ours.sends("r2", "Ours")
+        _ = ours.keeps()
+        _ = ours.follows(2, current: ours.sequence)
+        #expect(!ours.waits(16_000).contains(Self.historyCall))
+    }
+
+    @Test("the shown run of another whose stream was lost is not ended between two of its attempts")
+    func shownAndTriedAgain() {
+        var oppi = shown()
+        _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
+        let busy = OppiRecoveryTests.trace([("user", "Hi"), ("user", "Theirs")], status: "busy")
+        _ = oppi.answers(Self.history, 200, busy)
+        _ = oppi.says("error", #""error":"529""#, on: 1)
+        var lines = oppi.says("agent_end", on: 1) + oppi.waits(2_500)
+        lines += oppi.says("agent_start", on: 1)
+        #expect(lines == [], "\(lines)")
+        #expect(oppi.endsElsewhere() == [Self.historyCall])
+        let ended = oppi.answers(Self.history, 200, Self.whole)
+        #expect(ended.count == 1 && ended[0].hasSuffix(#"finished stop run "For them""#), "\(ended)")
     }
 
     @Test("a stream on which the run of another goes on is not idle")

@@ -383,7 +383,7 @@ struct OppiRecoveryTests {
         var oppi = OppiConversation(facts: [fact])
         #expect(oppi.greets().contains("1 > subscribe s1 notifications since 1000000000"))
         #expect(oppi.says("agent_start", on: 1) == [])
-        #expect(oppi.ends(on: 1) == ["GET /workspaces/w1/sessions/s1?view=full&traceView=full"])
+        #expect(oppi.endsElsewhere() == ["GET /workspaces/w1/sessions/s1?view=full&traceView=full"])
         let lines = oppi.answers(Self.history, 200, Self.trace([("user", "Elsewhere"), ("assistant", "Hello")]))
         #expect(lines.count == 3 && lines[2].hasSuffix(#"finished stop run "Hello""#), "\(lines)")
     }

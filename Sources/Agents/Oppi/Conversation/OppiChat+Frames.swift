@@ -319,10 +319,22 @@ extension OppiChat {
 
     // MARK: Runs of other clients
 
-    /// Its text was never sent to this bridge, which follows the session by its notifications alone.
-    mutating func endedElsewhere(_ sequence: Int) -> [Order] {
-        guard turn == nil, waiting.isEmpty, !hasSocket, place != nil else { return [] }
-        return [mirror(from: sequence)]
+    /// The session is followed by its notifications alone, which have no words of a run.
+    private var isFollowed: Bool { turn == nil && waiting.isEmpty && !hasSocket && place != nil }
+
+    /// The run's text was never sent to this bridge. No notification announces a retry, and in the seed dialect none names a failure
+    /// (oppi.md#retries-compaction-queue).
+    mutating func endedElsewhere(_ sequence: Int, hasFailed: Bool, at now: Instant) -> [Order] {
+        guard isFollowed else { return [] }
+        if !hasFailed, link.isHead { return [mirror(from: sequence)] }
+        link.othersLook.due = now + (hasFailed ? OppiHeld.limitUnheard : OppiHeld.limitOfWellUnheard)
+        link.othersLook.end = sequence
+        return []
+    }
+
+    /// The end before this loop was that of an attempt.
+    mutating func beganElsewhere() {
+        if link.othersLook.end != nil { (link.othersLook.due, link.othersLook.end) = (nil, nil) }
     }
 
     /// The session of another client's run that was shown has ended.
@@ -334,7 +346,7 @@ extension OppiChat {
 
     /// The history, for the end of another client's run.
     mutating func mirror(from sequence: Int) -> Order {
-        link.othersLook.due = nil
+        (link.othersLook.due, link.othersLook.end) = (nil, nil)
         return .call(.mirror(sequence: sequence, others: link.others))
     }
 
@@ -344,7 +356,10 @@ extension OppiChat {
     ) -> [Order] {
         guard others == link.others else { return [] }
         if let run = link.others { return endOthers(run, answer, at: now) }
-        guard turn == nil, let text = OppiTrace(answer.body)?.newestAnswer.text, !text.isEmpty else { return [] }
+        // A session that is at work again will be heard to end.
+        guard turn == nil, let trace = OppiTrace(answer.body), !trace.isBusy else { return [] }
+        let text = trace.newestAnswer.text
+        guard !text.isEmpty else { return [] }
         let run = RunID("\(session)-\(mark)-end-\(sequence)")
         return [
             .observed([
@@ -354,10 +369,13 @@ extension OppiChat {
         ]
     }
 
-    /// A server that fails to say how the run is may say it in a moment.
+    /// No other attempt has begun; or the server, which failed to say how the run is, may say it now.
     mutating func looksAgainForOthers(at now: Instant) -> [Order] {
-        guard link.others != nil, let due = link.othersLook.due, due <= now else { return [] }
-        return [mirror(from: decoder?.lastSequence ?? 0)]
+        guard let due = link.othersLook.due, due <= now else { return [] }
+        let end = link.othersLook.end
+        (link.othersLook.due, link.othersLook.end) = (nil, nil)
+        guard link.others != nil || isFollowed else { return [] }
+        return [mirror(from: end ?? decoder?.lastSequence ?? 0)]
     }
 
     private mutating func endOthers(_ run: RunID, _ answer: OppiRest.Answer, at now: Instant) -> [Order] {

@@ -278,7 +278,7 @@ extension OppiChat {
 
     mutating func linkDown() -> [Order] {
         let orders: [Order] = hasSocket ? [.close(reason: "the main stream is lost")] : []
-        (link.isUp, link.others) = (false, nil)
+        (link.isUp, link.others, link.othersLook) = (false, nil, OthersLook())
         leaveSocket()
         way = .absent
         return orders + leaveIfEnding()

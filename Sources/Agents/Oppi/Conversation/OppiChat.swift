@@ -130,10 +130,12 @@ struct OppiChat {
     var dialogs = OppiDialogs()
     var model = OppiModel()
 
-    /// When the server is asked again how the run of another client is.
+    /// When the server is asked, or asked again, how the run of another client is.
     struct OthersLook {
         var backOff = BackOff(first: .seconds(1), longest: .seconds(8))
         var due: Instant?
+        /// The number of the end that may be followed by another attempt.
+        var end: Int?
     }
 
     /// What the chat knows of the server.
@@ -230,7 +232,7 @@ struct OppiChat {
         switch home {
         case .kept, .unknown:
             way == .absent && turn == nil && waiting.isEmpty && dialogs.isEmpty && !asked.hasWishes
-                && link.others == nil
+                && link.others == nil && link.othersLook.due == nil
         case .making, .keeping: false
         }
     }
@@ -258,7 +260,7 @@ struct OppiChat {
         var moments = [requests.nextDeadline, decoder?.nextDeadline]
         moments.append(turn?.nextDeadline(isLive: way == .live))
         if link.isUp, home == .unknown, turn != nil { moments.append(link.homeDue) }
-        if link.others != nil { moments.append(link.othersLook.due) }
+        moments.append(link.othersLook.due)
         if way == .live, turn == nil { moments.append(link.idleSince.map { $0 + Self.idleLimit }) }
         switch way {
         case .dialling(let until), .greeting(let until), .waiting(let until): moments.append(until)

@@ -54,13 +54,22 @@ extension OppiMachine {
             if type == "command_result" { main.isHead = true }
             if check != nil { return concludeWell(isHead: type == "command_result", now) }
             carryOut(permissions.answered(root) ?? [], now)
-        case "agent_start": showsLife(root, now)
+        case "agent_start":
+            showsLife(root, now)
+            followed(root, now) { chat, _ in
+                chat.beganElsewhere()
+                return []
+            }
         case "agent_end":
             showsLife(root, now)
-            if let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) {
-                change(session, now) { $0.endedElsewhere(root["seq"]?.integer(in: .counts) ?? 0) }
+            followed(root, now) { chat, hasFailed in
+                chat.endedElsewhere(root["seq"]?.integer(in: .counts) ?? 0, hasFailed: hasFailed, at: now.read)
             }
-        case "error": carryOut(permissions.complained(root["error"]?.string ?? ""), now)
+        case "error":
+            carryOut(permissions.complained(root["error"]?.string ?? ""), now)
+            if root["seq"] != nil, let native = root["sessionId"]?.string, chats.session(of: native) != nil {
+                main.failing.insert(native)
+            }
         case "session_ended":
             if let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) {
                 carryOut(permissions.sessionEnded(session), now)
@@ -68,6 +77,15 @@ extension OppiMachine {
             }
         default: break
         }
+    }
+
+    /// A loop of a followed session began or ended; the flag says whether the agent named an error in the one before.
+    private mutating func followed(
+        _ root: FrameNode, _ now: Occasion, _ body: (inout OppiChat, Bool) -> [OppiChat.Order]
+    ) {
+        guard let native = root["sessionId"]?.string, let session = chats.session(of: native) else { return }
+        let hasFailed = main.failing.remove(native) != nil
+        change(session, now) { body(&$0, hasFailed) }
     }
 
     mutating func answered(_ question: OppiServer.Question, _ answer: OppiRest.Answer, _ now: Occasion) {
@@ -96,7 +114,7 @@ extension OppiMachine {
         let hasRestarted = main.wasLive && server.hasRestarted(since: main.heardBeforeLoss)
         main.wasLive = true
         main.followed = OppiFollowed()
-        (main.signs, main.ends, main.stopping) = ([:], [:], [])
+        (main.signs, main.ends, main.stopping, main.failing) = ([:], [:], [], [])
         list(now)
         for session in chats.sorted {
             change(session, now) { $0.linkUp(hasRestarted: hasRestarted, at: now.read) }

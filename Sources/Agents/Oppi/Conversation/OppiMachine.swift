@@ -82,6 +82,8 @@ package struct OppiMachine: AgentMachine {
         var signs: [String: Instant] = [:]
         /// When a run ended whole in a session, without an attempt to follow.
         var ends: [String: Instant] = [:]
+        /// Sessions in whose loop the agent has named an error, by the server's names.
+        var failing: Set<String> = []
         /// That are being stopped for other chats.
         var stopping: Set<String> = []
         /// Its frames are of the newer dialect.
