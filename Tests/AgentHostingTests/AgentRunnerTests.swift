@@ -186,6 +186,39 @@ struct AgentRunnerTests {
         #expect(stage.told.filter { $0.hasPrefix("work") } == ["work 1 failed: timedOut"])
     }
 
+    @Test("a lock that is had only when its time is over is released at once, since no one knows of it")
+    func lateLock() throws {
+        stage.order(.work(WorkID(1), .lock(path: "/l")))
+        stage.clock.pass(.seconds(31))
+        #expect(stage.told.filter { $0.hasPrefix("work") } == ["work 1 failed: timedOut"])
+        stage.works.open[0](.done)
+        try #require(stage.works.ordered == ["lock /l", "unlock /l"])
+        stage.works.open[1](.done)
+        // One that is refused then is held by no one here.
+        stage.order(.work(WorkID(2), .lock(path: "/l")))
+        stage.clock.pass(.seconds(31))
+        stage.works.open[2](.failed(WorkFailure(.full, "/l is locked")))
+        #expect(stage.works.ordered == ["lock /l", "unlock /l", "lock /l"])
+        #expect(stage.told.count { $0.hasPrefix("work") } == 2)
+    }
+
+    @Test("works that never come back are bounded: then no other begins until one of them has")
+    func stuck() throws {
+        for round in 0..<4 {
+            for number in 0..<16 {
+                stage.order(.work(WorkID(round * 16 + number), .find(pattern: "/x", limit: 1)))
+            }
+            stage.clock.pass(.seconds(31))
+        }
+        try #require(stage.works.open.count == 64)
+        stage.order(.work(WorkID(80), .find(pattern: "/x", limit: 1)))
+        try #require(stage.works.open.count == 64 && stage.told.last == "work 80 failed: full")
+        for number in 0..<32 { stage.works.open[number](.found([])) }
+        stage.order(.work(WorkID(81), .find(pattern: "/x", limit: 1)))
+        stage.works.open[64](.found([]))
+        #expect(stage.told.last == "work 81")
+    }
+
     @Test("16 are under way, 64 wait, and the next is refused")
     func bounded() {
         for number in 0..<81 { stage.order(.work(WorkID(number), .find(pattern: "/x", limit: 1))) }

@@ -144,7 +144,17 @@ final class Programs: ChildRunner, @unchecked Sendable {
 
 final class Works: WorkPort, @unchecked Sendable {
     private(set) var open: [@Sendable (WorkResult) -> Void] = []
-    func carryOut(_ work: Work, completion: @escaping @Sendable (WorkResult) -> Void) { open.append(completion) }
+    /// Locks as they are taken and released.
+    private(set) var ordered: [String] = []
+
+    func carryOut(_ work: Work, completion: @escaping @Sendable (WorkResult) -> Void) {
+        open.append(completion)
+        switch work {
+        case .lock(let path): ordered.append("lock \(path)")
+        case .unlock(let path): ordered.append("unlock \(path)")
+        default: break
+        }
+    }
 }
 
 final class Settings: TurnJournal, @unchecked Sendable {

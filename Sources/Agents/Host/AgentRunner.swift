@@ -223,11 +223,15 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     }
 
     func finished(_ ticket: Int, _ result: WorkResult) {
-        let mayPerform = state.withLock { state in
-            // Its time is over, or the process is.
-            guard let id = state.works.finished(ticket), state.phase != .stopped else { return false }
-            return collect(state.machine.finished(id, result, occasion(state)), state)
+        let (undoing, mayPerform) = state.withLock { state -> (Work?, Bool) in
+            switch state.works.finished(ticket) {
+            case .inTime(let id) where state.phase != .stopped:
+                return (nil, collect(state.machine.finished(id, result, occasion(state)), state))
+            case .late(let undoing): return (undoing, false)
+            case .inTime, nil: return (nil, false)
+            }
         }
+        if let undoing, case .done = result { edges.work.carryOut(undoing) { _ in } }
         if mayPerform { perform() }
     }
 
