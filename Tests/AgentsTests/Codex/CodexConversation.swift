@@ -168,6 +168,13 @@ struct CodexConversation: MachineConversation {
 
     mutating func lines(_ orders: [AgentOrder]) -> [String] { orders.flatMap { line($0) } }
 
+    /// The record that a thread has its first message, whose answer nothing waits for.
+    private static func isUsed(_ work: Work) -> Bool {
+        guard case .keep(let facts) = work, let value = facts.first?.value else { return false }
+        let record = String(decoding: value, as: UTF8.self)
+        return record.hasPrefix(#"{"thread""#) && !record.contains("turns")
+    }
+
     private mutating func line(_ order: AgentOrder) -> [String] {
         switch order {
         case .open(let channel, .socket(let plan)): return ["open \(channel.number) \(plan.unixPath ?? plan.url)"]
@@ -176,7 +183,7 @@ struct CodexConversation: MachineConversation {
         case .send(_, let bytes, _): return ["send \(String(decoding: bytes, as: UTF8.self))"]
         case .close(let channel, _): return ["close \(channel.number)"]
         case .work(let id, let work):
-            works.append(id)
+            if !Self.isUsed(work) { works.append(id) }
             switch work {
             case .run(let plan, _, _, _): return ["run \(plan.arguments.joined(separator: " "))"]
             case .keep(let facts):

@@ -21,7 +21,7 @@ struct CodexFolderTests {
         let said = codex.says(Self.gone)
         #expect(said.contains { $0.contains("thread/start") && $0.contains(#""cwd":"/moved""#) })
         let kept = codex.says(#"{"id":4,"result":{"thread":{"id":"N"},"model":"m"}}"#)
-        #expect(kept == [#"keep thread:codex:ses_1 {"thread":"N","folder":"/moved"}"#])
+        #expect(kept == [#"keep thread:codex:ses_1 {"thread":"N","folder":"/moved","turns":false}"#])
     }
 
     @Test("and its bubble says that the earlier conversation is gone, once")
@@ -64,6 +64,32 @@ struct CodexFolderTests {
         _ = codex.says(#"{"id":5,"result":{"thread":{"id":"N"},"model":"m"}}"#)
         let said = codex.isDone()
         #expect(said.count == 1 && said[0].contains("turn/start"), "\(said)")
+    }
+
+    @Test("also where an earlier process of the bridge began it, which the record of the thread says")
+    func unusedBefore() {
+        let unused = Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/site","turns":false}"#.utf8))
+        var codex = CodexConversation.up(facts: [unused])
+        _ = codex.sends("r1", "one")
+        _ = codex.says(Self.gone)
+        _ = codex.says(#"{"id":4,"result":{"thread":{"id":"N"},"model":"m"}}"#)
+        let said = codex.isDone()
+        #expect(said.count == 1 && said[0].contains("turn/start"), "\(said)")
+    }
+
+    @Test("the first message of a thread is written down with it, once")
+    func firstTurn() {
+        var codex = CodexConversation.up()
+        _ = codex.sends("r1", "one")
+        let begun = codex.says(#"{"id":3,"result":{"thread":{"id":"T"},"model":"m"}}"#)
+        #expect(begun == [#"keep thread:codex:ses_1 {"thread":"T","folder":"/work","turns":false}"#])
+        _ = codex.isDone()
+        _ = codex.says(#"{"id":4,"result":{"turn":{"id":"U","status":"inProgress"}}}"#)
+        _ = codex.begins("U")
+        let item =
+            #"{"method":"item/completed","params":{"threadId":"T","turnId":"U","item":{"type":"userMessage","id":"m","clientId":"r1"}}}"#
+        #expect(codex.says(item).contains(#"keep thread:codex:ses_1 {"thread":"T","folder":"/work"}"#))
+        #expect(!codex.says(item).contains { $0.hasPrefix("keep") })
     }
 
     @Test("or in its own, where the message names none: not in that of the configuration")

@@ -39,8 +39,7 @@ extension CodexChat {
     /// Messages in the turn, in their order. What ends for the client whose message began it.
     mutating func recognize(_ labels: [RunID]) -> [Order] {
         guard let id = thread.turn?.id else { return [] }
-        conversation.hasTurns = true
-        var orders: [Order] = []
+        var orders = isUsed()
         for label in labels {
             if turn?.run == label {
                 // The answer to a prompt may name a turn that never begins.
@@ -55,6 +54,14 @@ extension CodexChat {
         }
         if isTakenIn, turn?.state == .going { turn?.state = .accepted }
         return orders
+    }
+
+    /// The thread has a message: its loss is told from now on, also by another process.
+    private mutating func isUsed() -> [Order] {
+        guard case .kept(var place) = home, !place.hasTurns else { return [] }
+        place.hasTurns = true
+        home = .kept(place)
+        return [.record(place)]
     }
 
     /// Whether the newest turn is another client's, and what became of one that was.

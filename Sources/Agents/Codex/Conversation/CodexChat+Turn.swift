@@ -153,7 +153,6 @@ extension CodexChat {
         guard let turn else { return [] }
         guard let listed = find(turn, in: turns), let id = listed["id"]?.string else { return notFound(turn, at: now) }
         self.turn?.id = id
-        conversation.hasTurns = true
         self.turn?.watch.emptyLooks = 0
         self.turn?.watch.lookDue = nil
         looksNoMore()

@@ -87,7 +87,7 @@ extension CodexChat {
         guard conversation.isDeleted, place != nil else { return left }
         home = .unknown
         conversation = Conversation()
-        return left + [.forget]
+        return left + [.record(nil)]
     }
 
     // MARK: Joining
@@ -195,10 +195,10 @@ extension CodexChat {
     private mutating func loseHome() -> [Order] {
         link.folder = place?.folder ?? link.folder
         let ended = endForeignTurn()
+        if place?.hasTurns == true { conversation.isLost = true }
         home = .unknown
         way = .absent
         thread = CodexThread()
-        if conversation.hasTurns { conversation.isLost = true }
         guard let turn, turn.state == .doubtful, turn.mayBeRepeated, turn.watch.isOfSameServer == true else {
             let note = Order.note("the thread of a chat is gone; its next message begins a new one")
             return ended + [note] + (turn.map { failTurn($0.lossSentence) } ?? [])
@@ -238,9 +238,8 @@ extension CodexChat {
             guard home == .making, let id = result["thread"]?["id"]?.string, let folder = link.folder else { return [] }
             thread = CodexThread()
             thread.opened(result, isNew: true)
-            conversation.hasTurns = false
             way = .open
-            let place = CodexPlace(thread: id, folder: folder)
+            let place = CodexPlace(thread: id, folder: folder, hasTurns: false)
             home = .keeping(place)
             return [.keep(place)]
         case .peek:

@@ -30,7 +30,8 @@ struct CodexChat {
         case answer(JSONText, String)
         /// Answered by `kept`.
         case keep(CodexPlace)
-        case forget
+        /// Has no answer; nil deletes the record.
+        case record(CodexPlace?)
         case observed([Observation])
         case note(String)
         /// `link.efforts` is needed, and the chat goes on when it is there.
@@ -154,8 +155,6 @@ struct CodexChat {
 
     /// What the thread holds for the person.
     struct Conversation {
-        /// Some message is in it, or an earlier process has made it.
-        var hasTurns = true
         /// One that had turns is gone, which the next message's bubble says.
         var isLost = false
         /// The person has deleted the chat: its place is forgotten as soon as nothing of it continues.
@@ -338,8 +337,8 @@ struct CodexChat {
 
     /// Who the turn in the thread belongs to; nil: no run that is shown.
     var owner: RunID? {
-        if ignoresStop { return nil }
         if let turn, let id = thread.turn?.id, turn.id == id, !isTakenIn { return turn.run }
+        if ignoresStop { return nil }
         return thread.turn.map { Self.run(of: $0.id) } ?? turn?.run
     }
 

@@ -204,7 +204,7 @@ extension CodexMachine {
             ask(.chat(session, request), method, params, for: limit(of: request), now)
         case .answer(let id, let result): orders.append(.send(Self.mainChannel, CodexFrames.answer(id, result)))
         case .keep(let place): work(.keep(session), .keep([Fact(Self.threadFact + session.text, place.fact)]))
-        case .forget: work(.aside, .keep([Fact(Self.threadFact + session.text, nil)]))
+        case .record(let place): work(.aside, .keep([Fact(Self.threadFact + session.text, place?.fact)]))
         case .observed(let observations): orders.append(.observed(observations))
         case .note(let words): orders.append(.note(.words(words)))
         case .efforts:

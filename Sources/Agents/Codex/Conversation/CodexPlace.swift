@@ -5,10 +5,13 @@ import Vocabulary
 struct CodexPlace: Hashable {
     var thread: String
     var folder: String
+    /// Some message is in it. Records of earlier versions do not say.
+    var hasTurns: Bool
 
-    init(thread: String, folder: String) {
+    init(thread: String, folder: String, hasTurns: Bool) {
         self.thread = thread
         self.folder = folder
+        self.hasTurns = hasTurns
     }
 
     init?(_ fact: [UInt8], _ parser: FrameParser) {
@@ -16,7 +19,7 @@ struct CodexPlace: Hashable {
             guard let root = parser.parse(bytes, capacity: bytes.count), let thread = root["thread"]?.string,
                 let folder = root["folder"]?.string
             else { return nil }
-            return Self(thread: thread, folder: folder)
+            return Self(thread: thread, folder: folder, hasTurns: root["turns"]?.flag != false)
         }
         guard let place else { return nil }
         self = place
@@ -26,6 +29,7 @@ struct CodexPlace: Hashable {
         var fact = JSONObjectWriter()
         fact.string("thread", thread)
         fact.string("folder", folder)
+        if !hasTurns { fact.raw("turns", Array("false".utf8)) }
         return fact.finish()
     }
 }
