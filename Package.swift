@@ -135,10 +135,8 @@ let package = Package(
             ["AgentKit", "ConversationEngine", "Vocabulary", "ConfigurationFile", "JSONReading", "Locking"]),
         smallRoom("Agents", at: "Sources/Agents/Registry", ["AgentKit", "Claude", "Codex", "OpenClaw", "Oppi", "Pi"]),
         room(
-            "ToySocket", at: "Tests/Support/ToySocket", ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading"]),
-        room(
-            "ToyChildren", at: "Tests/Support/ToyChildren",
-            ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading"]),
+            "LeastAgent", at: "Tests/Support/Least",
+            ["AgentKit", "ConversationEngine", "Vocabulary", "ConfigurationFile", "JSONReading"]),
 
         // What carries any agent's machine, and what its work touches.
         room("AgentHosting", at: "Sources/Agents/Host", ["AgentKit", "Vocabulary", "Locking"]),
@@ -220,11 +218,11 @@ let package = Package(
             "AgentsTests",
             [
                 "AgentKit", "Agents", "Vocabulary", "Worlds", "Claude", "Codex", "ConfigurationFile",
-                "ConversationEngine", "JSONReading", "Links", "OpenClaw", "Oppi", "Pi", "Recording",
+                "ConversationEngine", "JSONReading", "LeastAgent", "Links", "OpenClaw", "Oppi", "Pi", "Recording",
             ],
             exclude: ["Golden"]),
         tests("AgentWorkTests", ["AgentKit", "AgentWork", "Vocabulary", "Children", "WireTesting"]),
-        // Every agent against its own double; the toys are for these alone.
+        // Every agent against its own double.
         tests(
             "ContractTests",
             [
@@ -235,8 +233,7 @@ let package = Package(
                 "RelayRules",
                 "Transport",
                 "WireTesting",
-                "ToySocket",
-                "ToyChildren",
+                "LeastAgent",
             ]),
         tests(
             "AgentHostingTests",

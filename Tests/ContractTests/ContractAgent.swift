@@ -73,7 +73,7 @@ extension ContractStage {
         begun: @escaping () -> [String: Int], finished: @escaping () -> Set<String>,
         decisions: @escaping () -> [String], isBusy: @escaping () -> Bool, breaches: @escaping () -> [String]
     ) {
-        let agent = LiveToy(plugin, configuration)
+        let agent = PluggedAgent(plugin, configuration)
         world.sides[0].agent = WorldAgent(
             kind: plugin.kind, network: network, session: { agent.live.session(of: $0) },
             open: { agent.reading.open($0) }, examine: { agent.live.examine().open($0) })
@@ -84,7 +84,7 @@ extension ContractStage {
 }
 
 /// A plug-in's agent, by the way that `run` takes: configuration, settings, reading.
-struct LiveToy: Sendable {
+struct PluggedAgent: Sendable {
     let live: any LiveAgent
     let reading: AgentReading
 

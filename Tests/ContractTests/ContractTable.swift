@@ -2,7 +2,7 @@ import AgentKit
 import Agents
 import Worlds
 
-/// The agents under the contract. An agent is in it by one line; the toys are in no registry but this one's.
+/// The agents under the contract. An agent is in it by one line; the least one is in no registry but this one's.
 enum ContractTable {
     static let live: [ContractEntry] = [
         ContractEntry(OpenClawContract()),
@@ -11,11 +11,10 @@ enum ContractTable {
         ContractEntry(OppiContract(dialect: .head)),
         ContractEntry(CodexContract()),
         ContractEntry(ClaudeContract()),
-        ContractEntry(ToySocketContract()),
-        ContractEntry(ToyChildrenContract()),
+        ContractEntry(LeastContract()),
     ]
 
-    /// What the program knows, and the toys.
+    /// The agents of the program, and the least one.
     static let registry = AgentRegistry(
         AgentRegistry.all.plugins
             + live.map(\.agent.plugin).filter { AgentRegistry.all[kind: $0.kind] == nil })

@@ -24,7 +24,7 @@ final class RealOutside: Sendable {
             kind: plugin.kind, sockets: CurlWebSocketClient(), children: children, work: work, journal: journal,
             clock: SystemClock(), alarm: try SystemAlarm(), random: SystemRandom())
         let host = ConnectionHost(edges, AgentOutlets(tell: { [events] in events.put($0) }))
-        link = LiveToy(plugin, configuration).reading.open(host)
+        link = PluggedAgent(plugin, configuration).reading.open(host)
         var past = AgentPast()
         past.facts = facts
         link.begin(past)

@@ -16,7 +16,7 @@ struct SharedFilesTests {
     func shared(_ index: Int) throws {
         let agent = Self.agents[index]
         func sharesFiles(at host: String, _ listener: String = "") throws -> Bool {
-            try LiveToy.live(agent.plugin, agent.values.replacing("HOST", with: host) + listener).agent.sharesFiles
+            try PluggedAgent.live(agent.plugin, agent.values.replacing("HOST", with: host) + listener).agent.sharesFiles
         }
         #expect(try sharesFiles(at: "127.0.0.1"))
         #expect(try sharesFiles(at: "127.0.0.1", #", "listener": "1001""#))

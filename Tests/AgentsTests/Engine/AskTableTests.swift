@@ -1,5 +1,6 @@
 import AgentKit
 import ConversationEngine
+import LeastAgent
 import Testing
 import Vocabulary
 
@@ -89,40 +90,40 @@ struct AskTableTests {
     private static func gone(_ name: String) -> String { "- pi-ses_1 question settled \(name) cancelled" }
 
     static let cells: [Cell] = [
-        Cell(.card, .yes, ["1 > settle yes", allowed]),
-        Cell(.card, .no, ["1 > settle no", denied]),
-        Cell(.card, .unanswered, ["1 > settle unanswered", denied]),
+        Cell(.card, .yes, ["1 > settle a1 yes", allowed]),
+        Cell(.card, .no, ["1 > settle a1 no", denied]),
+        Cell(.card, .unanswered, ["1 > settle a1 unanswered", denied]),
         Cell(.card, .yesToOther, []),
         Cell(.card, .noInWords, [denied]),
         Cell(.card, .withdrawn, [settled("cancelled")]),
-        Cell(.card, .ended, ["r1 pi-ses_1 finished stop run -", "1 > settle dropped", settled("cancelled")]),
+        Cell(.card, .ended, ["r1 pi-ses_1 finished stop run -", "1 > settle a1 dropped", settled("cancelled")]),
         Cell(.card, .stop, ["1 > sb-4 stop"]),
-        Cell(.card, .another, ["1 > settle dropped", "note a dialog (odd) cannot be shown"]),
+        Cell(.card, .another, ["1 > settle a2 dropped", "note a dialog (odd) cannot be shown"]),
         Cell(
             .card, .died,
             [#"r1 pi-ses_1 failed agentGone "its process ended with code 1""#, settled("cancelled")]),
         // A Stop came first: nothing is asked any longer.
         Cell(.behindStop, .yes, ["- - approval settled a1 unknown"]),
         // Denied, and the words have not come yet.
-        Cell(.deniedInWords, .words("r2"), ["1 > settle no: use make", "send r2 accepted as r1"]),
-        Cell(.deniedInWords, .seconds(10), ["1 > settle no"]),
+        Cell(.deniedInWords, .words("r2"), ["1 > settle a1 no: use make", "send r2 accepted as r1"]),
+        Cell(.deniedInWords, .seconds(10), ["1 > settle a1 no"]),
         Cell(.deniedInWords, .yes, ["- - approval settled a1 unknown"]),
-        Cell(.deniedInWords, .ended, ["r1 pi-ses_1 finished stop run -", "1 > settle dropped"]),
+        Cell(.deniedInWords, .ended, ["r1 pi-ses_1 finished stop run -", "1 > settle a1 dropped"]),
         Cell(.deniedInWords, .died, [#"r1 pi-ses_1 failed agentGone "its process ended with code 1""#]),
         Cell(.deniedInWords, .withdrawn, []),
         // Questions.
-        Cell(.question, .answer("a1"), ["1 > settle answers 1", answered("a1")]),
-        Cell(.question, .declines("a1"), ["1 > settle answers 1", answered("a1")]),
+        Cell(.question, .answer("a1"), ["1 > settle a1 answers 1", answered("a1")]),
+        Cell(.question, .declines("a1"), ["1 > settle a1 answers 1", answered("a1")]),
         Cell(.question, .answer("else"), ["- pi-ses_1 question settled else unknown"]),
         Cell(.twoQuestions, .answer("a1-1"), [answered("a1-1")]),
         Cell(
             .twoQuestions, .ended,
-            ["r1 pi-ses_1 finished stop run -", "1 > settle dropped", gone("a1-1"), gone("a1-2")]),
-        Cell(.halfAnswered, .answer("a1-2"), ["1 > settle answers 2", answered("a1-2")]),
+            ["r1 pi-ses_1 finished stop run -", "1 > settle a1 dropped", gone("a1-1"), gone("a1-2")]),
+        Cell(.halfAnswered, .answer("a1-2"), ["1 > settle a1 answers 2", answered("a1-2")]),
         Cell(.halfAnswered, .withdrawn, [gone("a1-2")]),
         // Between the runs of the bridge.
-        Cell(.between, .yes, ["1 > settle yes", allowed]),
-        Cell(.between, .no, ["1 > settle no", denied]),
+        Cell(.between, .yes, ["1 > settle a1 yes", allowed]),
+        Cell(.between, .no, ["1 > settle a1 no", denied]),
     ]
 
     @Test("each cell", arguments: cells)
@@ -135,7 +136,7 @@ struct AskTableTests {
     func yesBehindStop() {
         var least = Self.make(.card)
         _ = least.aborts("r1")
-        #expect(least.decides("a1", .approve) == ["1 > settle dropped", Self.settled("cancelled")])
+        #expect(least.decides("a1", .approve) == ["1 > settle a1 dropped", Self.settled("cancelled")])
         #expect(least.decides("a1", .approve) == ["- - approval settled a1 unknown"])
     }
 
@@ -143,7 +144,7 @@ struct AskTableTests {
     func answerBehindStop() {
         var least = Self.make(.question)
         _ = least.aborts("r1")
-        #expect(least.answers("a1", .text("x")) == ["1 > settle dropped", Self.gone("a1")])
+        #expect(least.answers("a1", .text("x")) == ["1 > settle a1 dropped", Self.gone("a1")])
     }
 
     @Test("an ask has one answer")
@@ -184,6 +185,6 @@ struct AskTableTests {
     func shown() {
         var least = Self.make(.card)
         let same = ApprovalRequest(id: ApprovalID("a1"), subject: .dialog, title: "Sure?", message: "")
-        #expect(least.decides("a1", .approve, shown: AskFingerprint(of: same)) == ["1 > settle yes", Self.allowed])
+        #expect(least.decides("a1", .approve, shown: AskFingerprint(of: same)) == ["1 > settle a1 yes", Self.allowed])
     }
 }

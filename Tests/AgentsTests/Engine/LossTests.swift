@@ -1,10 +1,13 @@
 import AgentKit
 import ConversationEngine
+import LeastAgent
 import Testing
 import Vocabulary
 
 @Suite("What is lost on the engine, and found again")
 struct LossTests {
+    private static let ended = #","found":"ended","text":"Found.""#
+
     private static func after(_ run: String, isStopping: Bool = false, reach: LeastDialect.Reach = .pauses)
         -> LeastConversation
     {
@@ -57,7 +60,7 @@ struct LossTests {
         #expect(least.waits(1_000) == ["r1 pi-ses_1 tool finished place-r1 call wait completed", "start 1 /s/1"])
         #expect(least.spawns() + least.confirms("hello") == ["1 > sb-1 hello", "1 > sb-2 find r1"])
         #expect(
-            least.confirms("find", #","found":"ended""#) == [#"r1 pi-ses_1 finished stop run "Found.""#])
+            least.confirms("find", Self.ended) == [#"r1 pi-ses_1 finished stop run "Found.""#])
     }
 
     @Test("a Stop of it is answered with what became of it, and it is not written again")
@@ -100,7 +103,7 @@ struct LossTests {
         #expect(least.looksUp("r1") == ["start 2 /s/1"])
         _ = least.opens(2)
         #expect(
-            least.confirms("find", #","found":"ended""#, 2) == [#"looked up r1 finished stop run "Found.""#])
+            least.confirms("find", Self.ended, 2) == [#"looked up r1 finished stop run "Found.""#])
     }
 
     @Test("a child that dies over a look-up leaves it to the next one")
@@ -111,7 +114,7 @@ struct LossTests {
         #expect(least.exits() == ["start 2 /s/1"])
         _ = least.opens(2)
         #expect(
-            least.confirms("find", #","found":"ended""#, 2) == [#"looked up r1 finished stop run "Found.""#])
+            least.confirms("find", Self.ended, 2) == [#"looked up r1 finished stop run "Found.""#])
     }
 
     @Test("a result for a walk that its child took along steps no other walk")
@@ -155,7 +158,7 @@ struct LossTests {
         #expect(
             least.says(#"{"ended":"own"}"#)
                 == [
-                    "own pi-ses_1 finished stop run -", "1 > settle dropped",
+                    "own pi-ses_1 finished stop run -", "1 > settle a1 dropped",
                     "- pi-ses_1 approval settled a1 cancelled",
                 ])
     }
@@ -167,7 +170,7 @@ struct LossTests {
         let asked = least.says(#"{"asks":"a2"}"#)
         #expect(asked.count == 2 && asked[0].hasSuffix("ask-a2 pi-ses_1 started"), "\(asked)")
         let said = least.decides("a2", .approve)
-        #expect(said.count == 3 && said[0] == "1 > settle yes", "\(said)")
+        #expect(said.count == 3 && said[0] == "1 > settle a2 yes", "\(said)")
         #expect(said[2].contains("ask-a2 pi-ses_1 finished stop run"), "\(said)")
     }
 }

@@ -1,5 +1,6 @@
 import AgentKit
 import ConversationEngine
+import LeastAgent
 import Testing
 import Vocabulary
 
@@ -66,7 +67,8 @@ struct PromptTableTests {
                 + least.waits(1_000) + least.confirms("probe", #","is":"\#(activity)""#, channel)
         case .seconds(let seconds): least.waits(seconds * 1_000)
         case .found(let fate):
-            least.confirms("hello", "", channel) + least.confirms("find", #","found":"\#(fate)""#, channel)
+            least.confirms("hello", "", channel)
+                + least.confirms("find", #","found":"\#(fate)","text":"Found.""#, channel)
         }
     }
 

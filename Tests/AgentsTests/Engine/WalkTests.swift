@@ -1,5 +1,6 @@
 import AgentKit
 import ConversationEngine
+import LeastAgent
 import Testing
 import Vocabulary
 

@@ -1,23 +1,23 @@
 import AgentKit
 import FoundationEssentials
+import LeastAgent
 import Testing
-import ToyChildren
 import Vocabulary
 import WireTesting
 
-@Suite("The toy of real programs")
-final class ToyChildrenRealTests {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "toy-\(UUID())").path()
+@Suite("The least agent with real programs")
+final class LeastRealTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "least-\(UUID())").path()
 
     init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     private func outside(_ facts: [Fact] = []) throws -> RealOutside {
-        let command = #"["\#(RealOutside.python)", "\#(RealOutside.root)/Tests/Peers/toy_children.py", "\#(folder)"]"#
-        return try RealOutside(ToyChildrenPlugin(), configuration: #", "command": \#(command)"#, facts: facts)
+        let command = #"["\#(RealOutside.python)", "\#(RealOutside.root)/Tests/Peers/least.py", "\#(folder)"]"#
+        return try RealOutside(LeastPlugin(), configuration: #", "command": \#(command)"#, facts: facts)
     }
 
-    @Test("a run each in two chats, whose ids are kept and whose transcripts are found by the next process")
+    @Test("a run each in two chats, whose places are kept and whose transcripts are found by the next process")
     func runs() throws {
         let first = try outside()
         first.send("Hello over real pipes", run: "r1", session: "one")
@@ -28,7 +28,7 @@ final class ToyChildrenRealTests {
         #expect(try first.closes())
         // Its programs have ended, and are not looked for.
         let kept = first.journal.facts
-        #expect(kept.map(\.name).sorted() == ["agent toy-children one", "agent toy-children two"])
+        #expect(kept.map(\.name).sorted() == ["agent least session:one", "agent least session:two"])
         let second = try outside(kept)
         second.link.command(.lookUp(session: AgentSession("one"), run: RunID("r1")))
         let found = try second.next { if case .lookedUp(_, let found) = $0 { found } else { nil } }
@@ -46,26 +46,16 @@ final class ToyChildrenRealTests {
         #expect(try outside.closes())
     }
 
-    @Test("its models are asked of the program")
-    func models() throws {
-        let outside = try outside()
-        let replies = Queue<AgentReply>()
-        outside.link.query(.models) { replies.put($0) }
-        #expect(
-            try replies.next()
-                == .models([AgentModel(id: "small", name: "small"), AgentModel(id: "large", name: "large")]))
-        #expect(try outside.closes())
-    }
-
-    @Test("a program that is not there is a refusal of the message")
+    @Test("a program that is not there is said of the message")
     func absent() throws {
-        let outside = try RealOutside(ToyChildrenPlugin(), configuration: #", "command": ["no-such-toy"]"#)
+        let outside = try RealOutside(LeastPlugin(), configuration: #", "command": ["no-such-program"]"#)
         outside.send("Hello", run: "r1")
         let answer = try outside.next { if case .sendAnswered(_, let answer) = $0 { answer } else { nil } }
-        guard case .refused = answer else {
+        guard case .notSent(let sentence) = answer else {
             Issue.record("\(answer)")
             return
         }
+        #expect(sentence.hasPrefix("Least could not be started: "))
         #expect(try outside.closes())
     }
 }
