@@ -94,6 +94,28 @@ struct WorldTests {
         #expect(seen != nil, "no seed caught \(fault)")
     }
 
+    @Test("a yes behind a Stop is caught in a world written by hand", arguments: [WorldAgentKind.pi, .claude])
+    func plantedBehindStop(kind: WorldAgentKind) {
+        // With other seeds pi asks a question in place of a card.
+        caught(.yesBehindStop, by: "left after the Stop", seeds: [1, 4]) { .stopBehindYes(kind, seed: $0) }
+    }
+
+    @Test("so is a Stop that is forgotten over a loss", arguments: [WorldAgentKind.pi, .claude])
+    func plantedOverLoss(kind: WorldAgentKind) {
+        caught(.stopForgottenOverLoss, by: "was begun twice", seeds: [1, 2]) { .lossBehindStop(kind, seed: $0) }
+    }
+
+    /// With the habits of the agent and the words that each seed draws.
+    private func caught(
+        _ fault: PlantedFault, by words: String, seeds: [UInt64], _ plan: (UInt64) -> WorldPlan
+    ) {
+        for seed in seeds {
+            #expect(WorldRun.run(plan(seed)).violations == [])
+            let violations = PlantedFault.$planted.withValue(fault) { WorldRun.run(plan(seed)).violations }
+            #expect(violations.contains { $0.contains(words) }, "seed \(seed): \(violations)")
+        }
+    }
+
     /// From a seed near the first that catches it: many worlds are slow here, and `make sim` begins with the first.
     @Test(
         "faults with Oppi are caught",

@@ -136,6 +136,8 @@
         case promptRepeatedInDoubt
         /// An ask of a program is answered twice.
         case askAnsweredTwice
+        /// A yes that waits to be written leaves behind the Stop.
+        case yesBehindStop
         /// A run that was stopped begins again with the next process of the agent.
         case stopForgottenOverLoss
         /// The messages of one chat go to the conversation of another.
@@ -223,7 +225,7 @@
         ]
         /// Of the engine of agents that are a child of each chat, whatever their dialect.
         package static let ofEngine: [PlantedFault] = [
-            .promptRepeatedInDoubt, .askAnsweredTwice, .stopForgottenOverLoss, .chatsMixedUp,
+            .promptRepeatedInDoubt, .askAnsweredTwice, .yesBehindStop, .stopForgottenOverLoss, .chatsMixedUp,
         ]
         /// Found by tests of their own: what shows them is too rare in a world.
         package static let ofConversations: [PlantedFault] = [

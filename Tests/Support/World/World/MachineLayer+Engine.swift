@@ -7,6 +7,9 @@ import Vocabulary
         /// The chat whose conversation has those of all others.
         var first: AgentSession?
         var repeated: Set<RunID> = []
+        /// Frames of a yes that wait, and for how long.
+        var waiting: [AgentOrder] = []
+        var waitsUntil: Instant?
     }
 
     extension MachineLayer where Machine: ~Copyable {
@@ -28,16 +31,26 @@ import Vocabulary
             case .send(_, _, let run, _): sent[run] = Sent(command: passed)
             case .abort(let session, let run, _):
                 sent[run]?.isStopped = true
+                if fault == .yesBehindStop { return machine.command(passed, now) + releaseYes() }
                 if engine.repeated.contains(run) {
                     return machine.command(.abort(session: session, run: RunID("\(run.text)-again")), now)
                 }
-            case .resolve:
-                guard fault == .askAnsweredTwice else { break }
+            case .resolve where fault == .askAnsweredTwice:
                 let orders = machine.command(passed, now)
                 return orders + orders.filter { if case .send = $0 { true } else { false } }
-            case .answer, .lookUp, .release: break
+            case .resolve(_, _, let decision, _, _, _, _) where fault == .yesBehindStop && decision != .deny:
+                let orders = machine.command(passed, now)
+                engine.waiting += orders.filter { if case .send = $0 { true } else { false } }
+                engine.waitsUntil = now.now + .seconds(10)
+                return orders.filter { if case .send = $0 { false } else { true } }
+            case .resolve, .answer, .lookUp, .release: break
             }
             return machine.command(passed, now)
+        }
+
+        mutating func releaseYes() -> [AgentOrder] {
+            defer { (engine.waiting, engine.waitsUntil) = ([], nil) }
+            return engine.waiting
         }
 
         private mutating func mixedUp(_ command: AgentCommand) -> AgentCommand {

@@ -40,7 +40,7 @@ import Vocabulary
             case .holeAppended, .othersWordsTaken, .earlyStopForgotten, .retryNotShown: settings == OppiSettings.self
             case .approvalByNumber, .interruptedFromHistory, .askRepeatedUnknown: settings == CodexSettings.self
             case .fingerprintForgotten: true
-            case .promptRepeatedInDoubt, .askAnsweredTwice, .stopForgottenOverLoss, .chatsMixedUp:
+            case .promptRepeatedInDoubt, .askAnsweredTwice, .yesBehindStop, .stopForgottenOverLoss, .chatsMixedUp:
                 settings == PiSettings.self || settings == ClaudeSettings.self
             case .sentAgainThoughItRan, .ownRunNotAdopted, .modelAfterMessage, .sequenceUnbounded:
                 settings == OpenClawSettings.self
@@ -90,7 +90,7 @@ import Vocabulary
             self.fault = LayeredFault.concerns(fault, Machine.Settings.self) ? fault : nil
         }
 
-        var nextDeadline: Instant? { machine.nextDeadline }
+        var nextDeadline: Instant? { [machine.nextDeadline, engine.waitsUntil].compactMap(\.self).min() }
         var nextReadingDeadline: Instant? { machine.nextReadingDeadline }
         var heldBytes: Int { machine.heldBytes }
 
@@ -366,7 +366,10 @@ import Vocabulary
         mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
             spoil(machine.finished(work, result, now), now)
         }
-        mutating func timePassed(_ now: Occasion) -> [AgentOrder] { spoil(machine.timePassed(now), now) }
+        mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
+            let isDue = engine.waitsUntil.map { $0 <= now.now } ?? false
+            return (isDue ? releaseYes() : []) + spoil(machine.timePassed(now), now)
+        }
         mutating func slept(_ now: Occasion) -> [AgentOrder] { spoil(machine.slept(now), now) }
         mutating func use(_ settings: Settings, _ now: Occasion) -> [AgentOrder] {
             spoil(machine.use(settings, now), now)

@@ -68,8 +68,9 @@ extension WorldSide {
                 guard relayPeers[id] != nil, countRelayFrame(id) else { return }
                 guard lives(peer.life) else { return }
                 note("bridge <- relay ", frame)
-                peer.handler(.text(padded(EdgeFaults.fromRelay(faults.fromRelay(frame)) { self.isOfJob($0) })))
+                // Before all that the bridge writes because of it.
                 if let onEndTold, Self.isEnd(frame) { onEndTold(frame) }
+                peer.handler(.text(padded(EdgeFaults.fromRelay(faults.fromRelay(frame)) { self.isOfJob($0) })))
             }
         case .close(let code, let reason):
             // Behind the frames that were sent before it.
