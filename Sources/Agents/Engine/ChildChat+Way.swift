@@ -16,7 +16,8 @@ extension ChildChat {
     mutating func awaitsPlace(running: Int, behind chats: [WaitingChat]) -> [Order] {
         guard way.state == .opening else { return [] }
         let changed = seat.awaits(running: running, behind: chats)
-        return cards(changed + seat.show(waiting)) + [.note("\(seat.note); a message waits")]
+        let said = saysThatTheyRun()
+        return said + cards(changed + seat.show(waiting)) + [.note("\(seat.note); a message waits")]
     }
 
     /// Prompts whose bubbles can say what they wait for.
@@ -60,7 +61,7 @@ extension ChildChat {
         way.doom = nil
         var orders = cards(seat.isFree(waiting)) + heard(reading.settle(), now)
         if let named = errands.namedStop.take() { orders.append(.observed([.abortAnswered(named)])) }
-        orders += losesTurn(reason, now)
+        if hasRun { orders += losesTurn(reason, now) }
         readsAnew()
         way.endsAfterTurn = false
         for asked in asks.takeAll() { orders += settled(asked, .cancelled) }
@@ -74,11 +75,22 @@ extension ChildChat {
         var random = SeededGenerator(seed: now.random)
         let pause = way.starts.next(using: &random)
         guard hasRun, !hasFailed || way.starts.failures < Self.startTries else {
-            way.starts.succeeded()
-            return orders + refuseAll("\(dialect.name) could not be started: \(reason)", now)
+            let sentence = "\(dialect.name) could not be started: \(reason)"
+            guard keepsDoubt else {
+                way.starts.succeeded()
+                return orders + endsTurn(sentence, now) + refuseWaiting(sentence)
+            }
+            way.state = .waiting(until: now.now + pause)
+            return orders + refuseWaiting(sentence)
         }
         way.state = .waiting(until: now.now + pause)
         return orders
+    }
+
+    /// What the agent keeps may prove the fate of a turn once its program can be started again: one that is being replaced is away for
+    /// seconds.
+    private var keepsDoubt: Bool {
+        dialect.habits.again != .never && prompts.turn?.state == .doubtful && way.starts.failures < Self.doubtTries
     }
 
     /// Breaks the walk off that the child took along.
@@ -285,8 +297,9 @@ extension ChildChat {
         prompts.takeAll().map { .observed([.sendAnswered(asked: $0.run, .notSent(sentence: sentence))]) }
     }
 
-    private mutating func refuseAll(_ sentence: String, _ now: Occasion) -> [Order] {
-        var orders = endsTurn(sentence, now) + refuseHeld(sentence)
+    /// Messages, look-ups and lists.
+    private mutating func refuseWaiting(_ sentence: String) -> [Order] {
+        var orders = refuseHeld(sentence)
         for run in errands.finds {
             let known = prompts.sought[run]
             // The core asks again, and the next child may find it.

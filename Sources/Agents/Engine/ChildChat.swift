@@ -84,6 +84,8 @@ struct ChildChat<D: Dialect> {
     static var answerLimit: Duration { .seconds(30) }
     private static var idleLimit: Duration { .seconds(600) }
     static var startTries: Int { 3 }
+    /// Starts in a row that fail before a turn in doubt has failed too: half a minute.
+    static var doubtTries: Int { 6 }
     /// From the end of its input to SIGKILL.
     static var leaveLimit: Duration { .seconds(3) }
 
@@ -184,8 +186,15 @@ struct ChildChat<D: Dialect> {
         return advance(now) + saysThatTheyRun()
     }
 
-    /// Another process works on what is looked for, and the way to its fate leads over its end.
-    func isHeldUp() -> Bool { way.state == .reaching && errands.walk?.isPausing == true }
+    /// The way to the fate of what is looked for leads over the end of another process, which works on it, or over that of another chat's
+    /// child, whose place is needed. Either may take longer than the core waits.
+    func isHeldUp() -> Bool {
+        switch way.state {
+        case .reaching: errands.walk?.isPausing == true
+        case .opening: seat.isAwaited
+        case .absent, .greeting, .joining, .keeping, .open, .leaving, .waiting: false
+        }
+    }
 
     mutating func saysThatTheyRun() -> [Order] {
         guard isHeldUp() else { return [] }

@@ -106,6 +106,60 @@ struct LossTests {
             least.confirms("find", Self.ended, 2) == [#"looked up r1 finished stop run "Found.""#])
     }
 
+    @Test("a turn in doubt outlives a program that is away for seconds, as while it is replaced; a message does not")
+    func programAwayInDoubt() {
+        var least = PromptTableTests.make(.going)
+        #expect(least.exits() == ["start 2 /s/1"])
+        #expect(least.failsToStart("no such program", 2) == [])
+        _ = least.sends("r2", "two")
+        #expect(least.waits(1_300) == ["start 3 /s/1"])
+        #expect(
+            least.failsToStart("no such program", 3)
+                == ["send r2 not sent: Least could not be started: no such program"])
+        #expect(least.waits(2_600) == ["start 4 /s/1"])
+        _ = least.opens(4)
+        #expect(least.confirms("find", Self.ended, 4) == [#"r1 pi-ses_1 finished stop run "Found.""#])
+    }
+
+    @Test("one that stays away for half a minute fails it")
+    func programAwayForGood() {
+        var least = PromptTableTests.make(.going)
+        _ = least.exits()
+        for start in 2...6 {
+            #expect(least.failsToStart("no such program", start) == [])
+            #expect(least.waits(20_000) == ["start \(start + 1) /s/1"])
+        }
+        #expect(
+            least.failsToStart("no such program", 7)
+                == [#"r1 pi-ses_1 failed agentGone "Least could not be started: no such program""#])
+    }
+
+    @Test("a run whose look-up waits for a place is said to run, and its bubble says what it waits for")
+    func placeIsTaken() {
+        var least = Self.after("r1", reach: .atOnce)
+        #expect(least.looksUp("r1") == ["start 1 /s/1"])
+        #expect(
+            least.waitsForPlace(behind: 1)
+                == [
+                    "looked up r1 running -",
+                    #"r1 pi-ses_1 tool started place-r1 call wait title="Waiting for a place: 1 agent is running""#,
+                    "note 1 agent is running; a message waits",
+                ])
+        #expect(least.looksUp("r1") == [])
+        _ = least.opens()
+        #expect(least.confirms("find", Self.ended) == [#"r1 pi-ses_1 finished stop run "Found.""#])
+    }
+
+    @Test("a Stop of a turn in doubt wins over what would be written again")
+    func stoppedInDoubt() {
+        var least = PromptTableTests.make(.doubtful)
+        #expect(least.aborts("r1") == [])
+        _ = least.confirms("hello", "", 2)
+        let lines = least.confirms("find", #","found":"absent""#, 2)
+        #expect(lines.contains { $0.hasPrefix("r1 pi-ses_1 finished aborted") })
+        #expect(!lines.contains { $0.contains("prompt") })
+    }
+
     @Test("a child that dies over a look-up leaves it to the next one")
     func lookUpAgain() {
         var least = Self.after("r1", reach: .atOnce)
