@@ -85,6 +85,7 @@ let package = Package(
         pureRoom("BridgeCore", at: "Sources/Bridge/Core", ["Vocabulary"]),
         pureRoom("RelayRules", at: "Sources/Simulator/Rules", [], forSize),
         pureRoom("Sealing", at: "Sources/Bridge/Sealing", ["Vocabulary"]),
+        pureRoom("Metrics", at: "Sources/Bridge/Metrics", [], forSize),
 
         // Protocols and formats.
         room("JSONReading", at: "Sources/Outside/JSON", ["Vocabulary", "CSimdjson"]),
@@ -148,7 +149,8 @@ let package = Package(
         room(
             "BridgeService", at: "Sources/Bridge/Service",
             [
-                "AgentKit", "Vocabulary", "BridgeCore", "ConfigurationFile", "Files", "Links", "RelayProtocol",
+                "AgentKit", "Vocabulary", "BridgeCore", "ConfigurationFile", "Files", "Links", "Metrics",
+                "RelayProtocol",
                 "Recording",
                 "Locking", "Sealing", "OSThreads",
             ]),
@@ -171,7 +173,7 @@ let package = Package(
                 "CEmbedded", "Children", "Commands", "ConfigurationFile", "Crypto", "Files", "AgentHosting", "Journal",
                 "Links",
                 "LocalServer",
-                "Locking", "Recording", "RelayProtocol", "RelayRules", "Sealing", "Simulator", "OSThreads",
+                "Locking", "Metrics", "Recording", "RelayProtocol", "RelayRules", "Sealing", "Simulator", "OSThreads",
                 "Transport",
             ], path: "Sources/Programs/sophon-bridge",
             swiftSettings: forSize),
@@ -195,6 +197,7 @@ let package = Package(
         tests("VocabularyTests", ["Vocabulary"]),
         tests("BridgeCoreTests", ["Vocabulary", "BridgeCore", "Worlds"]),
         tests("CommandsTests", ["Vocabulary", "Commands"]),
+        tests("MetricsTests", ["Metrics"]),
         tests(
             "PipelineTests",
             [
@@ -258,7 +261,8 @@ let package = Package(
             "BridgeServiceTests",
             [
                 "AgentKit", "Agents", "BridgeCore", "Vocabulary", "BridgeService", "Worlds", "ConfigurationFile",
-                "Crypto", "Files", "Links", "Locking", "OpenClaw", "Oppi", "Pi", "RelayProtocol", "Sealing",
+                "Crypto", "Files", "Links", "Locking", "Metrics", "OpenClaw", "Oppi", "Pi", "RelayProtocol",
+                "Sealing",
             ]),
 
         // The project as a whole: bans, links, files in no target.
