@@ -1,9 +1,10 @@
 import Glibc
 
-/// Where a server listens: a numeric address and a port; port 0 lets the system choose.
+/// Where a server listens: a numeric address and a port, of which 0 lets the system choose, or a Unix socket.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
-    package enum Family: Hashable, Sendable { case version4, version6 }
+    package enum Family: Hashable, Sendable { case version4, version6, local }
 
+    /// The path of a Unix socket.
     package let host: String
     package let port: UInt16
     package let family: Family
@@ -27,15 +28,26 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.family = family
     }
 
+    /// A Unix socket, for its owner alone.
+    package init(socket path: String) { (host, port, family) = (path, 0, .local) }
+
     package var isLoopback: Bool {
-        family == .version4 ? host.hasPrefix("127.") : host == "::1"
+        switch family {
+        case .version4: host.hasPrefix("127.")
+        case .version6: host == "::1"
+        case .local: true
+        }
     }
 
     package var description: String { Self.authority(host: host, family: family, port: port) }
 
     /// Host and port in their URL form.
     static func authority(host: String, family: Family, port: UInt16) -> String {
-        family == .version6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+        switch family {
+        case .version4: "\(host):\(port)"
+        case .version6: "[\(host)]:\(port)"
+        case .local: "unix:\(host)"
+        }
     }
 
     /// The family of a numeric address, or nil when it is none.

@@ -5,14 +5,23 @@ struct ListeningSocket {
     let descriptor: Int32
     /// The port in force, also when 0 was asked for.
     let port: UInt16
+    /// Nil for a socket with a port.
+    private(set) var file: SocketFile?
 
     init(_ address: ListenAddress) throws(LocalServerError) {
-        let domain = address.family == .version4 ? AF_INET : AF_INET6
+        let domain =
+            switch address.family {
+            case .version4: AF_INET
+            case .version6: AF_INET6
+            case .local: AF_UNIX
+            }
+        if address.family == .local { try SocketFile.makeWay(for: address) }
         let descriptor = socket(domain, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Self.failure("open a socket", address, errno) }
         do {
             self.port = try Self.listen(descriptor, at: address)
             self.descriptor = descriptor
+            if address.family == .local { file = SocketFile(at: address.host) }
         } catch {
             close(descriptor)
             throw error
@@ -25,6 +34,8 @@ struct ListeningSocket {
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
         guard bind(descriptor, address) == 0 else { throw failure("listen", address, errno) }
+        // Before anyone can connect.
+        if address.family == .local { chmod(address.host, S_IRUSR | S_IWUSR) }
         guard Glibc.listen(descriptor, SOMAXCONN) == 0 else { throw failure("listen", address, errno) }
         guard let port = port(of: descriptor) else { throw failure("learn the port", address, errno) }
         return port
@@ -44,6 +55,9 @@ struct ListeningSocket {
             raw.sin6_port = address.port.bigEndian
             inet_pton(AF_INET6, address.host, &raw.sin6_addr)
             return withSocketAddress(&raw) { Glibc.bind(descriptor, $0, $1) }
+        case .local:
+            var raw = address.local
+            return withSocketAddress(&raw) { Glibc.bind(descriptor, $0, $1) }
         }
     }
 
@@ -52,10 +66,12 @@ struct ListeningSocket {
         var raw = sockaddr_in6()
         var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
         let status = withSocketAddress(&raw) { pointer, _ in getsockname(descriptor, pointer, &size) }
+        // A Unix socket has none.
+        if status == 0, raw.sin6_family == sa_family_t(AF_UNIX) { return 0 }
         return status == 0 ? UInt16(bigEndian: raw.sin6_port) : nil
     }
 
-    private static func withSocketAddress<Address>(
+    static func withSocketAddress<Address>(
         _ raw: inout Address, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
     ) -> Int32 {
         withUnsafeMutablePointer(to: &raw) { pointer in
@@ -65,17 +81,23 @@ struct ListeningSocket {
         }
     }
 
-    private static func failure(_ doing: String, _ address: ListenAddress, _ code: Int32) -> LocalServerError {
+    static func failure(_ doing: String, _ address: ListenAddress, _ code: Int32) -> LocalServerError {
         switch code {
         case EADDRINUSE:
             return LocalServerError(
                 .portInUse,
-                "cannot listen on \(address): the port is in use; stop the other program or take another port, or port 0 "
-                    + "for any free one")
+                "cannot listen on \(address): another program listens there; stop it, or take another "
+                    + (address.family == .local ? "path" : "port"))
         case EADDRNOTAVAIL, EAFNOSUPPORT:
             return LocalServerError(
                 .badAddress, "cannot listen on \(address): this machine does not have that address; try 127.0.0.1")
-        case EACCES:
+        case EACCES, ENOENT, ENOTDIR, EROFS:
+            guard address.family != .local else {
+                return LocalServerError(
+                    .notPermitted,
+                    "cannot listen on \(address): \(String(cString: strerror(code))); take a path in a folder that this user "
+                        + "may write")
+            }
             return LocalServerError(
                 .notPermitted, "cannot listen on \(address): ports below 1024 need root; take a higher one")
         default:

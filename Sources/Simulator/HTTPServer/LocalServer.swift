@@ -2,7 +2,7 @@ import CMicrohttpd
 import Glibc
 import Locking
 
-/// HTTP/1.1 for programs on the same machine, over libmicrohttpd: the simulator, and later metrics and health.
+/// HTTP/1.1 for programs on the same machine, over libmicrohttpd: the simulator, and metrics and health.
 ///
 /// One thread, the library's own, carries all connections and calls the handler; so the handler must not block. What takes
 /// time is answered by a ticket, what goes on and on by an event stream; both may be fed from any thread. A WebSocket
@@ -20,6 +20,8 @@ package final class LocalServer: Sendable {
         package var idleSeconds = 120
         /// Lets other machines in. They can read and drive everything that the handler offers.
         package var allowsOtherMachines = false
+        /// Refuses what web pages of other origins send (`Admission`). Only what holds no secret and changes nothing goes without.
+        package var judgesCallers = true
         /// Host names under which the server may be addressed, besides `localhost` and numeric addresses.
         package var names: [String] = []
         /// The form of what the server refuses by itself: a status and a sentence.
@@ -30,7 +32,7 @@ package final class LocalServer: Sendable {
 
     private enum State {
         case idle
-        case running(Daemon, port: UInt16)
+        case running(Daemon, ListeningSocket)
         case stopped
     }
 
@@ -40,11 +42,18 @@ package final class LocalServer: Sendable {
     private let state: Locked<State>
 
     /// Checks the address; nothing is opened before `start`.
-    package init(
+    package convenience init(
         listen: String, settings: Settings = Settings(),
         handler: @escaping @Sendable (LocalRequest) -> LocalAnswer
     ) throws(LocalServerError) {
-        address = try ListenAddress(listen)
+        try self.init(at: ListenAddress(listen), settings: settings, handler: handler)
+    }
+
+    package init(
+        at address: ListenAddress, settings: Settings = Settings(),
+        handler: @escaping @Sendable (LocalRequest) -> LocalAnswer
+    ) throws(LocalServerError) {
+        self.address = address
         guard address.isLoopback || settings.allowsOtherMachines else {
             throw LocalServerError(
                 .notLoopback,
@@ -53,7 +62,8 @@ package final class LocalServer: Sendable {
         }
         self.settings = settings
         engine = ServerEngine(
-            admission: Admission(names: settings.names), bodyLimit: settings.bodyLimit, refusal: settings.refusal,
+            admission: settings.judgesCallers ? Admission(names: settings.names) : nil, bodyLimit: settings.bodyLimit,
+            refusal: settings.refusal,
             handler: handler)
         state = Locked(.idle)
     }
@@ -68,11 +78,12 @@ package final class LocalServer: Sendable {
                     listening, connectionLimit: settings.connectionLimit, idleSeconds: settings.idleSeconds,
                     engine: engine)
             else { return false }
-            state = .running(library, port: listening.port)
+            state = .running(library, listening)
             return true
         }
         guard started else {
             close(listening.descriptor)
+            listening.file?.remove()
             throw LocalServerError(
                 .startFailed,
                 "cannot start the server on \(address): it was started before, or the system has no thread or descriptor "
@@ -83,7 +94,7 @@ package final class LocalServer: Sendable {
     /// The port in force, 0 while not running.
     package var port: Int {
         state.withLock { state in
-            if case .running(_, let port) = state { return Int(port) }
+            if case .running(_, let listening) = state { return Int(listening.port) }
             return 0
         }
     }
@@ -96,12 +107,13 @@ package final class LocalServer: Sendable {
     /// Refuses new requests, wakes all that waits, and returns when every connection is closed. Not to be called from the
     /// handler or from a WebSocket's: it waits for their threads. Calling it again does nothing.
     package func stop() {
-        let library: Daemon? = state.withLock { state in
+        let running: (library: Daemon, listening: ListeningSocket)? = state.withLock { state in
             defer { state = .stopped }
-            if case .running(let library, _) = state { return library }
+            if case .running(let library, let listening) = state { return (library, listening) }
             return nil
         }
-        guard let library else { return }
+        guard let (library, listening) = running else { return }
+        listening.file?.remove()
         // Not `MHD_quiesce_daemon`: both it and the library's thread then remove the listening socket from the epoll set,
         // and if the thread comes second, the library aborts the process (0.9.75). `MHD_stop_daemon` closes that socket.
         engine.stop()

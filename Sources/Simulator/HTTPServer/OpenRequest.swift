@@ -66,7 +66,7 @@ final class OpenRequest {
         if engine.isStopping {
             return send(Self.closing(engine, 503, "The server is stopping; try again."), on: connection)
         }
-        if let refusal = engine.admission.refusal(of: headers) {
+        if let refusal = engine.admission?.refusal(of: headers) {
             return send(engine.refusal(refusal.status, refusal.sentence), on: connection)
         }
         guard hasOneLength else {

@@ -4,7 +4,8 @@ import Locking
 /// What the callbacks of one running server lean on: the settings, the handler, and the list of those to wake at the end.
 final class ServerEngine: Sendable {
     let handler: @Sendable (LocalRequest) -> LocalAnswer
-    let admission: Admission
+    /// Nil where callers are not judged.
+    let admission: Admission?
     let bodyLimit: Int
     let refusal: @Sendable (Int, String) -> LocalResponse
     /// Up to here a body over the limit is drained; beyond it the connection is closed.
@@ -20,7 +21,7 @@ final class ServerEngine: Sendable {
     private let wakeables = Locked(Wakeables())
 
     init(
-        admission: Admission, bodyLimit: Int, refusal: @escaping @Sendable (Int, String) -> LocalResponse,
+        admission: Admission?, bodyLimit: Int, refusal: @escaping @Sendable (Int, String) -> LocalResponse,
         handler: @escaping @Sendable (LocalRequest) -> LocalAnswer
     ) {
         self.refusal = refusal

@@ -37,6 +37,21 @@ package final class Wire {
         guard status == 0 else { throw Failure.cannotConnect }
     }
 
+    /// Connects to a Unix socket.
+    package init(socket path: String) throws {
+        port = 0
+        descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let status = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard status == 0 else { throw Failure.cannotConnect }
+    }
+
     deinit { close(descriptor) }
 
     package func send(_ bytes: [UInt8]) throws {
