@@ -8,6 +8,9 @@ package struct BridgeFigures: Hashable, Sendable {
     package var deadLetters: Int
     /// Calls that each bucket would allow now.
     package var levels: [RelayBucket: Double]
+    /// Posts of all lanes that wait for a try, and how long the oldest of them has waited.
+    package var waitingPosts = 0
+    package var longestWait: Duration?
     /// `HeldBytes.lanes` and `HeldBytes.texts` of this machine.
     package var held = 0
     /// Asks and questions that wait for a person, the longest waiting first.
@@ -30,6 +33,11 @@ package struct OpenAsk: Hashable, Sendable {
     package var until: Instant?
     /// A card is on the phone now.
     package var isOnPhone: Bool
+
+    package init(chat: SessionID, since: Instant, cards: Int, ended: Int, until: Instant?, isOnPhone: Bool) {
+        (self.chat, self.since, self.until) = (chat, since, until)
+        (self.cards, self.ended, self.isOnPhone) = (cards, ended, isOnPhone)
+    }
 }
 
 extension Bridge {
@@ -43,6 +51,8 @@ extension Bridge {
             callsUnderWay: callsUnderWay, deadLetters: tally.deadLetters, levels: levels, held: heldBytes,
             asks: openAsks(), cardEnds: chats.asks.ends)
         figures.another = otherBridge(at: now)
+        let waiting = delivery.waitingPosts
+        (figures.waitingPosts, figures.longestWait) = (waiting.count, waiting.oldest.map { now - $0 })
         return figures
     }
 

@@ -186,4 +186,20 @@ struct DeliveryTests {
         #expect(delivery.tally.notTaken == 1)
         #expect(delivery.next(at: .zero) == .idle(until: nil))
     }
+
+    @Test(
+        "posts that wait are counted, with the one that rests and without the one under way")
+    func waiting() throws {
+        var lane = LaneConversation.opened()
+        #expect(lane.delivery.waitingPosts == (0, nil))
+        let begun = lane.now
+        lane.post(.card("a"))
+        lane.post(.card("b"))
+        #expect(lane.delivery.waitingPosts == (2, begun))
+        let call = try lane.nextCall()
+        #expect(call.since == begun)
+        #expect(lane.delivery.waitingPosts == (1, begun))
+        lane.refuse(call, 429, .rateLimited, after: .seconds(3))
+        #expect(lane.delivery.waitingPosts == (2, begun))
+    }
 }

@@ -14,6 +14,18 @@ extension Delivery {
     /// How many lanes wait for a token of that bucket, or for the pace that all share.
     package func lanesWaiting(for bucket: RelayBucket) -> Int { lines.count(in: bucket) }
 
+    /// Posts that wait for a try, and since when the oldest of them does.
+    package var waitingPosts: (count: Int, oldest: Instant?) {
+        var count = 0
+        var oldest: Instant?
+        for slot in lanes.indices {
+            count += lanes[slot].waitingPosts
+            guard let since = lanes[slot].waitingSince else { continue }
+            oldest = min(oldest ?? since, since)
+        }
+        return (count, oldest.map { time.outside($0) })
+    }
+
     /// Whether some lane has text that was never tried, and a bubble for it.
     package var hasWaitingText: Bool { lanes.contains { $0.queue.textBytes > 0 && $0.bubble != .awaited } }
 

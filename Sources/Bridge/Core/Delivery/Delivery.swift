@@ -304,7 +304,8 @@ package struct Delivery: Sendable {
         let call = traffic.call(from: slot, isNew: lanes[slot].frozen == nil)
         lanes[slot].ledger.served = traffic.leaves(bucket)
         lanes[slot].ledger.servedAt = now
-        let attempt = lanes[slot].begin(call, number: number, at: now)
+        var attempt = lanes[slot].begin(call, number: number, at: now)
+        attempt.since = time.outside(attempt.since)
         if attempt.attempt == 1 { policy.firstTry(attempt.name.kind) } else { tally.retries += 1 }
         refile(slot, at: now)
         return attempt

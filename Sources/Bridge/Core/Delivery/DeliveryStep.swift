@@ -35,6 +35,8 @@ package struct CallAttempt: Hashable, Sendable {
     package var isFollowed = false
     /// A placeholder that says whose the message is (`Claim`).
     package var isMarked = false
+    /// When its post came to the lane; of text its first piece.
+    package var since: Instant
 }
 
 /// Under what a call is sealed.

@@ -57,7 +57,8 @@ extension Lane {
             call: frozen.call, turn: address.turn, name: frozen.name, payload: frozen.payload,
             attempt: frozen.attempts, durability: frozen.isStored ? nil : frozen.tried.kind.durability,
             reserve: frozen.tried.kind.bucket == .msg, body: body ?? frozen.sealed?.body, seal: frozen.sealed?.seal,
-            isFollowed: queue.startsFixed, isMarked: keys.mark != nil && frozen.name == .open && frozen.tried.form == 1)
+            isFollowed: queue.startsFixed, isMarked: keys.mark != nil && frozen.name == .open && frozen.tried.form == 1,
+            since: frozen.since)
     }
 
     /// The body of the call under way was sealed: from now on it is sent unchanged. Nil: there is no such call.

@@ -75,6 +75,12 @@ struct Lane: Sendable {
     /// As `HeldBytes` counts.
     var heldBytes: Int { queue.bytes + (frozen?.bytes ?? 0) + (ahead?.body?.count ?? 0) }
 
+    /// Posts that were never tried, and a call that rests or was refused.
+    var waitingPosts: Int { queue.count + (isUnderWay || frozen == nil ? 0 : 1) }
+
+    /// Moment of the post that has waited longest.
+    var waitingSince: Instant? { isUnderWay ? queue.firstKind?.since : frozen?.since ?? queue.firstKind?.since }
+
     /// Makes room; false when nothing is left that may be cut.
     mutating func cutOldest() -> Bool { queue.cutOldest(except: ahead?.key) }
 

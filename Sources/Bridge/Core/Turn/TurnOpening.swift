@@ -130,7 +130,7 @@ package struct TurnSettings: Sendable, Hashable {
 }
 
 /// How a turn ended, for logs, counters and tests.
-package enum TurnOutcome: String, Sendable, Hashable {
+package enum TurnOutcome: String, Sendable, Hashable, CaseIterable {
     case answered, aborted, failed, lost, neverSent, gone
     /// Another bridge answers the message.
     case anothers
