@@ -55,9 +55,10 @@ extension AgentRunner where Machine: ~Copyable {
     /// Those that have ended are not looked for again.
     func forgetDead(_ processes: [ProcessName]) {
         guard let journal = edges.journal, !processes.isEmpty else { return }
-        edges.work.carryOut(.look(at: processes)) { [kept] result in
+        edges.work.carryOut(.look(at: processes)) { [weak self, kept] result in
             guard case .alive(let alive) = result else { return }
             let dead = processes.filter { !alive.contains($0) }
+            self?.state.withLock { $0.processes.subtract(dead) }
             if !dead.isEmpty { journal.submit(kept.entries(ofEnded: dead), .written, done: nil) }
         }
     }
@@ -68,8 +69,9 @@ extension AgentRunner where Machine: ~Copyable {
         let leavePlace = leavingPlace(number)
         let name = Locked<ProcessName?>(nil)
         let refusal = Locked<ChildFailure?>(nil)
-        let link = edges.children.start(plan) { process, release in
+        let link = edges.children.start(plan) { [weak self] process, release in
             name.withLock { $0 = process }
+            self?.state.withLock { _ = $0.processes.insert(process) }
             guard let journal else { return release(true) }
             journal.submit([kept.entry(of: process, plan)], .synced) { failure in
                 refusal.withLock {
@@ -79,6 +81,7 @@ extension AgentRunner where Machine: ~Copyable {
             }
         } handler: { [weak self] event in
             if event.isLast, let process = name.withLock({ $0 }) {
+                self?.state.withLock { _ = $0.processes.remove(process) }
                 journal?.submit(kept.entries(ofEnded: [process]), .written, done: nil)
             }
             if event.isLast { leavePlace() }

@@ -36,6 +36,8 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         var pressure = Pressure()
         var reading = ReadingClock()
         var random: SeededGenerator
+        /// `AgentLink.processes`
+        var processes: Set<ProcessName> = []
 
         init(_ machine: consuming sending Machine, random: SeededGenerator) {
             self.machine = machine
@@ -65,6 +67,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
 
     package func begin(_ past: AgentPast) {
         let past = kept.past(past.facts, turns: past.turns)
+        state.withLock { $0.processes.formUnion(past.processes) }
         if !past.turns.isEmpty { complaints.withLock { $0.prompted() } }
         let mayPerform = state.withLock { state in
             guard state.phase != .stopped else { return false }
@@ -136,6 +139,8 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         for line in lines { line.cut() }
         for completion in unanswered { completion(.refused(message: "the bridge stops")) }
     }
+
+    package var processes: [ProcessName] { state.withLock { Array($0.processes) } }
 
     // MARK: Back-pressure
 

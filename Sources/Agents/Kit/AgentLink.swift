@@ -24,6 +24,8 @@ package protocol AgentLink: Sendable {
     func holdReading(_ isHeld: Bool)
     /// Frames that were read and are not carried out, and messages that are not passed on (`HeldBytes.agent`).
     var heldBytes: Int { get }
+    /// Processes that the journal has of this agent, of this start of the bridge and of earlier ones. Some may have ended.
+    var processes: [ProcessName] { get }
 }
 
 /// Events of an agent's link.

@@ -24,6 +24,8 @@ package final class BridgeRunner: Sendable {
         package var callLimit: Duration
         /// Nil: folders are passed on as configured.
         package var folders: (any FolderPort)?
+        /// Nil where no metrics are served.
+        package var meter: Meter?
         /// What is written in one job with the end of a turn.
         package var besideEnd: (@Sendable (TurnID, TurnOutcome) -> [JournalEntry])?
 
@@ -350,6 +352,7 @@ package final class BridgeRunner: Sendable {
 
     private func send(_ attempt: CallAttempt, _ path: String, _ body: [UInt8], _ expected: RelayDecoder.Expected) {
         let begun = edges.clock.now
+        if attempt.name.isText, attempt.attempt == 1 { edges.meter?.sentText(after: begun - attempt.since) }
         if attempt.isMarked { tell { bridge, now in bridge.openLeft(attempt.turn, at: now) } }
         let relay = relayAddress
         let request = HTTPRequest(
@@ -401,11 +404,18 @@ package final class BridgeRunner: Sendable {
 
     private func answer(_ attempt: CallAttempt, _ answer: RelayAnswer) {
         answered(attempt, answer)
+        if let meter = edges.meter, attempt.name == .open, answer.outcome.isDelivered { tell(meter, of: attempt.turn) }
         var random = RandomAdapter(source: edges.random)
         tell { bridge, now in bridge.answered(attempt.call, with: answer, at: now, using: &random) }
         // Whatever it came to: unless the same call is tried again, its body has served.
         if case .stored(let key) = attempt.payload {
             state.withLock { state in if !state.bridge.isPending(attempt.call) { state.forget(key) } }
         }
+    }
+
+    /// Nobody waits for the bubble of a run that no message began.
+    private func tell(_ meter: Meter, of turn: TurnID) {
+        let opening = state.withLock { $0.bridge.turn(turn)?.opening }
+        if let opening, opening.message != nil { meter.opened(after: edges.clock.now - opening.receivedAt) }
     }
 }

@@ -89,6 +89,41 @@ extension ValueForm where Value == String {
         }
     }
 
+    /// `ADDRESS:PORT` with an address in digits, an IPv6 one in brackets, or `unix:` and a path.
+    package static func listenAddress(home: String?) -> Self {
+        let expected =
+            "ADDRESS:PORT with an address in digits, such as 127.0.0.1:9464 or [::1]:9464, or unix: and the path of a socket, "
+            + "from / or ~, of at most 107 bytes"
+        let form = path(expected, home: home)
+        return Self { content throws(Complaint) in
+            guard case .string(let text) = content else { throw Complaint(expected) }
+            if text.hasPrefix("unix:") {
+                let file = try form.read(.string(String(text.dropFirst("unix:".count))))
+                // `sun_path` has 108 bytes, with the zero at its end (unix(7)).
+                guard file.utf8.count <= 107, !file.hasSuffix("/") else { throw Complaint(expected) }
+                return "unix:" + file
+            }
+            guard isNumericEndpoint(text) else { throw Complaint(expected) }
+            return text
+        } show: {
+            .string($0)
+        }
+    }
+
+    private static func isNumericEndpoint(_ text: String) -> Bool {
+        guard let colon = text.lastIndex(of: ":") else { return false }
+        let port = text[text.index(after: colon)...]
+        guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(port), number > 0 else {
+            return false
+        }
+        let host = text[..<colon]
+        var (version4, version6) = (in_addr(), in6_addr())
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            return inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &version6) == 1
+        }
+        return inet_pton(AF_INET, String(host), &version4) == 1
+    }
+
     package static var connectionName: Self {
         Self { content throws(Complaint) in
             guard case .string(let text) = content, (1...64).contains(text.utf8.count),

@@ -18,13 +18,26 @@ package final class Journal: Sendable {
     package let remedy: String?
     private let thread: Locked<pthread_t?>
 
-    /// Opens the journal, or makes it. `wall`: the time in milliseconds since 1970.
+    /// Opens the journal, or makes it. `wall`: the time in milliseconds since 1970. `committed` receives the time that each
+    /// transaction took.
     ///
     /// Fails with one sentence and a remedy; a file that a later version wrote and a damaged one are distinguished.
     package static func open(
-        directory: String, wall: @escaping @Sendable () -> Int64
+        directory: String, wall: @escaping @Sendable () -> Int64,
+        committed: (@Sendable (Duration) -> Void)? = nil
     ) throws(JournalFailure) -> Journal {
-        try open(directory: directory, wall: wall, hooks: JournalHooks())
+        var hooks = JournalHooks()
+        hooks.committed = committed
+        return try open(directory: directory, wall: wall, hooks: hooks)
+    }
+
+    /// Size of the file and of its log in a directory, 0 where there is none.
+    package static func bytes(in directory: String) -> Int64 {
+        let path = JournalFile.path(in: directory)
+        return [path, path + "-wal"].reduce(0) { sum, file in
+            var status = stat()
+            return stat(file, &status) == 0 ? sum + Int64(status.st_size) : sum
+        }
     }
 
     static func open(
@@ -87,11 +100,13 @@ package final class Journal: Sendable {
     }
 }
 
-/// Where tests look into the writer, on its own thread.
+/// Where others look into the writer, on its own thread.
 struct JournalHooks: Sendable {
     /// Before the thread starts.
     var opened: (@Sendable (Database) -> Void)?
     /// Before a transaction begins, with the number of its jobs.
     var willCommit: (@Sendable (Database, Int) -> Void)?
+    /// Receives the time of each transaction that was committed.
+    var committed: (@Sendable (Duration) -> Void)?
     var firstRetry = Duration.seconds(1)
 }

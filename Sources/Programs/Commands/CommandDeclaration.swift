@@ -56,6 +56,8 @@ extension CommandDeclaration.Option {
     package static let stateDirectory = Self(
         "state-dir", "DIR", "where the durable state lies (~/.local/state/sophon)")
     package static let logLevel = Self("log-level", "error|warning|info|debug", "how much is logged (info)")
+    package static let metrics = Self(
+        "metrics", "ADDRESS:PORT|unix:PATH", "serve metrics and health there, such as 127.0.0.1:9464 (nowhere)")
     package static let connection = Self(
         "connection", "NAME", "which connection of the configuration, where there are several")
 }

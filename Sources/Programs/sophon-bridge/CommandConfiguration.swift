@@ -12,6 +12,7 @@ enum CommandConfiguration {
     /// The options that set a value, and the value they set.
     private static let paths = [
         "state-dir": "state_dir", "log-level": "log.level", "host-label": "host_label", "record": "record_dir",
+        "metrics": "metrics",
     ]
     private static let directories: Set = ["state-dir", "record"]
     private static let switches = ["json": "json", "manual": "manual_pair"]

@@ -10,8 +10,8 @@ struct CommandFailure: Error, CustomStringConvertible {
 }
 
 extension CommandFailure {
-    /// Why the simulator did not start. What another `--listen` mends is a mistake of the command line.
-    init(starting error: LocalServerError) {
-        self.init(code: error.code == .startFailed ? .unexpected : .usage, message: "\(error)")
+    /// Why a server did not start. What another address mends is a mistake of the configuration or the command line.
+    init(starting error: LocalServerError, _ subject: String = "") {
+        self.init(code: error.code == .startFailed ? .unexpected : .usage, message: "\(subject)\(error)")
     }
 }

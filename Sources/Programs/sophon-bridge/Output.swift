@@ -113,6 +113,8 @@ final class Output: Sendable {
         if writer.failure != nil, !endsByItself { leave(.clean) }
     }
 
+    var logLinesDropped: Int { standardError.logLinesDropped }
+
     // MARK: The end
 
     /// Ends the process when what is queued has been written. A result is waited for; nothing else for more than a second.

@@ -311,4 +311,30 @@ struct ConfigurationLoaderTests {
         #expect(named.connections.map(\.relay.token?.text) == ["t-1", "t-2"])
         #expect(named.connections.map(\.relay.address.host) == ["r.example", "r.example"])
     }
+
+    @Test(
+        "metrics take an address in digits with a port, or a socket",
+        arguments: [
+            ("127.0.0.1:9464", "127.0.0.1:9464"), ("0.0.0.0:1", "0.0.0.0:1"), ("[::1]:65535", "[::1]:65535"),
+            ("unix:/run/sophon/m.sock", "unix:/run/sophon/m.sock"), ("unix:~/m.sock", "unix:/home/ada/m.sock"),
+        ])
+    func metrics(text: String, place: String) throws {
+        let environment = ["HOME": "/home/ada", "SOPHON_METRICS": text]
+        #expect(try load(environment: environment).configuration.metrics == place)
+        #expect(
+            try load(#"{"metrics": "\#(text)"}"#, environment: ["HOME": "/home/ada"]).configuration.metrics == place)
+        #expect(try load().configuration.metrics == nil)
+    }
+
+    @Test(
+        "anything else is no place for metrics",
+        arguments: [
+            "localhost:9464", "9464", ":9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536",
+            "127.0.0.1:+80", "127.0.0.1: 80", "127.0.0.1:80x", "::1:80", "[127.0.0.1]:80", "[::1]", "[fe80::1%lo]:80",
+            "example.com:80", "http://127.0.0.1:80", "unix:", "unix:m.sock", "unix:@m", "unix:/run/", "unix://",
+            "127.0.0.1:80,127.0.0.1:81", "256.0.0.1:80", "unix:/" + String(repeating: "x", count: 107),
+        ])
+    func noMetrics(text: String) {
+        #expect(throws: ConfigurationError.self) { try load(environment: ["SOPHON_METRICS": text]) }
+    }
 }

@@ -132,4 +132,13 @@ struct OutputQueueTests {
                 "home 20\n", "office 23\n", "home 23\n", "-0 log -0 turns -0 words -1 repeated",
             ])
     }
+
+    @Test("dropped lines of the log are counted for good, whatever was reported of them")
+    func counted() {
+        var queue = Self.queue(entries: 1)
+        for number in 0..<4 { queue.add(Self.log("\(number)")) }
+        _ = Self.rest(&queue)
+        for number in 0..<3 { queue.add(Self.log("\(number)")) }
+        #expect(queue.logLinesDropped == 5)
+    }
 }

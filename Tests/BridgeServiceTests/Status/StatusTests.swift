@@ -271,4 +271,28 @@ struct StatusTests {
         let error = #expect(throws: FileError.self) { try StatusFile.read(in: directory) }
         #expect(error?.message.contains("restart the bridge") == true)
     }
+
+    @Test("ready is who has both links and a journal; each hindrance is a line in our own words")
+    func hindrances() {
+        let board = board()
+        func lines(isWritable: Bool = true) -> [String] { Health.hindrances(now(board), isStateWritable: isWritable) }
+        #expect(
+            lines() == [
+                "default: the link to the relay is down (connecting)",
+                "default: the link to the agent is down (connecting)",
+            ])
+        board.tell(.relayConnected(name, installation: "inst_1", isReconnect: false))
+        board.tell(.agentConnected(name, version: "1", scopes: nil, isReconnect: false))
+        #expect(lines().isEmpty)
+        #expect(lines(isWritable: false) == ["the journal cannot be written"])
+        board.tell(.agentLost(name, reason: "ses_secret says no", retryIn: .seconds(1), remedy: nil))
+        #expect(lines() == ["default: the link to the agent is down (waiting)"])
+        board.tell(.stopped(name, message: "revoked", remedy: "pair", exitCode: .tokenRefused))
+        board.tell(.journalFailed(name, JournalFailure(.full, "no room")))
+        #expect(
+            lines() == [
+                "the journal cannot be written", "default: the link to the relay is down (stopped)",
+                "default: the link to the agent is down (waiting)",
+            ])
+    }
 }

@@ -38,6 +38,20 @@ struct PulseTests {
         #expect(pulse.isBeating)
     }
 
+    @Test(
+        "no sign of life is given behind a lock that was held for half a minute", arguments: [(0, 1), (29, 1), (30, 0)])
+    func signs(takes: Int64, signs: Int) {
+        let clock = HandClock(now: .zero, wallMilliseconds: 0)
+        let alarm = HandAlarm()
+        let given = Locked(0)
+        let pulse = Pulse(
+            clock: clock, alarm: alarm, beat: { given.withLock { $0 += 1 } }, takeLocks: { clock.pass(.seconds(takes)) }
+        )
+        alarm.ring()
+        #expect(given.withLock { $0 } == signs)
+        #expect(pulse.isBeating)
+    }
+
     @Test("a sleep of the machine is no silence")
     func asleep() {
         let clock = SleepyClock()

@@ -17,6 +17,8 @@ package struct Configuration: Hashable, Sendable {
     package var recordDirectory: String?
     /// What this machine is called when it is paired; nil: its own name.
     package var hostLabel: String?
+    /// Where metrics and health are served, `ADDRESS:PORT` or `unix:PATH`; nil: nowhere.
+    package var metrics: String?
     package var log = Log()
     package var onStop = OnStop.resume
     /// Hosts outside private networks that may be spoken to without encryption.

@@ -65,7 +65,8 @@ package struct ConfigurationLoader {
         let top = reader.section(
             root, at: "",
             keys: [
-                "connections", "workspaces", "default_workspace", "state_dir", "record_dir", "host_label", "log",
+                "connections", "workspaces", "default_workspace", "state_dir", "record_dir", "host_label", "metrics",
+                "log",
                 "on_stop",
                 "allow_plain", "limits", "notify",
             ])
@@ -75,6 +76,9 @@ package struct ConfigurationLoader {
         result.terminal = terminal()
         result.hostLabel = reader.optional(
             "host_label", of: top, as: .label, environment: ["SOPHON_HOST_LABEL"])
+        result.metrics = reader.optional(
+            "metrics", of: top, as: .listenAddress(home: sources.environment["HOME"]),
+            environment: ["SOPHON_METRICS"])
         result.onStop = reader.value("on_stop", of: top, as: .choice, else: result.onStop)
         result.log = log(top)
         result.limits = limits(top)

@@ -1,9 +1,9 @@
 import AgentKit
-import BridgeCore
+package import BridgeCore
 import Links
 import Locking
 import RelayProtocol
-import Vocabulary
+package import Vocabulary
 
 // What is looked at every few seconds.
 extension LiveConnection {
@@ -16,6 +16,19 @@ extension LiveConnection {
             $0.arriving.relayClock.remarkable(at: clock.now, wall: clock.wallMilliseconds)
         }
         return work
+    }
+
+    package var figures: BridgeFigures? { ask { $0.figures(at: clock.now) } }
+
+    /// Processes of the agent that may be running.
+    package var processes: [ProcessName] { agent?.processes ?? [] }
+
+    /// Takes the lock of each machine once: that it returns says that none is held for good (`Pulse`).
+    package func takeLocks() {
+        // Those of the core and of both links.
+        _ = heldBytes
+        keys?.ask { _ in }
+        _ = notices?.figures
     }
 
     /// Called every few seconds.

@@ -142,14 +142,6 @@ package final class LiveConnection: Sendable {
         runner?.ask { $0.isIdle } ?? true && relay?.isClosed ?? true && agent?.isClosed ?? true
     }
 
-    /// Takes the lock of each machine once. It waits where a thread keeps one.
-    package func touch() {
-        runner?.ask { _ in }
-        relay?.ask { _ in }
-        _ = agent?.isClosed
-        condition.withLock { _ in }
-    }
-
     package func stop() {
         relay?.stop()
         agent?.stop()

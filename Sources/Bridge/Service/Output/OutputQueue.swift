@@ -57,6 +57,8 @@ package struct OutputQueue: Sendable {
     package private(set) var byteCount = 0
     package private(set) var count = 0
     private var losses = Losses()
+    /// Log lines dropped since the beginning.
+    package private(set) var logLinesDropped = 0
 
     package init(_ limits: Limits = Limits()) { self.limits = limits }
 
@@ -97,6 +99,7 @@ package struct OutputQueue: Sendable {
     private mutating func dropOne() -> Bool {
         if takeFirst(of: .log) != nil {
             losses.logLines += 1
+            logLinesDropped += 1
         } else if takeFirst(of: .turnEnded) != nil {
             losses.turnsEnded += 1
         } else if takeFirst(of: .words) != nil {

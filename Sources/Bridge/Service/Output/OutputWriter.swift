@@ -64,6 +64,8 @@ package final class OutputWriter: @unchecked Sendable {
     /// Why nothing is written any more.
     package var failure: Failure? { locked { failed } }
 
+    package var logLinesDropped: Int { locked { queue.logLinesDropped } }
+
     /// Returns at once, whatever becomes of the entry.
     package func put(_ entry: OutputQueue.Entry) {
         locked {

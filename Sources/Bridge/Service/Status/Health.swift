@@ -44,6 +44,18 @@ package struct Health: Hashable, Sendable {
         }
     }
 
+    /// What keeps a bridge from being ready, a line each, in words of our own: the reasons of links can be words of a far side.
+    package static func hindrances(_ status: BridgeStatus, isStateWritable: Bool) -> [String] {
+        var lines: [String] = []
+        if status.journalFault != nil || !isStateWritable { lines.append("the journal cannot be written") }
+        for connection in status.connections {
+            for (side, link) in [("relay", connection.relay), ("agent", connection.agent.link)] where !link.isUp {
+                lines.append("\(connection.name): the link to the \(side) is down (\(link.state.rawValue))")
+            }
+        }
+        return lines
+    }
+
     private mutating func add(_ fault: Fault, _ message: String) {
         findings.append(Finding(fault: fault, message: message))
     }

@@ -1,25 +1,32 @@
 import Locking
 package import Vocabulary
 
-/// Whether the decisions still turn: every two seconds an alarm's thread takes each machine's lock once, and notes the time.
+/// Whether the decisions still turn: with each beat an alarm's thread takes each machine's lock once, and notes the time.
 ///
 /// A lock that is never left, and an alarm that never rings, make the silence grow. Disk, relay and agents do not: nothing of them is
 /// waited for under a lock.
 package final class Pulse: Sendable {
-    private static let interval = Duration.seconds(2)
+    package static let pace = Duration.seconds(2)
     /// A longer silence is a fault.
     package static let patience = Duration.seconds(30)
 
+    private let interval: Duration
     private let clock: any Clock
     private let alarm: any Alarm
+    private let beat: @Sendable () -> Void
     private let takeLocks: @Sendable () -> Void
     /// The time of the last turn, by the clock that stands while the machine sleeps.
     private let last: Locked<Instant>
 
-    /// `takeLocks` takes and leaves each machine's lock. It may block.
-    package init(clock: any Clock, alarm: any Alarm, takeLocks: @escaping @Sendable () -> Void) {
+    /// `takeLocks` takes and leaves each machine's lock. It may block. `beat` is called behind it, and not where it took too long.
+    package init(
+        every interval: Duration = Pulse.pace, clock: any Clock, alarm: any Alarm,
+        beat: @escaping @Sendable () -> Void = {}, takeLocks: @escaping @Sendable () -> Void
+    ) {
+        self.interval = interval
         self.clock = clock
         self.alarm = alarm
+        self.beat = beat
         self.takeLocks = takeLocks
         last = Locked(clock.awake)
         plan()
@@ -33,11 +40,13 @@ package final class Pulse: Sendable {
     package func stop() { alarm.stop() }
 
     private func plan() {
-        alarm.set(clock.now + Self.interval) { [weak self] in
+        alarm.set(clock.now + interval) { [weak self] in
             guard let self else { return }
+            let began = clock.awake
             takeLocks()
             let now = clock.awake
             last.withLock { $0 = now }
+            if now - began < Self.patience { beat() }
             plan()
         }
     }

@@ -12,7 +12,6 @@ package final class SystemAlarm: Alarm, @unchecked Sendable {
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var moment: Instant?
     private var ring: (@Sendable () -> Void)?
-    private var isRinging = false
     private var stopped = false
 
     package init() throws(ThreadFault) {
@@ -43,14 +42,6 @@ package final class SystemAlarm: Alarm, @unchecked Sendable {
         ring = nil
         pthread_mutex_unlock(mutex)
         pthread_cond_signal(changed)
-    }
-
-    /// How long ago it should have rung; zero while what it rang for is carried out, which may wait for a disk.
-    package var lateness: Duration {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        guard let moment, !isRinging, !stopped else { return .zero }
-        return max(.zero, SystemClock().now - moment)
     }
 
     private func startThread() throws(ThreadFault) {
@@ -88,11 +79,9 @@ package final class SystemAlarm: Alarm, @unchecked Sendable {
             let due = ring
             self.moment = nil
             ring = nil
-            isRinging = true
             pthread_mutex_unlock(mutex)
             due?()
             pthread_mutex_lock(mutex)
-            isRinging = false
         }
         pthread_mutex_unlock(mutex)
     }

@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 import Vocabulary
 
 /// The thread that writes.
@@ -66,6 +67,7 @@ final class JournalWriter: Sendable {
         progress.deferred = []
         hooks.willCommit?(database, jobs.count)
         let mustSync = jobs.contains(where: \.mustSurvivePowerCut)
+        let begun = hooks.committed == nil ? 0 : Self.nanoseconds
         var tellings: [() -> Void] = []
         tellings.reserveCapacity(jobs.count)
         do throws(DatabaseError) {
@@ -75,6 +77,7 @@ final class JournalWriter: Sendable {
             if mustSync, progress.hasUnsynced { try database.run(Self.touchBarrier) }
             try database.run("COMMIT")
             progress.hasUnsynced = !mustSync
+            hooks.committed?(.nanoseconds(Self.nanoseconds - begun))
         } catch {
             if database.isInTransaction { try? database.script("ROLLBACK") }
             progress.hasUnsynced = true
@@ -85,6 +88,12 @@ final class JournalWriter: Sendable {
         if jobs.contains(where: \.closesTurns) { progress.mayTidy = true }
         queue.settled(jobs)
         for tell in tellings { tell() }
+    }
+
+    private static var nanoseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
     private func failed(_ jobs: [JournalJob], _ failure: JournalFailure, _ progress: inout Progress) {

@@ -15,6 +15,7 @@ struct RunCommand: Command {
             .config,
             .stateDirectory,
             .logLevel,
+            .metrics,
             .init("record", "DIR", "write every frame to recordings there, without secrets"),
         ],
         hidden: [.init("time-scale", "N", "let the clocks of decisions run N times faster, for tests")],
@@ -57,19 +58,29 @@ struct RunCommand: Command {
             clock: SystemClock(), hiding: output.secrets, sink: { output.log($0) })
         let board = StatusBoard(
             version: HelpText.version, pid: getpid(), connections: configuration.connections, clock: SystemClock())
+        let endpoint = try MetricsEndpoint(configuration, board, output, log)
         let report = RunReport(output, log, connections: configuration.connections)
-        let edges = try RunEdges(loaded, output: output, log: log, scale: try scale())
+        let edges = try RunEdges(loaded, output: output, log: log, scale: try scale(), meter: endpoint?.meter)
         board.tell(journalRemedy: edges.journalRemedy)
         LeftConnections(configuration).tell(output, log)
         LeftConnections(configuration).endAgents(log)
         let connections = try edges.connections { event in
             board.tell(event)
             report.tell(event)
+            endpoint?.meter.tell(event)
             if event.changesStatus { wake.ring(.news) }
         }
         let signals = try SignalWatcher { wake.ring($0 == .stop ? .stop : .reload) }
+        let supervision = RunSupervision()
+        if endpoint != nil || supervision.patience != nil {
+            let pulse = Pulse(
+                every: supervision.pace, clock: SystemClock(), alarm: try SystemAlarm(),
+                beat: { supervision.tellOfLife() },
+                takeLocks: { for connection in connections { connection.takeLocks() } })
+            supervision.keep(pulse)
+            endpoint?.watch(connections, pulse)
+        }
         for connection in connections { try connection.start() }
-        let supervision = RunSupervision(connections, edges.alarms, log)
         let status = { supervision.tell(write(board, connections, configuration.stateDirectory, log)) }
         let reload = RunReload(command, output, log)
         let devices = RunDevices(configuration, log)
@@ -87,8 +98,10 @@ struct RunCommand: Command {
         supervision.stopping()
         // The relay ended it: what was aborted and denied is confirmed by the agent first, and kept for the next start otherwise.
         if end != nil { _ = Pace.wait(atMost: Self.confirmPatience) { !connections.contains(where: \.owesAgent) } }
+        endpoint?.ends()
         shutDown(connections, configuration)
         edges.close()
+        endpoint?.stop()
         supervision.stop()
         log.flush(all: true)
         status()

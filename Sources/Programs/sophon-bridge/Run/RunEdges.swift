@@ -31,16 +31,17 @@ final class RunEdges {
     private var fetchers: [AttachmentFetcher] = []
     private var shown: [LocalFiles] = []
     private var agents: [ConnectionName: any LiveAgent] = [:]
-    /// Those of the machines.
-    private(set) var alarms: [SystemAlarm] = []
     private let journal: Journal
     private let places: ChildPlaces
     private let notices: SystemNotices
+    /// Nil where no metrics are served.
+    private let meter: Meter?
     /// Why the journal cannot shrink, with what to do.
     var journalRemedy: String? { journal.remedy }
 
-    init(_ loaded: LoadedConfiguration, output: Output, log: Log, scale: Int) throws {
+    init(_ loaded: LoadedConfiguration, output: Output, log: Log, scale: Int, meter: Meter? = nil) throws {
         self.loaded = loaded
+        self.meter = meter
         self.output = output
         self.log = log
         scaled = scale > 1 ? ScaledClock(scale: scale) : nil
@@ -48,8 +49,11 @@ final class RunEdges {
         self.clock = clock
         notices = SystemNotices(children: SystemChildren(), scale: scale)
         places = ChildPlaces(limit: loaded.configuration.limits.agents)
+        var committed: (@Sendable (Duration) -> Void)?
+        if let meter { committed = { meter.committed(in: $0) } }
         do {
-            journal = try Journal.open(directory: loaded.configuration.stateDirectory) { clock.wallMilliseconds }
+            journal = try Journal.open(
+                directory: loaded.configuration.stateDirectory, wall: { clock.wallMilliseconds }, committed: committed)
         } catch {
             throw CommandFailure(code: .unexpected, message: error.message)
         }
@@ -138,7 +142,8 @@ final class RunEdges {
             relay: RelayLinkSettings(relay: connection.relay.address, token: token),
             relayAddress: RelayAddress(baseURL: connection.relay.address.description, token: token.text),
             runner: BridgeRunner.Edges(
-                http: client, clock: clock, alarm: try alarm(), random: SystemRandom(), journal: journal,
+                http: meter.map { MeteredClient(client, $0, of: connection.name) } ?? client, clock: clock,
+                alarm: try alarm(), random: SystemRandom(), journal: journal,
                 callLimit: limits.relayCall),
             relayLink: try linkEdges(connection.relay.authorityFile, recorder?.relay), journal: journal,
             agentSession: { agent.session(of: $0) },
@@ -150,6 +155,7 @@ final class RunEdges {
         parts.files = FileParts(
             fetcher: fetcher(of: connection),
             viewer: try files.map { FileViewer.Parts(files: $0, alarm: try alarm()) })
+        parts.runner.meter = meter
         parts.runner.folders = SystemFolders(WorkspaceFolders(of: loaded.configuration))
         parts.statePlace = LiveConnection.StatePlace(
             StatePlace.name(of: loaded.configuration.stateDirectory), start: StatePlace.start, random: SystemRandom())
@@ -230,10 +236,7 @@ final class RunEdges {
     }
 
     private func alarm() throws(ThreadFault) -> any Alarm {
-        if let scaled { return try ScaledAlarm(scaled) }
-        let alarm = try SystemAlarm()
-        alarms.append(alarm)
-        return alarm
+        if let scaled { try ScaledAlarm(scaled) } else { try SystemAlarm() }
     }
 
     private func linkEdges(

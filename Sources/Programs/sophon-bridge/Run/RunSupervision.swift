@@ -4,38 +4,39 @@ import Locking
 import Vocabulary
 
 /// What a service manager hears of `run`: when it is ready, how it is, that it reads its configuration anew, that it ends, and a sign of
-/// life while its machines work.
+/// life with each beat of its pulse.
 final class RunSupervision: Sendable {
-    private static let pace = Duration.seconds(15)
+    private struct State {
+        var told: String?
+        var pulse: Pulse?
+    }
 
     private let manager: ServiceManager?
-    private let heartbeat: Heartbeat
-    private let told = Locked<String?>(nil)
+    private let state = Locked(State())
 
-    init(_ connections: [LiveConnection], _ alarms: [SystemAlarm], _ log: Log) {
+    init() {
         let environment = ProcessInfo.processInfo.environment
-        let manager = ServiceManager(
+        manager = ServiceManager(
             socket: environment["NOTIFY_SOCKET"], watchdogMicroseconds: environment["WATCHDOG_USEC"],
             watchdogProcess: environment["WATCHDOG_PID"])
-        self.manager = manager
-        let patience = manager?.patience
-        heartbeat = Heartbeat(every: patience.map { $0 / 4 } ?? Self.pace, clock: SystemClock()) {
-            for connection in connections { connection.touch() }
-            return alarms.map(\.lateness).max() ?? .zero
-        } beat: {
-            manager?.tell(.watchdog)
-        }
-        guard patience != nil, !heartbeat.start() else { return }
-        log.warning("the service manager gets no sign of life: no thread is left for it")
     }
+
+    /// How long the manager waits for a sign of life; nil: it waits for none.
+    var patience: Duration? { manager?.patience }
+
+    /// The pause between two beats: four in the manager's time, and not more often than a person needs to know.
+    var pace: Duration { min(Pulse.pace, patience.map { $0 / 4 } ?? Pulse.pace) }
+
+    func keep(_ pulse: Pulse) { state.withLock { $0.pulse = pulse } }
+    func tellOfLife() { manager?.tell(.watchdog) }
 
     /// The first status also says that the bridge has begun: it works from here on, whichever side is away.
     func tell(_ status: BridgeStatus) {
         guard let manager else { return }
         let line = StatusText.line(status)
-        let before = told.withLock { told in
-            defer { told = line }
-            return told
+        let before = state.withLock { state in
+            defer { state.told = line }
+            return state.told
         }
         if before == nil { manager.tell(.ready, .status(line)) } else if before != line { manager.tell(.status(line)) }
     }
@@ -47,5 +48,5 @@ final class RunSupervision: Sendable {
     }
 
     func stopping() { manager?.tell(.stopping) }
-    func stop() { heartbeat.stop() }
+    func stop() { state.withLock { $0.pulse.take() }?.stop() }
 }

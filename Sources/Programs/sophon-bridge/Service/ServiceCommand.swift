@@ -196,7 +196,7 @@ struct ServiceCommand: Command {
         let kept =
             [
                 "PATH", "SOPHON_BASE_URL", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR", "SOPHON_HOST_LABEL", "SOPHON_AGENT",
-                "XDG_STATE_HOME",
+                "SOPHON_METRICS", "XDG_STATE_HOME",
             ] + AgentRegistry.all.plugins.flatMap(\.serviceVariables)
         var variables = kept.compactMap { name in
             environment[name].flatMap { value in

@@ -250,6 +250,7 @@ final class CoreFaults: @unchecked Sendable {
 
         var isClosed: Bool { inner.isClosed }
         var heldBytes: Int { inner.heldBytes }
+        var processes: [ProcessName] { inner.processes }
 
         func begin(_ past: AgentPast) { inner.begin(past) }
         func check() { inner.check() }

@@ -1,54 +1,9 @@
 import BridgeService
-import Locking
 import Testing
 import Vocabulary
-import Worlds
-
-/// A heartbeat whose looks take what the test says.
-private final class Chest: Sendable {
-    let clock = HandClock()
-    private let beats = Locked(0)
-
-    var count: Int { beats.withLock { $0 } }
-
-    func heartbeat(takes: Duration = .zero, lateness: Duration = .zero) -> Heartbeat {
-        Heartbeat(every: .seconds(15), clock: clock) { [clock] in
-            clock.pass(takes)
-            return lateness
-        } beat: { [beats] in
-            beats.withLock { $0 += 1 }
-        }
-    }
-}
-
-@Suite("The sign of life")
-struct HeartbeatTests {
-    @Test(
-        "no beat behind a lock that was held for half a minute, nor behind an alarm that is so late",
-        arguments: [
-            (takes: 0, lateness: 0, beats: 1), (29, 29, 1), (30, 0, 0), (0, 30, 0), (.max >> 40, 0, 0),
-        ] as [(takes: Int64, lateness: Int64, beats: Int)])
-    func looks(takes: Int64, lateness: Int64, beats: Int) {
-        let chest = Chest()
-        chest.heartbeat(takes: .seconds(takes), lateness: .seconds(lateness)).round()
-        #expect(chest.count == beats)
-    }
-
-    @Test("it is dead when no look went well in the time of a pause and a look, and lives again with the next beat")
-    func health() {
-        let chest = Chest()
-        let heartbeat = chest.heartbeat()
-        chest.clock.pass(.seconds(44))
-        #expect(heartbeat.isBeating)
-        chest.clock.pass(.seconds(1))
-        #expect(!heartbeat.isBeating)
-        heartbeat.round()
-        #expect(heartbeat.isBeating)
-    }
-}
 
 @Suite("What a service manager hears")
-struct ServiceNoticeTests {
+struct ServiceManagerTests {
     @Test("each notice is one of sd_notify's, and words stay in their line")
     func lines() {
         #expect(ServiceNotice.ready.line == "READY=1")

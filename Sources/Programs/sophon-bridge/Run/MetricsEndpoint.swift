@@ -1,0 +1,171 @@
+import BridgeService
+import Children
+import Commands
+import Glibc
+import Journal
+import LocalServer
+import Locking
+import Metrics
+import Vocabulary
+
+/// `/metrics`, `/healthz` and `/readyz`, for programs that watch over the bridge.
+///
+/// The server's own thread answers how the bridge is; it takes no lock of a machine, so that it answers where one is never left. What a
+/// page of metrics says is read by a thread that may block, for all scrapes that wait.
+final class MetricsEndpoint: Sendable {
+    private struct State {
+        var connections: [LiveConnection] = []
+        var pulse: Pulse?
+        var isEnding = false
+        /// Scrapes that wait for their page.
+        var waiting: [ResponseTicket] = []
+    }
+
+    private static let connectionLimit = 16
+    /// Keeps connections for the paths that need not wait.
+    private static let waitingLimit = 8
+    private static let paths: Set<Substring> = ["/metrics", "/healthz", "/readyz"]
+
+    let meter: Meter
+    private let directory: String
+    private let board: StatusBoard
+    private let output: Output
+    private let alarm: SystemAlarm
+    private let state = Locked(State())
+    private let server = Locked<LocalServer?>(nil)
+
+    /// Nil if the configuration has no place for it.
+    init?(_ configuration: Configuration, _ board: StatusBoard, _ output: Output, _ log: Log) throws {
+        guard let place = configuration.metrics else { return nil }
+        meter = Meter(connections: configuration.connections.map(\.name))
+        directory = configuration.stateDirectory
+        self.board = board
+        self.output = output
+        alarm = try SystemAlarm()
+        var settings = LocalServer.Settings()
+        settings.bodyLimit = 1_024
+        settings.connectionLimit = Self.connectionLimit
+        settings.idleSeconds = 10
+        settings.allowsOtherMachines = true
+        settings.judgesCallers = false
+        do {
+            let address = try Self.address(place)
+            let server = try LocalServer(at: address, settings: settings) { [weak self] in
+                self?.answer($0) ?? .reset
+            }
+            try server.start()
+            self.server.withLock { $0 = server }
+            log.info("metrics and health are served", [("address", .text(place))])
+            if !address.isLoopback {
+                log.warning(
+                    "metrics and health can be read from other machines",
+                    [("address", .text(place)), ("remedy", .text("where nobody needs them there, take 127.0.0.1"))])
+            }
+        } catch {
+            throw CommandFailure(starting: error, "metrics: ")
+        }
+    }
+
+    private static func address(_ place: String) throws(LocalServerError) -> ListenAddress {
+        guard place.hasPrefix("unix:") else { return try ListenAddress(place) }
+        return ListenAddress(socket: String(place.dropFirst("unix:".count)))
+    }
+
+    func watch(_ connections: [LiveConnection], _ pulse: Pulse) {
+        state.withLock { ($0.connections, $0.pulse) = (connections, pulse) }
+    }
+
+    /// The bridge drains: `/readyz` refuses from now on.
+    func ends() { state.withLock { $0.isEnding = true } }
+
+    func stop() {
+        // Outside the lock: it waits for the server's thread.
+        server.withLock { $0.take() }?.stop()
+        alarm.stop()
+    }
+
+    // MARK: On the server's thread
+
+    private func answer(_ request: LocalRequest) -> LocalAnswer {
+        guard Self.paths.contains(request.path) else {
+            return .whole(.text(404, "There are /metrics, /healthz and /readyz."))
+        }
+        guard request.method == "GET" || request.method == "HEAD" else {
+            var refusal = LocalResponse.text(405, "This is only read.")
+            refusal.headers.append(LocalHeader("Allow", "GET, HEAD"))
+            return .whole(refusal)
+        }
+        switch request.path {
+        case "/healthz": return .whole(health)
+        case "/readyz": return .whole(readiness)
+        default: return page()
+        }
+    }
+
+    private var health: LocalResponse {
+        let pulse = state.withLock { $0.pulse }
+        guard let pulse, !pulse.isBeating else { return .text(200, "ok") }
+        return .text(503, "the bridge has not turned for \(pulse.silence.nanoseconds / 1_000_000_000) s")
+    }
+
+    private var readiness: LocalResponse {
+        var lines = Health.hindrances(
+            board.status { _ in nil }, isStateWritable: access(directory, W_OK | X_OK) == 0)
+        if state.withLock({ $0.isEnding }) { lines.append("the bridge ends") }
+        return lines.isEmpty ? .text(200, "ok") : .text(503, lines.joined(separator: "\n"))
+    }
+
+    private func page() -> LocalAnswer {
+        let ticket = ResponseTicket()
+        let isTaken = state.withLock { state in
+            guard state.waiting.count < Self.waitingLimit else { return false }
+            state.waiting.append(ticket)
+            return true
+        }
+        guard isTaken else { return .whole(.text(503, "Too many scrapes wait.")) }
+        alarm.set(SystemClock().now) { [weak self] in self?.answerAll() }
+        return .deferred(ticket)
+    }
+
+    // MARK: On the alarm's thread
+
+    private func answerAll() {
+        let (waiting, connections) = state.withLock { state in
+            defer { state.waiting = [] }
+            return (state.waiting, state.connections)
+        }
+        guard !waiting.isEmpty else { return }
+        let response = LocalResponse(
+            status: 200, headers: [LocalHeader("Content-Type", MetricsText.contentType)],
+            body: Array(figures(connections).page(meter).utf8))
+        for ticket in waiting { ticket.answer(.whole(response)) }
+    }
+
+    private func figures(_ connections: [LiveConnection]) -> MetricFigures {
+        var figures = MetricFigures(version: HelpText.version)
+        let status = board.status { _ in nil }
+        figures.connections = status.connections.map { known in
+            var connection = MetricFigures.Connection(ConnectionName(known.name))
+            (connection.relayIsUp, connection.agentIsUp) = (known.relay.isUp, known.agent.link.isUp)
+            connection.bridge = connections.first { $0.name == connection.name }?.figures
+            return connection
+        }
+        figures.agentProcesses = ProcessTable.living(connections.flatMap(\.processes)).count
+        figures.heldBytes = connections.reduce(0) { $0 + $1.heldBytes.total }
+        figures.journalBytes = Journal.bytes(in: directory)
+        figures.logLinesDropped = output.logLinesDropped
+        figures.residentBytes = Self.residentBytes
+        return figures
+    }
+
+    /// The second number of `statm`, in pages (proc(5)); 0 where there is no `/proc`.
+    private static var residentBytes: Int {
+        let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return 0 }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 128)
+        let count = read(descriptor, &bytes, bytes.count)
+        let fields = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
+        return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
+    }
+}
