@@ -9,7 +9,7 @@ SEEDS ?= 200
 # Tests on real sockets go first and by themselves: beside tests that only compute they would starve.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
-.PHONY: help setup setup-build build test check format-check static size-check container-check package package-check install uninstall deploy-check density expectations graph graph-check fmt demo run sim tsan real-agents record-agents bench clean
+.PHONY: help setup setup-build build test check format-check static size-check container-check package package-check install uninstall deploy-check density expectations graph graph-check fmt demo run sim tsan real-agents record-agents metrics-check bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -107,6 +107,9 @@ real-agents: setup static ## real agents in a cell, with a scripted model: make 
 
 record-agents: setup static ## one conversation with the real Codex as a fixture: make record-agents CODEX_VERSION=0.164.0
 	$(if $(CODEX_VERSION),CODEX_VERSION=$(CODEX_VERSION)) SOPHON_BRIDGE=$(STATIC)/release/sophon-bridge Tests/RealAgents/run --record
+
+metrics-check: setup build ## Debian's Prometheus scrapes a running bridge through a minute of cuts and kills
+	scripts/metrics-check
 
 bench: setup static ## figures, each a ratio to something measured in the same run
 	scripts/bench
