@@ -48,7 +48,25 @@ package enum PrivateFile {
         try makeDirectory(directory)
         let (descriptor, temporary) = openTemporary(path, name)
         guard descriptor >= 0 else { throw unwritable(path) }
-        let isWritten = put(bytes, into: descriptor) && (!isDurable || fsync(descriptor) == 0)
+        try settle(descriptor, temporary, path, isWritten: put(bytes, into: descriptor), isDurable: isDurable)
+    }
+
+    /// Replaces the file at once and for good by what `fill` puts into an empty one beside it, whose path it gets. The directory has to be there.
+    package static func replace(_ path: String, fill: (String) throws -> Void) throws {
+        let (descriptor, temporary) = openTemporary(path, nil)
+        guard descriptor >= 0 else { throw unwritable(path) }
+        do { try fill(temporary) } catch {
+            close(descriptor)
+            unlink(temporary)
+            throw error
+        }
+        try settle(descriptor, temporary, path, isWritten: true, isDurable: true)
+    }
+
+    private static func settle(
+        _ descriptor: Int32, _ temporary: String, _ path: String, isWritten: Bool, isDurable: Bool
+    ) throws(FileError) {
+        let isWritten = isWritten && (!isDurable || fsync(descriptor) == 0)
         let failure = errno
         // A close that fails after the fsync loses nothing.
         close(descriptor)
@@ -58,7 +76,7 @@ package enum PrivateFile {
             errno = reason
             throw unwritable(path)
         }
-        if isDurable { sync(directory) }
+        if isDurable { sync(directory(of: path)) }
     }
 
     /// With 0600.

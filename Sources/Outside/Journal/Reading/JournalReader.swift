@@ -7,8 +7,9 @@ package import Vocabulary
 package final class JournalReader {
     let database: Database
 
-    package init(directory: String) throws(JournalFailure) {
-        database = try JournalFile.openForReading(in: directory)
+    /// An earlier version's journal can be copied, and only the next start of a bridge makes it readable.
+    package init(directory: String, ofAnyVersion takesAny: Bool = false) throws(JournalFailure) {
+        database = try JournalFile.openForReading(in: directory, ofAnyVersion: takesAny)
     }
 
     package func summary() throws(JournalFailure) -> JournalSummary {

@@ -45,7 +45,9 @@ enum JournalFile {
 
     /// Read-only, whether or not a bridge runs. It never checkpoints the WAL: two connections that do
     /// so may lose a page in SQLite 3.40 (its WAL-reset race).
-    static func openForReading(in directory: String) throws(JournalFailure) -> Database {
+    static func openForReading(
+        in directory: String, ofAnyVersion takesAny: Bool = false
+    ) throws(JournalFailure) -> Database {
         let path = path(in: directory)
         guard access(path, F_OK) == 0 else {
             throw JournalFailure(
@@ -58,7 +60,7 @@ enum JournalFile {
             database = try openShared(path)
             try database.script("PRAGMA query_only = ON")
         } catch { throw error.failure }
-        guard try Migrations.version(of: database) == Migrations.newest else {
+        guard try Migrations.version(of: database) == Migrations.newest || takesAny else {
             throw JournalFailure(
                 .other, "\(path) was written by an earlier version; start the bridge once, which brings it up to date")
         }

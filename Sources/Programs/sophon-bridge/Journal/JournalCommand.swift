@@ -1,20 +1,27 @@
 import BridgeService
 import Commands
 import Files
+import Glibc
 import Journal
+import Locking
 import Vocabulary
 
-/// `journal inspect|verify|export|clean`
+/// `journal inspect|verify|export|backup|clean`
 struct JournalCommand: Command {
     static let declaration = CommandDeclaration(
-        name: "journal", summary: "look into, check, copy out or tidy the durable state",
-        operands: "inspect|verify|export|clean", actions: ["inspect", "verify", "export", "clean"],
+        name: "journal", summary: "look into, check, copy out, back up or tidy the durable state",
+        operands: "inspect|verify|export|backup FILE|clean",
+        actions: ["inspect", "verify", "export", "backup", "clean"], subjects: ["backup": "a file to write"],
         options: [
+            .init("replace", nil, "with backup: replace a file that is there"),
             .init(
                 "connection", "NAME", "with clean: forget all that is kept of a connection no longer configured"),
             .config, .stateDirectory,
         ],
-        examples: ["sophon-bridge journal inspect", "sophon-bridge journal export > journal.jsonl"])
+        examples: [
+            "sophon-bridge journal inspect", "sophon-bridge journal export > journal.jsonl",
+            "sophon-bridge journal backup /mnt/backup/journal.db --replace",
+        ])
 
     private let command: ParsedCommand
     private let output: Output
@@ -38,10 +45,14 @@ struct JournalCommand: Command {
             }
             return try forget(ConnectionName(name), directory, configuration)
         }
-        switch command.operands.first {
+        if command.switches.contains("replace"), action != "backup" {
+            throw UsageError("--replace goes with backup alone", try: "sophon-bridge journal backup FILE --replace")
+        }
+        switch action {
         case "inspect": try inspect(JournalReader(directory: directory))
         case "verify": try verify(JournalReader(directory: directory))
         case "export": try JournalReader(directory: directory).export { output.document($0) }
+        case "backup": try backUp(directory, to: command.operands[1])
         default: try clean(directory)
         }
     }
@@ -104,6 +115,54 @@ struct JournalCommand: Command {
             "given up: call \(VisibleText.value(letter.key.text)) to \(VisibleText.value(letter.path)) after "
                 + "\(letter.tries) tries, the last \(JournalTime.text(letter.lastTriedAt)): "
                 + VisibleText.value(letter.lastResult))
+    }
+
+    // MARK: Back up
+
+    private func backUp(_ directory: String, to file: String) throws {
+        // Before the first line of output begins its thread: an interrupted copy deletes its part of a file.
+        SignalWatcher.block()
+        let isStopped = Locked(false)
+        let signals = try SignalWatcher { if $0 == .stop { isStopped.withLock { $0 = true } } }
+        let reader = try JournalReader(directory: directory, ofAnyVersion: true)
+        try checkFree(file, directory)
+        let clock = SystemClock()
+        let start = clock.now
+        let showsProgress = !output.json && isatty(STDERR_FILENO) == 1
+        var isShown = false
+        defer { if isShown { output.progress("") } }
+        try PrivateFile.replace(file) { temporary in
+            try reader.backUp(to: temporary) { copied, pages in
+                if isStopped.withLock({ $0 }) {
+                    throw CommandFailure(code: .unexpected, message: "interrupted; \(file) is not written")
+                }
+                guard showsProgress, clock.now - start > .seconds(1) else { return }
+                isShown = true
+                output.progress("copying the journal… \(copied * 100 / max(1, pages)) %")
+            }
+            try checkFree(file, directory)
+        }
+        withExtendedLifetime(signals) {}
+        var status = stat()
+        let bytes = stat(file, &status) == 0 ? Int(status.st_size) : 0
+        output.event("journal_backed_up", [("file", .string(file)), ("bytes", .number(bytes))])
+        output.line("\(file): the journal as it was just now, \(bytes) bytes; it holds what the journal holds")
+    }
+
+    private func checkFree(_ file: String, _ directory: String) throws {
+        if JournalReader.isPlace(file, ofJournalIn: directory) {
+            throw CommandFailure(
+                code: .unexpected, message: "\(file) belongs to the journal itself; name a file in another directory")
+        }
+        var status = stat()
+        guard lstat(file, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw CommandFailure(code: .unexpected, message: "\(file) is no ordinary file; name another one")
+        }
+        guard command.switches.contains("replace") else {
+            throw CommandFailure(
+                code: .unexpected, message: "\(file) is there already; name another file, or add --replace")
+        }
     }
 
     // MARK: Verify and clean

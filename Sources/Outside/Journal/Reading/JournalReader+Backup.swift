@@ -1,0 +1,63 @@
+import CSQLite
+import Glibc
+
+extension JournalReader {
+    /// Copies the journal as it is at one moment into an empty file, a few pages at a time. Between two steps no snapshot is held, so that a
+    /// running bridge goes on to empty its log. `stepped` hears how many pages of how many are copied; what it throws ends the copy.
+    package func backUp(to path: String, stepped: (_ copied: Int, _ pages: Int) throws -> Void) throws {
+        try backUp(to: path, at: CopyPace(pages: 256), stepped: stepped)
+    }
+
+    func backUp(to path: String, at pace: CopyPace, stepped: (_ copied: Int, _ pages: Int) throws -> Void) throws {
+        var pace = pace
+        do {
+            let copy = try Database(path: path, mode: .writing)
+            // A copy that is cut short is thrown away, and its caller syncs one that is whole.
+            try copy.script("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+            guard let backup = sqlite3_backup_init(copy.handle, "main", database.handle, "main") else {
+                throw copy.error()
+            }
+            var code = SQLITE_OK
+            defer { if code != SQLITE_DONE { sqlite3_backup_finish(backup) } }
+            while true {
+                code = sqlite3_backup_step(backup, pace.pages)
+                guard code == SQLITE_OK else { break }
+                let pages = Int(sqlite3_backup_pagecount(backup))
+                let copied = pages - Int(sqlite3_backup_remaining(backup))
+                pace.stepped(to: copied)
+                try stepped(copied, pages)
+            }
+            let isWhole = code == SQLITE_DONE
+            let end = isWhole ? sqlite3_backup_finish(backup) : code
+            guard end == SQLITE_OK else {
+                throw DatabaseError(code: end & 0xFF, words: String(cString: sqlite3_errstr(end)), path: path)
+            }
+        } catch let error as DatabaseError { throw error.failure }
+    }
+
+    /// Whether a file of this path would be the journal of that directory, or taken for its log.
+    package static func isPlace(_ path: String, ofJournalIn directory: String) -> Bool {
+        let slash = path.lastIndex(of: "/")
+        let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+        var (ours, theirs) = (stat(), stat())
+        guard stat(directory, &ours) == 0, stat(folder, &theirs) == 0 else { return false }
+        return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino
+            && (name == "journal.db" || name.hasPrefix("journal.db-"))
+    }
+}
+
+/// How many pages the next step of a copy takes. SQLite begins a copy again when another process has written between two steps; steps that grow
+/// each time reach the end beside any bridge (https://www.sqlite.org/c3ref/backup_finish.html).
+struct CopyPace {
+    private(set) var pages: Int32
+    private var copied = 0
+
+    init(pages: Int32) { self.pages = pages }
+
+    /// `copied`: pages since the copy was begun last.
+    mutating func stepped(to copied: Int) {
+        if copied < self.copied + Int(pages) { pages = pages > Int32.max / 2 ? Int32.max : pages * 2 }
+        self.copied = copied
+    }
+}
