@@ -111,7 +111,7 @@ let package = Package(
         room("Attachments", at: "Sources/Outside/Downloads", ["Vocabulary", "CCurl", "Files", "Locking", "OSThreads"]),
         room("Children", at: "Sources/Outside/Processes", ["Vocabulary", "CPosix", "Locking", "OSThreads"]),
         room("Crypto", at: "Sources/Outside/Crypto", ["Vocabulary", "COpenSSL"]),
-        room("Files", at: "Sources/Outside/Files", ["Vocabulary", "Locking", "Sealing", "OSThreads"]),
+        room("Files", at: "Sources/Outside/Files", ["Vocabulary", "CPosix", "Locking", "Sealing", "OSThreads"]),
         room("Journal", at: "Sources/Outside/Journal", ["Vocabulary", "Locking", "CSQLite"]),
 
         // What any agent is to the bridge, each agent in a room of its own, and the list of them.

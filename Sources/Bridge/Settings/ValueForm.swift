@@ -168,6 +168,7 @@ package enum SwitchWord {
 extension ValueForm where Value == Bool {
     package static var switchWord: Self {
         Self { content throws(Complaint) in
+            if case .bool(let value) = content { return value }
             guard case .string(let text) = content, let value = SwitchWord.meaning(text) else {
                 throw Complaint("1 or 0, true or false, yes or no, on or off")
             }

@@ -2,12 +2,21 @@
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 // What Swift's Glibc module leaves out.
 
 /// Other processes of the same user may no longer read this one's memory and environment, where the relay's token is.
 static inline void sb_process_hide(void) { prctl(PR_SET_DUMPABLE, 0); }
+
+/// The kind of file system that a path is on (statfs(2), `f_type`): 0, or -1 with errno.
+static inline int sb_file_system(const char *path, uint32_t *kind) {
+  struct statfs status;
+  int code = statfs(path, &status);
+  if (code == 0) *kind = (uint32_t)status.f_type;
+  return code;
+}
 
 /// A descriptor that wakes a thread which polls it, or -1.
 static inline int sb_eventfd_make(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }

@@ -55,6 +55,8 @@ extension CommandDeclaration.Option {
         "config", "FILE", "the configuration ($SOPHON_CONFIG_DIR/bridge.json or ~/.config/sophon/bridge.json)")
     package static let stateDirectory = Self(
         "state-dir", "DIR", "where the durable state lies (~/.local/state/sophon)")
+    package static let anyFileSystem = Self(
+        "any-filesystem", nil, "the durable state may lie on a network's or another machine's file system")
     package static let logLevel = Self("log-level", "error|warning|info|debug", "how much is logged (info)")
     package static let metrics = Self(
         "metrics", "ADDRESS:PORT|unix:PATH", "serve metrics and health there, such as 127.0.0.1:9464 (nowhere)")

@@ -15,7 +15,7 @@ enum CommandConfiguration {
         "metrics": "metrics",
     ]
     private static let directories: Set = ["state-dir", "record"]
-    private static let switches = ["json": "json", "manual": "manual_pair"]
+    private static let switches = ["json": "json", "manual": "manual_pair", "any-filesystem": "any_filesystem"]
 
     /// Nil: it was deleted meanwhile, or may not be known.
     static var currentDirectory: String? {

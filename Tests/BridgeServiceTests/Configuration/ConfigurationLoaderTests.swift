@@ -53,6 +53,17 @@ struct ConfigurationLoaderTests {
         #expect(try load(file, environment: ["SOPHON_STATE_DIR": ""]).configuration.stateDirectory == "/from/file")
     }
 
+    @Test("any file system is allowed by true in the file, and by a word in the environment or a flag before that")
+    func anyFileSystem() throws {
+        let file = #"{"any_filesystem": true}"#
+        let flags = ["any_filesystem": (name: "any-filesystem", text: "true")]
+        #expect(try !load().configuration.anyFileSystem)
+        #expect(try load(file).configuration.anyFileSystem)
+        #expect(try !load(file, environment: ["SOPHON_ANY_FILESYSTEM": "0"]).configuration.anyFileSystem)
+        #expect(try load(environment: ["SOPHON_ANY_FILESYSTEM": "0"], flags: flags).configuration.anyFileSystem)
+        #expect(faults(#"{"any_filesystem": 1}"#).map(\.path) == ["any_filesystem"])
+    }
+
     @Test("every value knows where it came from, and a secret is not shown")
     func origins() throws {
         try withFile("s3cret\n") { path in

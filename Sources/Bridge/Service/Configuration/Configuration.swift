@@ -13,6 +13,8 @@ package struct Configuration: Hashable, Sendable {
     package var configDirectory: String?
     /// Where the durable state lies.
     package var stateDirectory: String
+    /// It may lie on a file system that does not keep the journal's promises.
+    package var anyFileSystem = false
     /// Where frames and updates are recorded; nil: nowhere.
     package var recordDirectory: String?
     /// What this machine is called when it is paired; nil: its own name.

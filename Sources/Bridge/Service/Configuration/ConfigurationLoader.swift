@@ -65,13 +65,15 @@ package struct ConfigurationLoader {
         let top = reader.section(
             root, at: "",
             keys: [
-                "connections", "workspaces", "default_workspace", "state_dir", "record_dir", "host_label", "metrics",
-                "log",
-                "on_stop",
+                "connections", "workspaces", "default_workspace", "state_dir", "any_filesystem", "record_dir",
+                "host_label", "metrics", "log", "on_stop",
                 "allow_plain", "limits", "notify",
             ])
         var result = Configuration(stateDirectory: stateDirectory(top))
         result.configDirectory = configDirectory()
+        result.anyFileSystem = reader.value(
+            "any_filesystem", of: top, as: .switchWord, environment: ["SOPHON_ANY_FILESYSTEM"],
+            else: result.anyFileSystem)
         result.recordDirectory = reader.optional("record_dir", of: top, as: directory)
         result.terminal = terminal()
         result.hostLabel = reader.optional(

@@ -16,6 +16,8 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
     package var journalFault: String?
     /// Why its file cannot shrink, with what to do; nil: it can.
     package var journalRemedy: String?
+    /// Why its file system may break it, with what to do; nil: nothing is known against it.
+    package var fileSystem: String?
     package var connections: [Connection]
 
     package init(version: String, pid: Int32, started: Int64, ts: Int64? = nil, connections: [Connection] = []) {

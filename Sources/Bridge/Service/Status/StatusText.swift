@@ -25,6 +25,7 @@ package enum StatusText {
         for connection in status.connections {
             lines += self.lines(connection, now)
             guard let another = connection.anotherBridge else { continue }
+        if let fileSystem = status.fileSystem { lines.append("the state directory: \(fileSystem)") }
             let words = another.words(hour: hour(another.last) ?? "\(span(now - another.last)) ago")
             lines.append("  twice   \(words); what to do: \(BridgeStatus.Another.remedy)")
         }

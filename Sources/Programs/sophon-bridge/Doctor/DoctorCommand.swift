@@ -13,7 +13,7 @@ import Vocabulary
 struct DoctorCommand: Command {
     static let declaration = CommandDeclaration(
         name: "doctor", summary: "check everything from the configuration to both live handshakes; change nothing",
-        options: [.config, .stateDirectory],
+        options: [.config, .stateDirectory, .anyFileSystem],
         examples: ["sophon-bridge doctor", "sophon-bridge doctor --json"])
 
     private let command: ParsedCommand
@@ -38,6 +38,13 @@ struct DoctorCommand: Command {
         }
         for warning in Set(directories).sorted().compactMap({ PrivateFile.warning(ofDirectory: $0) }) {
             tell(DoctorFinding(.stateDirectory, .warning, warning))
+        }
+        switch StateFileSystem.look(
+            at: loaded.configuration.stateDirectory, isAllowed: loaded.configuration.anyFileSystem)
+        {
+        case .fine: break
+        case .warning(let words): tell(DoctorFinding(.stateDirectory, .warning, words))
+        case .refusal(let words): tell(DoctorFinding(.stateDirectory, .failed, words, exitCode: .unexpected))
         }
         let running = checkState(loaded.configuration.stateDirectory, tell)
         if let finding = DoctorNotify(loaded.configuration).finding { tell(finding) }

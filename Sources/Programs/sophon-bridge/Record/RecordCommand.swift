@@ -4,7 +4,7 @@ import Commands
 struct RecordCommand: Command {
     static let declaration = CommandDeclaration(
         name: "record", summary: "run, and write every frame to recordings in a directory, without secrets",
-        operands: "DIR", options: [.config, .stateDirectory, .metrics],
+        operands: "DIR", options: [.config, .stateDirectory, .metrics, .anyFileSystem],
         examples: ["sophon-bridge record ~/recordings"])
     static let conduct = RunCommand.conduct
 

@@ -14,6 +14,7 @@ struct RunCommand: Command {
         options: [
             .config,
             .stateDirectory,
+            .anyFileSystem,
             .logLevel,
             .metrics,
             .init("record", "DIR", "write every frame to recordings there, without secrets"),
@@ -47,6 +48,9 @@ struct RunCommand: Command {
         for warning in Set(directories).sorted().compactMap({ PrivateFile.warning(ofDirectory: $0) }) {
             output.say(warning)
         }
+        let fileSystem = StateFileSystem.look(
+            at: configuration.stateDirectory, isAllowed: configuration.anyFileSystem)
+        if case .refusal(let words) = fileSystem { throw CommandFailure(code: .unexpected, message: words) }
         let lock = try InstanceLock(directory: configuration.stateDirectory)
         let wake = try RunBell()
         let output = output
@@ -62,6 +66,10 @@ struct RunCommand: Command {
         let report = RunReport(output, log, connections: configuration.connections)
         let edges = try RunEdges(loaded, output: output, log: log, scale: try scale(), meter: endpoint?.meter)
         board.tell(journalRemedy: edges.journalRemedy)
+        if case .warning(let words) = fileSystem {
+            board.tell(fileSystem: words)
+            log.warning("the state directory", [("remedy", .text(words))])
+        }
         LeftConnections(configuration).tell(output, log)
         LeftConnections(configuration).endAgents(log)
         let connections = try edges.connections { event in
