@@ -8,7 +8,7 @@ import unittest
 
 from commands import Outcome, lines_of, once
 from harness import Stage, bridge_command
-from peers.steps import Say, Tool
+from peers.steps import Hold, Say, Tool
 from scheduling import Scenarios, scenario
 from stories import words
 
@@ -58,6 +58,32 @@ class JournalTests(Scenarios):
             self.assertIn("knows nothing of int_nobody", nobody.err)
             # Nothing of what was said is in it.
             self.assertNotIn("a-1 ", outcome.out)
+
+    @scenario(60)
+    async def test_an_open_turn_says_since_when_nothing_came_and_the_newest_are_listed(self):
+        async with Stage("E3") as stage:
+            ended = stage.ask("on", Say(words("a")))
+            await stage.ended(ended)
+            held = stage.ask("go on", Say(words("b")), Hold("held"))
+            await stage.streaming(held)
+            say = lambda *arguments: once(*arguments, directory=stage.directory, environment=stage.environment())
+            self.assertRegex((await say("explain", held.interaction)).out.splitlines()[-1],
+                             r"^  still open; the journal has nothing since 20\S+Z, \d+ s ago$")
+            for _ in range(240):
+                listed = (await say("journal", "inspect", "--last", "2")).out
+                if f"ended: turn {ended.interaction} of default, since " in listed:
+                    break
+                await asyncio.sleep(0.25)
+            self.assertIn(f"ended: turn {ended.interaction} of default, since ", listed)
+            self.assertIn(f"open: turn {held.interaction} of default, since ", listed)
+            self.assertNotIn("still open", (await say("explain", ended.interaction)).out)
+            newest = [event for event in lines_of((await say("journal", "inspect", "--last", "1", "--json")).out)
+                      if event["event"] == "journal_turn"]
+            self.assertEqual([(event["turn"], event["closed_at"]) for event in newest], [(held.interaction, None)])
+            for wrong in (("journal", "inspect", "--last", "0"), ("journal", "verify", "--last", "2")):
+                self.assertEqual((await say(*wrong)).code, 2)
+            stage.gateway.release("held")
+            await stage.ended(held)
 
     @unittest.skipUnless(os.getuid() == 0, "only root can run the bridge as a user who may not end the process")
     @scenario(60)

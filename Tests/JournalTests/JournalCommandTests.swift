@@ -57,10 +57,12 @@ struct JournalCommandTests {
         let lines = result.out.split(separator: "\n")
         #expect(lines.first?.hasPrefix("turn int_1 of connection main, open since 2026-02-02T") == true)
         #expect(
-            lines.dropFirst().map { $0.dropFirst(28).prefix(22) } == [
+            lines.dropFirst().dropLast().map { $0.dropFirst(28).prefix(22) } == [
                 "received and accepted ", "handed over", "stored call int_1-open", "call int_1-open, try 2",
             ], "\(result.out)")
-        #expect(lines.last?.hasSuffix("delivered, 12 ms, request req-2") == true)
+        #expect(lines.dropLast().last?.hasSuffix("delivered, 12 ms, request req-2") == true)
+        #expect(lines.last?.hasPrefix("  still open; the journal has nothing since 2026-02-02T") == true)
+        #expect(try !run("explain", "int_0").out.contains("still open"))
     }
 
     @Test("explain gives the same as JSON lines")
@@ -94,6 +96,18 @@ struct JournalCommandTests {
         #expect(result.out.contains("open: turn int_1 of main"))
         #expect(result.out.contains("given up: call int_0-end"))
         #expect(try run("journal", "inspect", "--json").out.contains(#""event":"dead_letter""#))
+    }
+
+    @Test("inspect lists the newest turns, open and closed, with their times")
+    func inspectLast() throws {
+        let all = try run("journal", "inspect", "--last", "9").out.split(separator: "\n")
+        #expect(all.contains { $0.hasPrefix("ended: turn int_0 of main, since ") && $0.hasSuffix(": finished") })
+        #expect(all.contains { $0.hasPrefix("open: turn int_1 of main, since ") })
+        let newest = try run("journal", "inspect", "--last", "1", "--json").out.split(separator: "\n")
+        #expect(newest.filter { $0.contains(#""event":"journal_turn""#) }.count == 1)
+        #expect(newest.contains { $0.contains(#""turn":"int_0""#) && $0.contains(#""outcome":"finished""#) })
+        #expect(try run("journal", "inspect", "--last", "0").code == 2)
+        #expect(try run("journal", "verify", "--last", "1").code == 2)
     }
 
     @Test("verify says whether the journal is whole")

@@ -33,12 +33,13 @@ package final class JournalReader {
         }
     }
 
-    /// Nil: all of them.
-    package func turns(open: Bool?) throws(JournalFailure) -> [TurnSummary] {
+    /// Nil: all of them. `last`: the newest alone. The oldest comes first.
+    package func turns(open: Bool?, last: Int = .max) throws(JournalFailure) -> [TurnSummary] {
         let condition = open.map { "WHERE closed_at IS \($0 ? "" : "NOT ")NULL" } ?? ""
         return try reading { () throws(DatabaseError) in
             var turns: [TurnSummary] = []
-            try database.rows("\(Self.turns) \(condition) ORDER BY number") { row throws(DatabaseError) in
+            let query = "\(Self.turns) \(condition) ORDER BY number DESC LIMIT ?"
+            try database.rows(query, [.number(last)]) { row throws(DatabaseError) in
                 turns.append(
                     TurnSummary(
                         connection: ConnectionName(row.text(0)), turn: TurnID(row.text(1)),
@@ -47,7 +48,7 @@ package final class JournalReader {
                         closedAt: row.optionalInteger(5), outcome: row.optionalText(6), calls: Int(row.integer(7)),
                         undelivered: Int(row.integer(8))))
             }
-            return turns
+            return turns.reversed()
         }
     }
 

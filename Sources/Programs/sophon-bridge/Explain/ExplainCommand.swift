@@ -53,6 +53,10 @@ struct ExplainCommand: Command {
             let what = life.closedAt == nil ? "has no answer yet" : "was given up: its answer was never read"
             output.line("  call \(VisibleText.value(call.key.text)) \(what)")
         }
+        guard life.closedAt == nil else { return }
+        let last = moments.map(\.1.wall).max() ?? life.keptAt
+        let seconds = max(0, (SystemClock().wallMilliseconds - last) / 1_000)
+        output.line("  still open; the journal has nothing since \(JournalTime.text(last)), \(seconds) s ago")
     }
 
     private func moments(of life: TurnLife) -> [(wall: Int64, words: String)] {

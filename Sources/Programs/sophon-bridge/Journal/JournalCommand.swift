@@ -13,13 +13,14 @@ struct JournalCommand: Command {
         operands: "inspect|verify|export|backup FILE|clean",
         actions: ["inspect", "verify", "export", "backup", "clean"], subjects: ["backup": "a file to write"],
         options: [
+            .init("last", "N", "with inspect: the newest turns, open and closed, with their times"),
             .init("replace", nil, "with backup: replace a file that is there"),
             .init(
                 "connection", "NAME", "with clean: forget all that is kept of a connection no longer configured"),
             .config, .stateDirectory,
         ],
         examples: [
-            "sophon-bridge journal inspect", "sophon-bridge journal export > journal.jsonl",
+            "sophon-bridge journal inspect --last 20", "sophon-bridge journal export > journal.jsonl",
             "sophon-bridge journal backup /mnt/backup/journal.db --replace",
         ])
 
@@ -45,11 +46,14 @@ struct JournalCommand: Command {
             }
             return try forget(ConnectionName(name), directory, configuration)
         }
+        if command.values["last"] != nil, action != "inspect" {
+            throw UsageError("--last goes with inspect alone", try: "sophon-bridge journal inspect --last 20")
+        }
         if command.switches.contains("replace"), action != "backup" {
             throw UsageError("--replace goes with backup alone", try: "sophon-bridge journal backup FILE --replace")
         }
         switch action {
-        case "inspect": try inspect(JournalReader(directory: directory))
+        case "inspect": try inspect(directory, last: last())
         case "verify": try verify(JournalReader(directory: directory))
         case "export": try JournalReader(directory: directory).export { output.document($0) }
         case "backup": try backUp(directory, to: command.operands[1])
@@ -59,7 +63,18 @@ struct JournalCommand: Command {
 
     // MARK: Inspect
 
-    private func inspect(_ reader: JournalReader) throws {
+    /// Nil: those that are open.
+    private func last() throws -> Int? {
+        guard let text = command.values["last"] else { return nil }
+        guard let count = Int(text), (1...100_000).contains(count) else {
+            throw UsageError(
+                "--last takes a number from 1 to 100000, not \(text)", try: "sophon-bridge journal inspect --last 20")
+        }
+        return count
+    }
+
+    private func inspect(_ directory: String, last: Int?) throws {
+        let reader = try JournalReader(directory: directory)
         let summary = try reader.summary()
         output.event(
             "journal",
@@ -70,7 +85,8 @@ struct JournalCommand: Command {
         output.line("\(summary.path), \(summary.byteCount) bytes, version \(summary.version)")
         if summary.connections.isEmpty { output.line("nothing is kept yet") }
         for connection in summary.connections { show(connection) }
-        for turn in try reader.turns(open: true) { show(turn) }
+        let turns = try last.map { try reader.turns(open: nil, last: $0) } ?? reader.turns(open: true)
+        for turn in turns { show(turn) }
         for letter in try reader.deadLetters() { show(letter) }
     }
 
@@ -95,12 +111,16 @@ struct JournalCommand: Command {
             [
                 ("connection", .string(turn.connection.text)), ("turn", .string(turn.turn.text)),
                 ("session", .optional(turn.session?.text)), ("interaction", .optional(turn.interaction?.text)),
-                ("kept_at", .number(turn.keptAt)), ("calls", .number(turn.calls)),
+                ("kept_at", .number(turn.keptAt)), ("closed_at", .optional(turn.closedAt)),
+                ("outcome", .optional(turn.outcome)), ("calls", .number(turn.calls)),
                 ("undelivered", .number(turn.undelivered)),
             ])
-        output.line(
-            "open: turn \(VisibleText.value(turn.turn.text)) of \(turn.connection), since \(JournalTime.text(turn.keptAt)), "
-                + "\(turn.calls) calls, \(turn.undelivered) not delivered")
+        let name =
+            "turn \(VisibleText.value(turn.turn.text)) of \(turn.connection), since \(JournalTime.text(turn.keptAt))"
+        guard let closedAt = turn.closedAt else {
+            return output.line("open: \(name), \(turn.calls) calls, \(turn.undelivered) not delivered")
+        }
+        output.line("ended: \(name), until \(JournalTime.text(closedAt)): \(turn.outcome ?? "no outcome")")
     }
 
     private func show(_ letter: DeadLetter) {
