@@ -170,7 +170,8 @@ let package = Package(
             name: "sophon-bridge",
             dependencies: [
                 "AgentKit", "AgentWork", "Agents", "Attachments", "BridgeCore", "Vocabulary", "BridgeService",
-                "CEmbedded", "Children", "Commands", "ConfigurationFile", "Crypto", "Files", "AgentHosting", "Journal",
+                "CEmbedded", "CPosix", "Children", "Commands", "ConfigurationFile", "Crypto", "Files", "AgentHosting",
+                "Journal",
                 "Links",
                 "LocalServer",
                 "Locking", "Metrics", "Recording", "RelayProtocol", "RelayRules", "Sealing", "Simulator", "OSThreads",

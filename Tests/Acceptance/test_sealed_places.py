@@ -166,7 +166,7 @@ class Walk:
 
     # Looking
 
-    async def look(self, when, commands=("status", "journal inspect", "journal export", "devices list"), has_doctor=False):
+    async def look(self, when, commands=("status", "top --once", "journal inspect", "journal export", "devices list"), has_doctor=False):
         stage, seen = self.stage, self.seen
         arguments = [tuple(command.split()) for command in commands + (("doctor",) if has_doctor else ())]
         arguments += [(*words, "--json") for words in arguments if "export" not in words]

@@ -242,6 +242,9 @@ struct BridgeSilenceTests {
                 "“Asking one”: waits for you, for 6 min", "“Quiet one”: no sign of life for 6 min",
                 "“Working one”: works, for 6 min", "a sealed chat: a tool runs for 6 min",
             ])
+        let figures = bridge.figures(at: .at(400)).chats
+        #expect(figures.map(\.state) == [.asks, .silent, .works, .tool])
+        #expect(figures.map(\.chat?.text) == ["ses_3", "ses_1", "ses_4", nil])
         var reader = Self.opening(9)
         reader.session = SessionID("ses_2")
         let own = bridge.standings(for: reader, at: .at(400)).map { "\($0.place): \($0.state)" }

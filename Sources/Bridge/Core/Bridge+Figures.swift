@@ -15,6 +15,8 @@ package struct BridgeFigures: Hashable, Sendable {
     package var held = 0
     /// Asks and questions that wait for a person, the longest waiting first.
     package var asks: [OpenAsk] = []
+    /// What runs or waits in each chat, those that want a person first.
+    package var chats: [ChatFigure] = []
     /// How often the relay closed a card by itself, by its word for the reason (relay.md#others).
     package var cardEnds: [String: Int] = [:]
     /// Another bridge that has answered messages in the last day.
@@ -49,7 +51,7 @@ extension Bridge {
         var figures = BridgeFigures(
             openTurns: openTurns, waitingTurns: agent.queues.values.reduce(0) { $0 + $1.waitingCount },
             callsUnderWay: callsUnderWay, deadLetters: tally.deadLetters, levels: levels, held: heldBytes,
-            asks: openAsks(), cardEnds: chats.asks.ends)
+            asks: openAsks(), chats: chatFigures(at: now), cardEnds: chats.asks.ends)
         figures.another = otherBridge(at: now)
         let waiting = delivery.waitingPosts
         (figures.waitingPosts, figures.longestWait) = (waiting.count, waiting.oldest.map { now - $0 })

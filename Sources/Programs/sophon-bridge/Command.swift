@@ -27,6 +27,7 @@ enum CommandTable {
         DevicesCommand.self,
         DoctorCommand.self,
         StatusCommand.self,
+        TopCommand.self,
         ConfigCommand.self,
         ExplainCommand.self,
         JournalCommand.self,

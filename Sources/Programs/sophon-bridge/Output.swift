@@ -94,6 +94,9 @@ final class Output: Sendable {
     /// A line on a terminal that the next one replaces; empty clears it.
     func progress(_ text: String) { put(STDERR_FILENO, OutputQueue.Entry(STDERR_FILENO, .log, "\r\u{1B}[2K" + text)) }
 
+    /// A picture on a terminal, with what moves its cursor; the words in it are clean.
+    func picture(_ text: String) { put(STDOUT_FILENO, OutputQueue.Entry(STDOUT_FILENO, .log, text)) }
+
     private func put(_ descriptor: Int32, _ entry: OutputQueue.Entry) {
         var entry = entry
         // A line of the log is covered where it is made.

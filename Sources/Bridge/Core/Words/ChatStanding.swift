@@ -1,4 +1,4 @@
-import Vocabulary
+package import Vocabulary
 
 /// How a chat is, in a line of the list of `/bridge status` (DESIGN.md#silence).
 struct ChatStanding: Hashable, Sendable {
@@ -17,33 +17,72 @@ struct ChatStanding: Hashable, Sendable {
     var state: String
 }
 
+/// How a chat is, without a word of it, for `status` and `top`.
+package struct ChatFigure: Hashable, Sendable {
+    package enum State: String, Hashable, Sendable {
+        case asks, key, files, away, tool, retry, compaction, works, silent
+        case behindRun = "behind_run"
+    }
+
+    /// Nil: the chat is sealed.
+    package var chat: SessionID?
+    package var state: State
+    package var since: Instant
+
+    package init(chat: SessionID?, state: State, since: Instant) {
+        (self.chat, self.state, self.since) = (chat, state, since)
+    }
+}
+
+/// How a turn is.
+private struct TurnStanding {
+    var wait: RunWait
+    var urgency: ChatStanding.Urgency
+    var since: Instant
+    var isSilent: Bool
+}
+
 extension Bridge {
     /// Each chat with its most urgent turn. No word of a sealed chat leaves it: its key may be another one than the reader's.
     func standings(for reader: TurnOpening, at now: Instant) -> [ChatStanding] {
-        var chats: [SessionID: ChatStanding] = [:]
-        for (id, entry) in entries where id != reader.id {
-            guard let standing = entry.turn.standing(for: reader.session, at: now) else { continue }
+        urgentTurns(besides: reader.id, at: now).map { $0.turn.words(of: $0.standing, for: reader.session, at: now) }
+    }
+
+    func chatFigures(at now: Instant) -> [ChatFigure] {
+        urgentTurns(besides: nil, at: now).map { $0.turn.figure(of: $0.standing) }
+    }
+
+    private func urgentTurns(besides reader: TurnID?, at now: Instant) -> [(turn: Turn, standing: TurnStanding)] {
+        var chats: [SessionID: (turn: TurnID, standing: TurnStanding)] = [:]
+        for (id, entry) in entries where id != reader {
+            guard let standing = entry.turn.standing(at: now) else { continue }
             let chat = entry.turn.opening.session
-            if let known = chats[chat], (known.urgency, known.since) <= (standing.urgency, standing.since) { continue }
-            chats[chat] = standing
+            if let known = chats[chat]?.standing,
+                (known.urgency, known.since) <= (standing.urgency, standing.since)
+            {
+                continue
+            }
+            chats[chat] = (id, standing)
         }
-        return chats.sorted { ($0.value.urgency, $0.value.since, $0.key) < ($1.value.urgency, $1.value.since, $1.key) }
-            .map(\.value)
+        let sorted = chats.sorted {
+            ($0.value.standing.urgency, $0.value.standing.since, $0.key)
+                < ($1.value.standing.urgency, $1.value.standing.since, $1.key)
+        }
+        return sorted.compactMap { chat in
+            entries[chat.value.turn].map { (turn: $0.turn, standing: chat.value.standing) }
+        }
     }
 }
 
 extension Turn {
-    fileprivate func standing(for reader: SessionID, at now: Instant) -> ChatStanding? {
+    /// Nil: nothing of it runs or waits.
+    fileprivate func standing(at now: Instant) -> TurnStanding? {
         switch phase {
         case .answering, .over, .closed: return nil
         case .awaitingKey, .fetching, .waiting, .handedOver, .running, .holding, .asking, .searching: break
         }
-        let isOwn = opening.session == reader
-        var wait = wait
-        if opening.sealing.isSealed, !isOwn, case .tool(_, let began) = wait { wait = .tool("a tool", since: began) }
-        let place = isOwn ? "this chat" : opening.sealing.isSealed ? "a sealed chat" : firstWords
-        let silent = now - silence.heardAt
-        let isSilent = wait.mayBeStuck && silent >= settings.quiet ?? .seconds(5 * 60)
+        let wait = wait
+        let isSilent = wait.mayBeStuck && now - silence.heardAt >= settings.quiet ?? .seconds(5 * 60)
         let urgency: ChatStanding.Urgency =
             switch wait {
             case .person: .asks
@@ -58,6 +97,32 @@ extension Turn {
             case .retry, .compaction, .unknown: isSilent ? silence.heardAt : opening.receivedAt
             case .run, .files, .link: opening.receivedAt
             }
+        return TurnStanding(wait: wait, urgency: urgency, since: since, isSilent: isSilent)
+    }
+
+    fileprivate func figure(of standing: TurnStanding) -> ChatFigure {
+        let state: ChatFigure.State =
+            switch standing.wait {
+            case .person: .asks
+            case .run: .behindRun
+            case .files: .files
+            case .link: .away
+            case .tool: .tool
+            case .retry: .retry
+            case .compaction: .compaction
+            case .unknown where phase == .awaitingKey: .key
+            case .unknown: standing.isSilent ? .silent : .works
+            }
+        return ChatFigure(
+            chat: opening.sealing.isSealed ? nil : opening.session, state: state, since: standing.since)
+    }
+
+    fileprivate func words(of standing: TurnStanding, for reader: SessionID, at now: Instant) -> ChatStanding {
+        let (since, isSilent) = (standing.since, standing.isSilent)
+        let isOwn = opening.session == reader
+        var wait = standing.wait
+        if opening.sealing.isSealed, !isOwn, case .tool(_, let began) = wait { wait = .tool("a tool", since: began) }
+        let place = isOwn ? "this chat" : opening.sealing.isSealed ? "a sealed chat" : firstWords
         let state: String
         switch wait {
         case .unknown where phase == .awaitingKey: state = "waits for its key, for \(Self.span(now - since))"
@@ -67,7 +132,7 @@ extension Turn {
         case .person, .run, .files, .link, .retry, .compaction:
             state = "\(words(of: wait, at: now)), for \(Self.span(now - since))"
         }
-        return ChatStanding(urgency: urgency, since: since, place: place, state: state)
+        return ChatStanding(urgency: standing.urgency, since: since, place: place, state: state)
     }
 
     /// Of the message that runs: what the chat was called is known to the phone alone.

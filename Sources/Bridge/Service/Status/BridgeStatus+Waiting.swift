@@ -2,9 +2,10 @@ package import BridgeCore
 package import Vocabulary
 
 extension BridgeStatus {
-    /// Open asks of one connection, how cards ended, and the other bridge.
+    /// Open asks and chats of one connection, how cards ended, and the other bridge.
     package struct Waiting: Hashable, Sendable {
         fileprivate var asks: [Ask]
+        fileprivate var chats: [Chat]
         fileprivate var cardEnds: [String: Int]
         fileprivate var another: Another?
 
@@ -14,6 +15,9 @@ extension BridgeStatus {
                 Ask(
                     chat: ask.chat.text, agent: "", since: milliseconds(ask.since), cards: ask.cards,
                     until: ask.until.map(milliseconds))
+            }
+            chats = figures.chats.prefix(BridgeStatus.Chat.limit).map {
+                Chat(chat: $0.chat?.text, state: $0.state.rawValue, since: milliseconds($0.since))
             }
             cardEnds = figures.cardEnds
             another = figures.another.map { Another(last: milliseconds($0.last), messages: $0.messages) }
@@ -28,6 +32,7 @@ extension BridgeStatus.Connection {
             ask.agent = agent.kind
             return ask
         }
+        chats = waiting.chats
         cardEnds = waiting.cardEnds
         anotherBridge = waiting.another
     }

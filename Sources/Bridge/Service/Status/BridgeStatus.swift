@@ -94,6 +94,8 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var lastError: Trouble?
         /// The longest waiting first. Nil: written by a version that did not say.
         package var asks: [Ask]?
+        /// Those that want a person first. Nil: written by a version that did not say.
+        package var chats: [Chat]?
         /// How often the relay closed a card by itself, by its word for the reason.
         package var cardEnds: [String: Int]?
         /// The bridge that shares this token; nil: none was seen within a day.
@@ -160,6 +162,22 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         /// `hour`: that of `last`.
         package func words(hour: String) -> String {
             "another bridge answers with this token, last at \(hour), \(Counted.words(messages, "message"))"
+        }
+    }
+
+    /// A chat in which something runs or waits.
+    package struct Chat: Codable, Hashable, Sendable {
+        /// The file is to stay small.
+        static let limit = 200
+
+        /// The session at the relay; nil: the chat is sealed.
+        package var chat: String?
+        /// `ChatFigure.State`.
+        package var state: String
+        package var since: Int64
+
+        package init(chat: String?, state: String, since: Int64) {
+            (self.chat, self.state, self.since) = (chat, state, since)
         }
     }
 

@@ -2,6 +2,9 @@ import Vocabulary
 
 /// A status in plain words.
 package enum StatusText {
+    package static let hasNotSaid = "running; it has not said yet how it is"
+    package static let neverRan = "not running, and no bridge has run here"
+
     /// `hour`: of a moment since 1970, as a clock on the wall shows it.
     package static func lines(
         _ status: BridgeStatus, isRunning: Bool, wallMilliseconds now: Int64, hour: (Int64) -> String? = { _ in nil }
@@ -22,10 +25,10 @@ package enum StatusText {
         }
         if let fault = status.journalFault { lines.append("the journal cannot be written: \(fault)") }
         if let remedy = status.journalRemedy { lines.append("the journal keeps its size: \(remedy)") }
+        if let fileSystem = status.fileSystem { lines.append("the state directory: \(fileSystem)") }
         for connection in status.connections {
             lines += self.lines(connection, now)
             guard let another = connection.anotherBridge else { continue }
-        if let fileSystem = status.fileSystem { lines.append("the state directory: \(fileSystem)") }
             let words = another.words(hour: hour(another.last) ?? "\(span(now - another.last)) ago")
             lines.append("  twice   \(words); what to do: \(BridgeStatus.Another.remedy)")
         }
@@ -58,7 +61,9 @@ package enum StatusText {
         lines.append("  agent   \(words(agent.link, of: "\(agent.kind)\(version)", wallMilliseconds: now))")
         if let scopes = agent.scopes { lines.append("          may: \(scopes.joined(separator: ", "))") }
         lines.append("  work    \(work(connection.work))")
-        lines += tokens(connection.work)
+        if let tokens = tokens(connection.work) {
+            lines.append("          calls that the relay would take now: \(tokens)")
+        }
         if let ahead = connection.work.clockAheadSeconds {
             let way = ahead > 0 ? "ahead of" : "behind"
             lines.append(
@@ -142,7 +147,7 @@ package enum StatusText {
         return words
     }
 
-    private static func work(_ work: BridgeStatus.Work) -> String {
+    static func work(_ work: BridgeStatus.Work) -> String {
         var parts = [
             "\(Counted.words(work.openTurns, "turn")) open", "\(work.waiting) waiting",
             "\(Counted.words(work.callsUnderWay, "call")) under way",
@@ -151,11 +156,10 @@ package enum StatusText {
         return parts.joined(separator: ", ")
     }
 
-    /// Nothing where they are not known.
-    private static func tokens(_ work: BridgeStatus.Work) -> [String] {
-        guard let tokens = work.tokens, !tokens.isEmpty else { return [] }
-        let words = tokens.sorted { $0.key < $1.key }.map { "\($0.key) \(Int($0.value))" }
-        return ["          calls that the relay would take now: \(words.joined(separator: ", "))"]
+    /// Calls of each bucket; nil where they are not known.
+    static func tokens(_ work: BridgeStatus.Work) -> String? {
+        guard let tokens = work.tokens, !tokens.isEmpty else { return nil }
+        return tokens.sorted { $0.key < $1.key }.map { "\($0.key) \(Int($0.value))" }.joined(separator: ", ")
     }
 
     /// One sentence, with the remedy where there is one.
@@ -173,7 +177,7 @@ package enum StatusText {
         return words
     }
 
-    private static func nextTry(_ link: BridgeStatus.Link, _ now: Int64) -> String {
+    static func nextTry(_ link: BridgeStatus.Link, _ now: Int64) -> String {
         guard let retryAt = link.retryAt else { return "" }
         return retryAt > now ? "; next try in \(span(retryAt - now))" : "; trying again"
     }

@@ -1,8 +1,5 @@
 import BridgeService
 import Commands
-import Files
-import Glibc
-import Journal
 import Vocabulary
 
 /// `status`: what the running bridge has left in its state directory, and whether it still runs.
@@ -27,57 +24,26 @@ struct StatusCommand: Command {
 
     func run() throws {
         let directory = try CommandConfiguration.load(command, output).configuration.stateDirectory
-        let isRunning = try InstanceLock.holder(directory: directory) != .nobody
-        var status = try StatusFile.read(in: directory)
-        if isRunning { status?.count(openTurns: Self.openTurns(in: directory)) }
-        let wall = SystemClock().wallMilliseconds
-        let health = Health(
-            status: status, isLocked: isRunning, isStateWritable: access(directory, W_OK | X_OK) == 0,
-            wallMilliseconds: wall)
-        let children = LivingChildren(in: directory).outliving
-        tell(status, health, children, isRunning: isRunning)
+        let reading = try StatusReading(directory)
+        output.event("status", reading.members)
         if command.switches.contains("healthy") {
-            for finding in health.findings { output.say(finding.message) }
-            if let code = health.exitCode { output.leave(code) }
+            for finding in reading.health.findings { output.say(finding.message) }
+            if let code = reading.health.exitCode { output.leave(code) }
             return output.line("healthy")
         }
-        if let status {
+        if let status = reading.status {
             let lines = StatusText.lines(
-                status, isRunning: isRunning, wallMilliseconds: wall, hour: { SystemClock().hour(ofWall: $0) })
+                status, isRunning: reading.isRunning, wallMilliseconds: reading.wall,
+                hour: { SystemClock().hour(ofWall: $0) })
             for line in lines { output.line(line) }
         } else {
-            output.line(
-                isRunning ? "running; it has not said yet how it is" : "not running, and no bridge has run here")
+            output.line(reading.isRunning ? StatusText.hasNotSaid : StatusText.neverRan)
         }
+        let children = reading.outliving
         guard !children.isEmpty else { return }
         output.line("")
         output.line("agents that live on when the bridge ends; sophon-bridge service stop ends both")
         for child in children { output.line("  \(child.words)") }
-    }
-
-    /// Nothing where the journal cannot be read: what the bridge has written counts then.
-    private static func openTurns(in directory: String) -> [ConnectionName: Int] {
-        guard let summary = try? JournalReader(directory: directory).summary() else { return [:] }
-        return Dictionary(summary.connections.map { ($0.name, $0.openTurns) }) { first, _ in first }
-    }
-
-    private func tell(
-        _ status: BridgeStatus?, _ health: Health, _ children: [LivingChildren.Child], isRunning: Bool
-    ) {
-        let faults = health.findings.map {
-            #"{"fault":"\#($0.fault.rawValue)","message":\#(JSONText.string($0.message).text)}"#
-        }
-        var members: [(String, JSONText)] = [
-            ("running", .flag(isRunning)), ("healthy", .flag(health.isHealthy)),
-            ("ready", .flag(isRunning && status?.ready == true)),
-            ("faults", JSONText(unchecked: "[\(faults.joined(separator: ","))]")),
-        ]
-        members.append(("processes", .list(children.map(\.json))))
-        if let status {
-            members.append(
-                ("status", JSONText(unchecked: String(decoding: StatusFile.bytes(of: status), as: UTF8.self))))
-        }
-        output.event("status", members)
     }
 }
 

@@ -1,0 +1,152 @@
+import Vocabulary
+
+/// One picture of `top`: a status as lines of a terminal, and none of them wider than it is.
+package struct TopPicture {
+    package var width: Int
+    /// Nil: as many lines as it takes.
+    package var height: Int?
+    package var hasColor: Bool
+
+    package init(width: Int, height: Int?, hasColor: Bool) {
+        (self.width, self.height, self.hasColor) = (max(1, width), height, hasColor)
+    }
+
+    /// SGR parameters, where there is color.
+    private enum Shade: String { case plain = "", title = "1", good = "32", wait = "33", bad = "31" }
+
+    private struct Row {
+        var label = ""
+        var text: String
+        var shade = Shade.plain
+    }
+
+    private static let labelWidth = 9
+
+    package func lines(_ status: BridgeStatus?, isRunning: Bool, wallMilliseconds now: Int64) -> [String] {
+        var rows: [Row]
+        if let status, isRunning {
+            rows = head(status, now)
+            for connection in status.connections { rows += [Row(text: "")] + self.rows(connection, now) }
+        } else if let status {
+            let notRunning = StatusText.lines(status, isRunning: false, wallMilliseconds: now)
+            rows = notRunning.map { Row(text: $0, shade: .bad) }
+        } else {
+            rows = [Row(text: isRunning ? StatusText.hasNotSaid : StatusText.neverRan, shade: .bad)]
+        }
+        let lines = rows.flatMap(lines)
+        guard let height, lines.count > height else { return lines }
+        let more = "\u{2026} \(lines.count - max(0, height - 1)) more lines"
+        return Array(lines.prefix(max(0, height - 1))) + [DisplayWidth.clipped(more, to: width)]
+    }
+
+    // MARK: Rows
+
+    private func head(_ status: BridgeStatus, _ now: Int64) -> [Row] {
+        let age = StatusText.span(now - status.ts)
+        let state = status.ready ? "ready" : "not ready"
+        var rows = [
+            Row(
+                text:
+                    "sophon-bridge \(status.version): \(state), for \(StatusText.span(now - status.started)), as of \(age) ago",
+                shade: status.ready ? .title : .bad)
+        ]
+        if now - status.ts >= StatusFile.freshMilliseconds {
+            rows.append(Row(text: "it has said nothing for \(age)", shade: .bad))
+        }
+        if let fault = status.journalFault {
+            rows.append(Row(text: "the journal cannot be written: \(fault)", shade: .bad))
+        }
+        return rows
+    }
+
+    private func rows(_ connection: BridgeStatus.Connection, _ now: Int64) -> [Row] {
+        let agent = connection.agent
+        let version = agent.version.map { " \($0)" } ?? ""
+        var rows = [
+            Row(text: connection.name, shade: .title), row("relay", connection.relay, of: "", now),
+            row("agent", agent.link, of: "\(agent.kind)\(version) ", now),
+            Row(label: "work", text: StatusText.work(connection.work)),
+        ]
+        if let words = StatusText.tokens(connection.work) {
+            rows.append(Row(label: "calls", text: "free now: \(words)"))
+        }
+        if let asks = connection.asks, let since = asks.map(\.since).min() {
+            let noun = asks.count == 1 ? "ask" : "asks"
+            rows.append(
+                Row(
+                    label: "waits", text: "\(asks.count) \(noun) for you, \(StatusText.span(now - since))", shade: .wait
+                ))
+        }
+        if connection.work.isMemoryFull == true {
+            rows.append(Row(label: "waits", text: "the agent is not read: memory is full", shade: .bad))
+        }
+        if let sealing = connection.sealing, sealing.runsWaiting + sealing.messagesWaiting > 0 {
+            rows.append(
+                Row(
+                    label: "waits",
+                    text: "\(sealing.runsWaiting) runs for a phone, \(sealing.messagesWaiting) chats for a key",
+                    shade: .wait))
+        }
+        if let notices = connection.work.notices, notices.waiting > 0 {
+            rows.append(Row(label: "waits", text: "\(notices.waiting) notices", shade: .wait))
+        }
+        if let error = connection.lastError {
+            rows.append(
+                Row(label: "error", text: "\(StatusText.span(now - error.at)) ago: \(error.message)", shade: .bad))
+        }
+        return rows + (connection.chats ?? []).map { row($0, now) }
+    }
+
+    private func row(_ label: String, _ link: BridgeStatus.Link, of whom: String, _ now: Int64) -> Row {
+        let since = StatusText.span(now - link.since)
+        let remedy = link.remedy.map { "; what to do: \($0)" } ?? ""
+        let reason = link.reason.map { ": \($0)" } ?? ""
+        switch link.state {
+        case .up: return Row(label: label, text: "\(whom)up \(since)\(remedy)", shade: .good)
+        case .connecting: return Row(label: label, text: "\(whom)connecting \(since)\(remedy)", shade: .wait)
+        case .waiting:
+            let text = "\(whom)away \(since)\(reason)\(StatusText.nextTry(link, now))\(remedy)"
+            return Row(label: label, text: text, shade: .wait)
+        case .stopped: return Row(label: label, text: "\(whom)given up \(since) ago\(reason)\(remedy)", shade: .bad)
+        }
+    }
+
+    private func row(_ chat: BridgeStatus.Chat, _ now: Int64) -> Row {
+        let (words, shade): (String, Shade) =
+            switch chat.state {
+            case "asks": ("waits for you", .wait)
+            case "silent": ("no sign of life", .bad)
+            case "behind_run": ("waits behind a run", .plain)
+            case "files": ("waits for its files", .plain)
+            case "key": ("waits for its key", .wait)
+            case "away": ("the agent is away", .wait)
+            case "tool": ("a tool runs", .plain)
+            case "retry": ("tries again", .plain)
+            case "compaction": ("sums up", .plain)
+            default: (chat.state, .plain)
+            }
+        let place = chat.chat ?? "a sealed chat"
+        return Row(label: "chat", text: "\(StatusText.span(now - chat.since)) \(words): \(place)", shade: shade)
+    }
+
+    // MARK: Lines
+
+    private func lines(_ row: Row) -> [String] {
+        // Reasons, ids and names of the far sides are in it.
+        let text = VisibleText.value(row.text)
+        // Without room for two columns the label is a line's first word.
+        let indent = row.label.isEmpty ? 0 : width >= 3 * Self.labelWidth ? Self.labelWidth : 1
+        let isApart = indent == Self.labelWidth || row.label.isEmpty
+        let wrapped = DisplayWidth.wrapped(isApart ? text : "\(row.label) \(text)", to: max(1, width - indent))
+        return wrapped.enumerated().map { number, line in
+            let label = isApart && number == 0 && !row.label.isEmpty ? "  " + row.label : ""
+            let margin =
+                indent == 1 && number == 0 ? "" : label + String(repeating: " ", count: max(0, indent - label.count))
+            return margin + colored(line, row.shade)
+        }
+    }
+
+    private func colored(_ line: String, _ shade: Shade) -> String {
+        hasColor && shade != .plain && !line.isEmpty ? "\u{1B}[\(shade.rawValue)m\(line)\u{1B}[0m" : line
+    }
+}
