@@ -135,7 +135,7 @@ package struct TopPicture {
         // Reasons, ids and names of the far sides are in it.
         let text = VisibleText.value(row.text)
         // Without room for two columns the label is a line's first word.
-        let indent = row.label.isEmpty ? 0 : width >= 3 * Self.labelWidth ? Self.labelWidth : 1
+        let indent = row.label.isEmpty || width < 4 ? 0 : width >= 3 * Self.labelWidth ? Self.labelWidth : 1
         let isApart = indent == Self.labelWidth || row.label.isEmpty
         let wrapped = DisplayWidth.wrapped(isApart ? text : "\(row.label) \(text)", to: max(1, width - indent))
         return wrapped.enumerated().map { number, line in
