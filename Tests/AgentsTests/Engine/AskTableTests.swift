@@ -157,7 +157,7 @@ struct AskTableTests {
     @Test("a yes counts as taken once it is written; one for an ask whose child is gone goes to no later child")
     func yesAroundDeath() {
         var written = Self.make(.card)
-        #expect(written.decides("a1", .approve) == ["1 > settle yes", Self.allowed])
+        #expect(written.decides("a1", .approve) == ["1 > settle a1 yes", Self.allowed])
         #expect(written.exits() == [#"r1 pi-ses_1 failed agentGone "its process ended with code 1""#])
         var late = Self.make(.card)
         _ = late.exits()

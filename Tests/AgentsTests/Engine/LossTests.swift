@@ -115,7 +115,7 @@ struct LossTests {
         #expect(least.waits(1_300) == ["start 3 /s/1"])
         #expect(
             least.failsToStart("no such program", 3)
-                == ["send r2 not sent: Least could not be started: no such program"])
+                == [#"send r2 not made "Least could not be started: no such program""#])
         #expect(least.waits(2_600) == ["start 4 /s/1"])
         _ = least.opens(4)
         #expect(least.confirms("find", Self.ended, 4) == [#"r1 pi-ses_1 finished stop run "Found.""#])
