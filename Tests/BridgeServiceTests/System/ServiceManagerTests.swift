@@ -27,7 +27,10 @@ struct ServiceManagerTests {
 
     @Test(
         "the time to a sign of life is a number above zero, and meant for this process",
-        arguments: [("60000000", nil, 60), ("0", nil, nil), ("-1", nil, nil), ("x", nil, nil), ("60000000", "1", nil)]
+        arguments: [
+            ("60000000", nil, 60), ("31536000000000000", nil, nil), ("0", nil, nil), ("-1", nil, nil), ("x", nil, nil),
+            ("60000000", "1", nil),
+        ]
             as [(String, String?, Int64?)])
     func patience(microseconds: String, process: String?, seconds: Int64?) {
         let manager = ServiceManager(

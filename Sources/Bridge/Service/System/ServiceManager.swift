@@ -40,24 +40,28 @@ package final class ServiceManager: Sendable {
         guard descriptor >= 0 else { return nil }
         address = path
         let isForUs = watchdogProcess.map { $0 == String(getpid()) } ?? true
-        patience = watchdogMicroseconds.flatMap(Int64.init).flatMap {
-            $0 > 0 && isForUs ? .nanoseconds($0.multipliedReportingOverflow(by: 1_000).partialValue) : nil
+        // A time that is no number of nanoseconds is as good as none.
+        patience = watchdogMicroseconds.flatMap(Int64.init).flatMap { microseconds in
+            guard microseconds > 0, isForUs else { return nil }
+            let (nanoseconds, overflow) = microseconds.multipliedReportingOverflow(by: 1_000)
+            return overflow ? nil : .nanoseconds(nanoseconds)
         }
     }
 
     deinit { close(descriptor) }
 
-    package func tell(_ notices: ServiceNotice...) {
-        let message = notices.map(\.line).joined(separator: "\n")
+    /// False: it did not take them.
+    @discardableResult
+    package func tell(_ notices: ServiceNotice...) -> Bool {
+        var message = notices.map(\.line).joined(separator: "\n")
         var to = sockaddr_un()
         to.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &to.sun_path) { $0.copyBytes(from: address) }
         let length = socklen_t(MemoryLayout<sa_family_t>.size + address.count)
-        let flags = Int32(MSG_NOSIGNAL | MSG_DONTWAIT)
-        withUnsafePointer(to: &to) { pointer in
+        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        return withUnsafePointer(to: &to) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { to in
-                var message = message
-                message.withUTF8 { _ = sendto(descriptor, $0.baseAddress, $0.count, flags, to, length) }
+                message.withUTF8 { sendto(descriptor, $0.baseAddress, $0.count, flags, to, length) >= 0 }
             }
         }
     }

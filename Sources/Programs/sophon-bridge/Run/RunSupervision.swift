@@ -8,6 +8,8 @@ import Vocabulary
 final class RunSupervision: Sendable {
     private struct State {
         var told: String?
+        /// The manager has to hear that the bridge is ready: its queue was full when it was said.
+        var owesReady = true
         var pulse: Pulse?
     }
 
@@ -25,7 +27,8 @@ final class RunSupervision: Sendable {
     var patience: Duration? { manager?.patience }
 
     /// The pause between two beats: four in the manager's time, and not more often than a person needs to know.
-    var pace: Duration { min(Pulse.pace, patience.map { $0 / 4 } ?? Pulse.pace) }
+    var pace: Duration { min(Pulse.pace, max(Self.leastPace, patience.map { $0 / 4 } ?? Pulse.pace)) }
+    private static let leastPace = Duration.milliseconds(50)
 
     func keep(_ pulse: Pulse) { state.withLock { $0.pulse = pulse } }
     func tellOfLife() { manager?.tell(.watchdog) }
@@ -34,17 +37,17 @@ final class RunSupervision: Sendable {
     func tell(_ status: BridgeStatus) {
         guard let manager else { return }
         let line = StatusText.line(status)
-        let before = state.withLock { state in
-            defer { state.told = line }
-            return state.told
-        }
-        if before == nil { manager.tell(.ready, .status(line)) } else if before != line { manager.tell(.status(line)) }
+        let (told, owesReady) = state.withLock { ($0.told, $0.owesReady) }
+        guard owesReady || told != line else { return }
+        let isTaken = owesReady ? manager.tell(.ready, .status(line)) : manager.tell(.status(line))
+        if isTaken { state.withLock { ($0.told, $0.owesReady) = (line, false) } }
     }
 
     func reload(_ body: () -> Void) {
         manager?.tell(.reloading(since: ServiceManager.monotonicMicroseconds))
         body()
-        manager?.tell(.ready)
+        guard let manager, !manager.tell(.ready) else { return }
+        state.withLock { $0.owesReady = true }
     }
 
     func stopping() { manager?.tell(.stopping) }
