@@ -29,15 +29,17 @@ static inline void cmicrohttpd_connected(void *owner, struct MHD_Connection *con
 
 /// Starts a server with one thread of its own on a socket that listens already. Takes over the socket on success.
 ///
+/// A limit for each address of 0 is none.
 /// No MHD_USE_ERROR_LOG: it writes a line for each reader that goes away. Strictness 1 refuses HTTP/1.1 without a Host.
 static inline struct MHD_Daemon *cmicrohttpd_start(int listening_socket, unsigned int connection_limit,
-                                                   unsigned int idle_seconds, MHD_AccessHandlerCallback access,
+                                                   unsigned int limit_per_address, unsigned int idle_seconds, MHD_AccessHandlerCallback access,
                                                    void *owner, void *(*begin)(void *, const char *, struct MHD_Connection *),
                                                    MHD_RequestCompletedCallback completed) {
   return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0, NULL, NULL,
                           access, owner,                                         //
                           MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listening_socket, //
                           MHD_OPTION_CONNECTION_LIMIT, connection_limit,         //
+                          MHD_OPTION_PER_IP_CONNECTION_LIMIT, limit_per_address, //
                           MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds,           //
                           MHD_OPTION_STRICT_FOR_CLIENT, 1,                       //
                           MHD_OPTION_URI_LOG_CALLBACK, begin, owner,             //

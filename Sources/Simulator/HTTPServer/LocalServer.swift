@@ -16,6 +16,8 @@ package final class LocalServer: Sendable {
         package var bodyLimit = 1_100_000
         /// More connections than this wait in the system's queue.
         package var connectionLimit = 2_048
+        /// Likewise of one address, whose further connections are closed; 0: as many as there are.
+        package var connectionLimitPerAddress = 0
         /// A connection on which nothing moves is closed after this; event streams and tickets that wait do not count.
         package var idleSeconds = 120
         /// Lets other machines in. They can read and drive everything that the handler offers.
@@ -74,9 +76,7 @@ package final class LocalServer: Sendable {
         let listening = try ListeningSocket(address)
         let started = state.withLock { state in
             guard case .idle = state,
-                let library = startLibrary(
-                    listening, connectionLimit: settings.connectionLimit, idleSeconds: settings.idleSeconds,
-                    engine: engine)
+                let library = startLibrary(listening, settings, engine: engine)
             else { return false }
             state = .running(library, listening)
             return true

@@ -67,10 +67,11 @@ struct Daemon: @unchecked Sendable {
 // request is retained from its first line until the library says that it has completed.
 
 func startLibrary(
-    _ listening: ListeningSocket, connectionLimit: Int, idleSeconds: Int, engine: ServerEngine
+    _ listening: ListeningSocket, _ settings: LocalServer.Settings, engine: ServerEngine
 ) -> Daemon? {
     let daemon = cmicrohttpd_start(
-        listening.descriptor, UInt32(connectionLimit), UInt32(idleSeconds),
+        listening.descriptor, UInt32(settings.connectionLimit), UInt32(settings.connectionLimitPerAddress),
+        UInt32(settings.idleSeconds),
         { owner, connection, _, method, _, upload, uploadSize, request in
             guard let owner, let connection, let method, let uploadSize, let request = request?.pointee else {
                 return .NO

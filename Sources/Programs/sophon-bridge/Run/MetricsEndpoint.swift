@@ -17,6 +17,7 @@ final class MetricsEndpoint: Sendable {
         var connections: [LiveConnection] = []
         var pulse: Pulse?
         var isEnding = false
+        var isStateWritable = true
         /// Scrapes that wait for their page.
         var waiting: [ResponseTicket] = []
     }
@@ -45,6 +46,7 @@ final class MetricsEndpoint: Sendable {
         var settings = LocalServer.Settings()
         settings.bodyLimit = 1_024
         settings.connectionLimit = Self.connectionLimit
+        settings.connectionLimitPerAddress = Self.connectionLimit / 2
         settings.idleSeconds = 10
         settings.allowsOtherMachines = true
         settings.judgesCallers = false
@@ -62,7 +64,7 @@ final class MetricsEndpoint: Sendable {
                     [("address", .text(place)), ("remedy", .text("where nobody needs them there, take 127.0.0.1"))])
             }
         } catch {
-            throw CommandFailure(starting: error, "metrics: ")
+            throw CommandFailure(starting: error, "metrics: ", mayChange: true)
         }
     }
 
@@ -74,6 +76,9 @@ final class MetricsEndpoint: Sendable {
     func watch(_ connections: [LiveConnection], _ pulse: Pulse) {
         state.withLock { ($0.connections, $0.pulse) = (connections, pulse) }
     }
+
+    /// What became of the newest status, which is written every few seconds: no disk is waited for where a probe asks.
+    func wroteStatus(_ isWritten: Bool) { state.withLock { $0.isStateWritable = isWritten } }
 
     /// The bridge drains: `/readyz` refuses from now on.
     func ends() { state.withLock { $0.isEnding = true } }
@@ -109,9 +114,9 @@ final class MetricsEndpoint: Sendable {
     }
 
     private var readiness: LocalResponse {
-        var lines = Health.hindrances(
-            board.status { _ in nil }, isStateWritable: access(directory, W_OK | X_OK) == 0)
-        if state.withLock({ $0.isEnding }) { lines.append("the bridge ends") }
+        let (isStateWritable, isEnding) = state.withLock { ($0.isStateWritable, $0.isEnding) }
+        var lines = Health.hindrances(board.status { _ in nil }, isStateWritable: isStateWritable)
+        if isEnding { lines.append("the bridge ends") }
         return lines.isEmpty ? .text(200, "ok") : .text(503, lines.joined(separator: "\n"))
     }
 

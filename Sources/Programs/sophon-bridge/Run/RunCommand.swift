@@ -89,7 +89,7 @@ struct RunCommand: Command {
             endpoint?.watch(connections, pulse)
         }
         for connection in connections { try connection.start() }
-        let status = { supervision.tell(write(board, connections, configuration.stateDirectory, log)) }
+        let status = { supervision.tell(write(board, connections, configuration.stateDirectory, log, endpoint)) }
         let reload = RunReload(command, output, log)
         let devices = RunDevices(configuration, log)
         devices.look(connections)
@@ -148,7 +148,8 @@ struct RunCommand: Command {
     }
 
     private func write(
-        _ board: StatusBoard, _ connections: [LiveConnection], _ directory: String, _ log: Log
+        _ board: StatusBoard, _ connections: [LiveConnection], _ directory: String, _ log: Log,
+        _ endpoint: MetricsEndpoint?
     ) -> BridgeStatus {
         let status = board.status { name in
             connections.first { $0.name == name }?.work
@@ -157,7 +158,11 @@ struct RunCommand: Command {
         } waiting: { name in
             connections.first { $0.name == name }?.waiting
         }
-        do { try StatusFile.write(status, in: directory, hiding: output.secrets) } catch {
+        do {
+            try StatusFile.write(status, in: directory, hiding: output.secrets)
+            endpoint?.wroteStatus(true)
+        } catch {
+            endpoint?.wroteStatus(false)
             log.warning("the status cannot be written", [("reason", .text(error.message))])
         }
         return status
