@@ -75,11 +75,13 @@ struct Lane: Sendable {
     /// As `HeldBytes` counts.
     var heldBytes: Int { queue.bytes + (frozen?.bytes ?? 0) + (ahead?.body?.count ?? 0) }
 
-    /// Posts that were never tried, and a call that rests or was refused.
-    var waitingPosts: Int { queue.count + (isUnderWay || frozen == nil ? 0 : 1) }
+    /// Posts that were never tried, and a call that rests, was refused or is tried once more.
+    var waitingPosts: Int { queue.count + (waitingCall == nil ? 0 : 1) }
 
     /// Moment of the post that has waited longest.
-    var waitingSince: Instant? { isUnderWay ? queue.firstKind?.since : frozen?.since ?? queue.firstKind?.since }
+    var waitingSince: Instant? { waitingCall?.since ?? queue.firstKind?.since }
+
+    private var waitingCall: Frozen? { isUnderWay && (frozen?.attempts ?? 0) <= 1 ? nil : frozen }
 
     /// Makes room; false when nothing is left that may be cut.
     mutating func cutOldest() -> Bool { queue.cutOldest(except: ahead?.key) }
