@@ -159,7 +159,7 @@ package struct ConfigurationReader {
         let origin = ConfigurationOrigin.contents(of: secret, by: naming)
         let reason: String
         do {
-            let bytes = try ConfigurationSources.read(secret, limit: ConfigurationSources.valueLimit)
+            let bytes = try ConfigurationSources.read(secret, limit: ConfigurationSources.valueLimit, isOrdinary: true)
             if var text = String(validating: bytes, as: UTF8.self) {
                 // One line break at the end is the editor's, not the value's.
                 if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }

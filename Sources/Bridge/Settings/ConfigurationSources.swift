@@ -74,10 +74,15 @@ package struct ConfigurationSources: Sendable {
         package var isAbsent = false
     }
 
-    package static func read(_ path: String, limit: Int) throws(Unreadable) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    /// `isOrdinary`: a pipe or a terminal, whose other end may never write, is refused.
+    package static func read(_ path: String, limit: Int, isOrdinary: Bool = false) throws(Unreadable) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isOrdinary ? O_NONBLOCK | O_NOCTTY : 0))
         guard descriptor >= 0 else { throw unreadable(errno) }
         defer { close(descriptor) }
+        var about = stat()
+        if isOrdinary, fstat(descriptor, &about) != 0 || about.st_mode & S_IFMT != S_IFREG {
+            throw Unreadable(reason: "is no ordinary file")
+        }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 1 << 14)
         while true {
