@@ -85,8 +85,9 @@ class BackupTests(Scenarios):
             for arguments, extra, words_of_it in (
                 ((str(stage.directory / "a.db"),), {"SOPHON_STATE_DIR": str(stage.directory / "none")}, "there is no journal at"),
                 ((str(stage.directory / "none" / "a.db"),), {}, "cannot write"),
-                ((str(stage.state / "journal.db"), "--replace"), {}, "belongs to the journal itself"),
-                ((str(stage.state / "journal.db-wal"), "--replace"), {}, "belongs to the journal itself"),
+                ((str(stage.state / "journal.db"), "--replace"), {}, "among the bridge's own files"),
+                ((str(stage.state / "sophon-bridge.lock"), "--replace"), {}, "among the bridge's own files"),
+                ((str(stage.state / "else.db"),), {}, "among the bridge's own files"),
                 ((str(file), "--replace"), {}, "is no ordinary file"),
                 ((str(stage.directory), "--replace"), {}, "is no ordinary file"),
                 (("/dev/full", "--replace"), {}, "is no ordinary file"),

@@ -35,15 +35,13 @@ extension JournalReader {
         } catch let error as DatabaseError { throw error.failure }
     }
 
-    /// Whether a file of this path would be the journal of that directory, or taken for its log.
-    package static func isPlace(_ path: String, ofJournalIn directory: String) -> Bool {
+    /// Whether a file of this path lies in that folder itself, under whatever name it is reached.
+    package static func lies(_ path: String, in directory: String) -> Bool {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
         var (ours, theirs) = (stat(), stat())
         guard stat(directory, &ours) == 0, stat(folder, &theirs) == 0 else { return false }
         return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino
-            && (name == "journal.db" || name.hasPrefix("journal.db-"))
     }
 }
 

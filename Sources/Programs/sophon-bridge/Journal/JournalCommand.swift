@@ -10,7 +10,7 @@ import Vocabulary
 struct JournalCommand: Command {
     static let declaration = CommandDeclaration(
         name: "journal", summary: "look into, check, copy out, back up or tidy the durable state",
-        operands: "inspect|verify|export|backup FILE|clean",
+        operands: "inspect|verify|export|clean|backup FILE",
         actions: ["inspect", "verify", "export", "backup", "clean"], subjects: ["backup": "a file to write"],
         options: [
             .init("last", "N", "with inspect: the newest turns, open and closed, with their times"),
@@ -36,6 +36,8 @@ struct JournalCommand: Command {
     }
 
     func run() throws {
+        // Before the first line of output begins its thread: an interrupted copy deletes its part of a file.
+        if command.operands.first == "backup" { SignalWatcher.block() }
         let configuration = try CommandConfiguration.load(command, output).configuration
         let directory = configuration.stateDirectory
         let action = command.operands.first
@@ -56,7 +58,10 @@ struct JournalCommand: Command {
         case "inspect": try inspect(directory, last: last())
         case "verify": try verify(JournalReader(directory: directory))
         case "export": try JournalReader(directory: directory).export { output.document($0) }
-        case "backup": try backUp(directory, to: command.operands[1])
+        case "backup":
+            try backUp(
+                directory, to: command.operands[1],
+                notIn: [directory, configuration.configDirectory].compactMap(\.self))
         default: try clean(directory)
         }
     }
@@ -139,13 +144,12 @@ struct JournalCommand: Command {
 
     // MARK: Back up
 
-    private func backUp(_ directory: String, to file: String) throws {
-        // Before the first line of output begins its thread: an interrupted copy deletes its part of a file.
-        SignalWatcher.block()
+    /// `ours`: folders whose files are the bridge's own.
+    private func backUp(_ directory: String, to file: String, notIn ours: [String]) throws {
         let isStopped = Locked(false)
         let signals = try SignalWatcher { if $0 == .stop { isStopped.withLock { $0 = true } } }
         let reader = try JournalReader(directory: directory, ofAnyVersion: true)
-        try checkFree(file, directory)
+        try checkFree(file, notIn: ours)
         let clock = SystemClock()
         let start = clock.now
         let showsProgress = !output.json && isatty(STDERR_FILENO) == 1
@@ -160,7 +164,7 @@ struct JournalCommand: Command {
                 isShown = true
                 output.progress("copying the journal… \(copied * 100 / max(1, pages)) %")
             }
-            try checkFree(file, directory)
+            try checkFree(file, notIn: ours)
         }
         withExtendedLifetime(signals) {}
         var status = stat()
@@ -169,10 +173,11 @@ struct JournalCommand: Command {
         output.line("\(file): the journal as it was just now, \(bytes) bytes; it holds what the journal holds")
     }
 
-    private func checkFree(_ file: String, _ directory: String) throws {
-        if JournalReader.isPlace(file, ofJournalIn: directory) {
+    private func checkFree(_ file: String, notIn ours: [String]) throws {
+        if ours.contains(where: { JournalReader.lies(file, in: $0) }) {
             throw CommandFailure(
-                code: .unexpected, message: "\(file) belongs to the journal itself; name a file in another directory")
+                code: .unexpected,
+                message: "\(file) would lie among the bridge's own files; name a file in another directory")
         }
         var status = stat()
         guard lstat(file, &status) == 0 else { return }
