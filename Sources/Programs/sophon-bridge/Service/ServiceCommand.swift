@@ -63,13 +63,17 @@ struct ServiceCommand: Command {
         try PrivateFile.write(Array(unit.text.utf8), to: path)
         try systemctl("daemon-reload")
         try systemctl("enable", SystemdUnit.name)
-        // Also one that runs already, which is to be this program with these settings.
-        try systemctl("restart", SystemdUnit.name)
+        // Also one that runs already, which is to be this program with these settings. One that ends before it is ready fails here.
+        var failure: CommandFailure?
+        do { try systemctl("restart", SystemdUnit.name) } catch let error as CommandFailure { failure = error }
         output.event("service_installed", [("path", .string(path)), ("unit", .string(SystemdUnit.name))])
-        output.line("installed \(path); the bridge runs, and begins with your next login")
+        output.line("installed \(path); the bridge \(failure == nil ? "runs, and " : "")begins with your next login")
         output.say("to let it run while nobody is logged in: loginctl enable-linger")
         output.say("variables such as OPENCLAW_TOKEN go into \(unit.environmentFile ?? "the configuration"), chmod 600")
         output.say("see how it is: sophon-bridge status; its log: sophon-bridge service logs")
+        guard var failure else { return }
+        failure.message += "; the service is installed: see its log, mend it, then sophon-bridge service restart"
+        throw failure
     }
 
     private func uninstall() throws {
@@ -196,7 +200,7 @@ struct ServiceCommand: Command {
         let kept =
             [
                 "PATH", "SOPHON_BASE_URL", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR", "SOPHON_HOST_LABEL", "SOPHON_AGENT",
-                "SOPHON_METRICS", "XDG_STATE_HOME",
+                "SOPHON_METRICS", "SOPHON_ANY_FILESYSTEM", "XDG_STATE_HOME",
             ] + AgentRegistry.all.plugins.flatMap(\.serviceVariables)
         var variables = kept.compactMap { name in
             environment[name].flatMap { value in
@@ -278,8 +282,8 @@ struct ServiceCommand: Command {
             let said = result.text.split(separator: "\n").first.map(String.init) ?? "it said nothing"
             throw CommandFailure(
                 code: .unexpected,
-                message: "`\(words.joined(separator: " "))` failed: \(said); if there is no bus, log in as this user "
-                    + "directly instead of through su or sudo")
+                message: "`\(words.joined(separator: " "))` failed: \(said)"
+                    + (said.contains("bus") ? "; log in as this user directly instead of through su or sudo" : ""))
         }
         return result.text
     }
