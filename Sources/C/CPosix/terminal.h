@@ -11,7 +11,7 @@ static inline void sb_terminal_size(int descriptor, int *columns, int *lines) {
   *lines = size.ws_row;
 }
 
-/// Keys come one by one and are not shown; Ctrl-C stays a signal, Ctrl-Z does nothing. 0, or -1 with errno.
+/// Keys come one by one and are not shown; Ctrl-C stays a signal, Ctrl-Z and Ctrl-\\ do nothing. 0, or -1 with errno.
 static inline int sb_terminal_take(int descriptor, struct termios *before) {
   if (tcgetattr(descriptor, before) != 0) return -1;
   struct termios now = *before;
@@ -19,6 +19,7 @@ static inline int sb_terminal_take(int descriptor, struct termios *before) {
   now.c_cc[VMIN] = 0;
   now.c_cc[VTIME] = 0;
   now.c_cc[VSUSP] = _POSIX_VDISABLE;
+  now.c_cc[VQUIT] = _POSIX_VDISABLE;
   return tcsetattr(descriptor, TCSAFLUSH, &now);
 }
 
