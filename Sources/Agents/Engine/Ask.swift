@@ -1,6 +1,7 @@
 package import Vocabulary
 
-/// A question of a child to a person, under the child's own name for it.
+/// A question of a child to a person, under the child's own name for it, which no other ask of any chat or process has: it is the text of the
+/// card's `ApprovalID`. An agent that counts its asks anew in each process puts something of its own before the number.
 package struct Ask<Slip: Hashable & Sendable>: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         case card(ApprovalRequest)

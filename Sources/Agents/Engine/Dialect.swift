@@ -36,11 +36,14 @@ package protocol Dialect: Sendable, SendableMetatype {
 
     /// To a child that can be started: whether another process has the session, for example. The only walk without a child.
     func reach(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Reached>
-    /// From a child that was started to one that answers.
+    /// From a child that was started to one that answers. No step waits for a line: `read` remembers a greeting that comes unasked, and the walk
+    /// looks at the reading once its own request is answered. A side child (`examine`, `list`) is not read.
     func greet(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Void>
-    /// From there to the session: where it is kept, if that is known now.
+    /// From there to the session: where it is kept, if that is known now. A child without a place never gives its seat to another chat, since
+    /// it alone has the conversation: an agent that keeps nothing returns a constant name.
     func join(_ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Place?>
-    /// Finds the fate of a prompt in all that the agent keeps.
+    /// Finds the fate of a prompt in all that the agent keeps. An agent that keeps nothing says that it failed: `.absent` claims that the prompt
+    /// never arrived. The child is started for the look all the same.
     func find(_ sought: Sought, _ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<Found>
     func choose(_ model: ModelChoice, _ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<ModelAnswer>
     func choose(_ level: LevelChoice, _ heard: Heard, _ reading: inout Reading, _ here: Here) -> Step<LevelAnswer>
@@ -56,7 +59,8 @@ package protocol Dialect: Sendable, SendableMetatype {
 
     // MARK: Frames
 
-    /// A line of the child; nil: no record.
+    /// A line of the child; nil: no record. A line that is no JSON and means something is parsed as an object made of it, whose bytes may be
+    /// gone afterwards.
     func parse(_ line: UnsafeRawBufferPointer, capacity: Int, with parser: FrameParser) -> FrameNode?
     /// The request that a frame answers; nil: none.
     func answer(in frame: FrameNode) -> RequestAnswer?
@@ -66,6 +70,10 @@ package protocol Dialect: Sendable, SendableMetatype {
         _ frame: FrameNode, of line: UnsafeRawBufferPointer, _ reading: inout Reading, _ here: Here,
         into reports: inout [Report<Slip>])
     /// The frames of a wish, under the name `here.request` where it is a request; none: the agent has no such request.
+    ///
+    /// Each agent has a `probe`, a harmless request that it always answers: a child that leaves it unanswered is ended, also while a person
+    /// decides. A `stop` that wrote frames is answered within `ChildTurn.stopPatience`, and means `reading.going`, else the prompt that waits.
+    /// A `prompt` is settled by its observation, and may bear the run's name.
     func say(_ wish: Wish<Slip>, _ reading: inout Reading, _ here: Here) -> [[UInt8]]
     /// Reads the answer to `Wish.probe`.
     func probed(_ frame: FrameNode, _ reading: inout Reading) -> Activity
