@@ -140,6 +140,7 @@ extension WorldJudge {
         if losesEmptyEnd(message), said.hasPrefix("\(text)\n\nThe agent stopped before it had finished.") {
             return true
         }
+        if isToldOfRefusals(message), said.hasPrefix("\(text)\n\n\(Self.refusals)") { return true }
         guard [.oppi, .codex, .claude].contains(plan.agents[message.side]),
             [.approval, .detached].contains(message.script.kind)
         else {
@@ -149,13 +150,22 @@ extension WorldJudge {
         if losesAgent(message.side) || mayLoseRuns(message.side) || mayCut(message.side) {
             remarks.append("The agent did not confirm this decision")
         }
-        // Without the bridge a question is denied.
-        if plan.agents[message.side] == .claude { remarks.append("1 call could not be asked about") }
         if let isYes = side.scripted?.decidedElsewhere[message.script.approval] {
             remarks.append("The approval was \(isYes ? "given" : "denied") elsewhere.")
         }
         if message.decision?.tap == "approve_always" { remarks.append("“Always” could not be granted") }
         return remarks.contains { said.hasPrefix("\(text)\n\n\($0)") }
+    }
+
+    private static let refusals = "1 call could not be asked about"
+
+    /// Without the bridge Claude Code denies what it would ask, and the next bubble of its chat says so.
+    private func isToldOfRefusals(_ message: WorldPlan.Message) -> Bool {
+        plan.agents[message.side] == .claude
+            && plan.messages.contains {
+                $0.side == message.side && $0.chat == message.chat && $0.at <= message.at
+                    && [.approval, .detached].contains($0.script.kind)
+            }
     }
 
     /// Oppi's traces do not show an end without words, and the process that saw it is gone.
