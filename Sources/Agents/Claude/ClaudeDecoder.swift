@@ -106,14 +106,16 @@ package struct ClaudeDecoder: AgentDecoder {
 
     /// The process is idle: the end of the turn does not come.
     mutating func giveUp() -> [Observation] {
-        guard let turn, !turn.isOver else {
-            abandonRun()
-            return []
-        }
-        let observations = flushed() + withdrawn()
+        defer { abandonRun() }
+        return closed()
+    }
+
+    /// Ends the turn with what it has said.
+    private mutating func closed() -> [Observation] {
+        defer { turn = nil }
+        guard let turn, !turn.isOver else { return [] }
         let reason: RunEnd.Reason = turn.isInterrupted ? .aborted : .stop
-        abandonRun()
-        return observations + [signal(.finished(RunEnd(reason: reason)), of: turn.run)]
+        return flushed() + withdrawn() + [signal(.finished(RunEnd(reason: reason)), of: turn.run)]
     }
 
     /// No frame is in doubt at the end of a process: what became of its turn is in the transcript.
@@ -180,9 +182,9 @@ package struct ClaudeDecoder: AgentDecoder {
 
     private mutating func lifecycle(_ root: FrameNode) -> [Observation] {
         tellsFates = true
-        guard let uuid = root["command_uuid"]?.string, let state = root["state"]?.string,
-            let index = prompts.firstIndex(where: { $0.uuid == uuid })
-        else { return [] }
+        guard let uuid = root["command_uuid"]?.string, let state = root["state"]?.string else { return [] }
+        if state == "completed", turn?.uuid == uuid { turn?.isDone = true }
+        guard let index = prompts.firstIndex(where: { $0.uuid == uuid }) else { return [] }
         switch state {
         case "queued": return turn?.isOurs == true ? [] : accept(index)
         case "started": return begins(index)
@@ -231,7 +233,9 @@ package struct ClaudeDecoder: AgentDecoder {
         if let other = turn, !other.isOver {
             observations = flushed() + [signal(.finished(RunEnd()), of: other.run)] + observations
         }
-        return observations + begun(prompt.run, isOurs: true)
+        observations += begun(prompt.run, isOurs: true)
+        turn?.uuid = prompt.uuid
+        return observations
     }
 
     private mutating func begun(_ run: RunID, isOurs: Bool) -> [Observation] {
@@ -247,11 +251,13 @@ package struct ClaudeDecoder: AgentDecoder {
         model = root["model"]?.string ?? model
         noteAbilities(root["capabilities"])
         defer { turn?.hasBegun = true }
+        // The `result` of a turn that is done was lost: this is the next one.
+        let lost = turn?.isDone == true ? closed() : []
         guard turn == nil else { return [] }
         // Earlier versions: the turn behind our prompt is ours (claude-code.md#earlier-versions).
-        if !tellsFates, !prompts.isEmpty { return begins(0) }
+        if !tellsFates, !prompts.isEmpty { return lost + begins(0) }
         runs += 1
-        return begun(RunID("\(runPrefix)own-\(root["uuid"]?.string ?? String(runs))"), isOurs: false)
+        return lost + begun(RunID("\(runPrefix)own-\(root["uuid"]?.string ?? String(runs))"), isOurs: false)
     }
 
     private mutating func noteAbilities(_ list: FrameNode?) {

@@ -15,6 +15,10 @@ struct ClaudeTurn {
     var isOver = false
     /// The `init` came: later states of the session concern this turn.
     var hasBegun = false
+    /// The id of the prompt of ours that began it.
+    var uuid: String?
+    /// The process says that this prompt is done: only the `result` can follow.
+    var isDone = false
     /// We asked the process to end it.
     var isInterrupted = false
     /// The word of the frame in which the process itself spoke.

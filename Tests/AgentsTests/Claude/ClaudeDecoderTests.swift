@@ -167,6 +167,19 @@ struct ClaudeDecoderTests {
         #expect(talk.decoder.isFree)
     }
 
+    @Test("where the result was lost, the beginning of the next turn is the end of one whose prompt is done")
+    mutating func doneWithoutResult() {
+        talk.decoder.willBegin(RunID("run"), uuid: "u1")
+        _ = talk.hears(ClaudeSays.fate("u1", "started"), ClaudeSays.initial(), ClaudeSays.said("Hello."))
+        #expect(talk.hears(ClaudeSays.fate("u1", "completed")) == [])
+        #expect(
+            talk.hears(ClaudeSays.initial("i-2")) == [
+                #"run claude segment ended "Hello.""#, "run claude finished stop run -",
+                "claude-own-i-2 claude started",
+            ])
+        #expect(talk.hears(ClaudeSays.said("Done.")) == [#"claude-own-i-2 claude append "Done.""#])
+    }
+
     @Test("an idle session that is told behind the beginning of the next turn is not its end")
     mutating func lateIdle() {
         talk.decoder.willBegin(RunID("run"), uuid: "u1")
