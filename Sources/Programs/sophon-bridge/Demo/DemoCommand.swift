@@ -130,7 +130,8 @@ struct DemoCommand: Command {
     private func end() throws -> DispatchSemaphore {
         let end = DispatchSemaphore(value: 0)
         // It lives as long as the process.
-        _ = try SignalWatcher { caught in if caught == .stop { end.signal() } }
+        // A terminal that was closed, too: nobody is left who could end it.
+        _ = try SignalWatcher { _ in end.signal() }
         output.whenUnreadable { end.signal() }
         return end
     }

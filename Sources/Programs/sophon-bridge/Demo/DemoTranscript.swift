@@ -24,6 +24,9 @@ final class DemoTranscript: Sendable {
         var reason: String?
     }
 
+    /// In place of words that only the page can read.
+    private static let sealed = "(sealed: the page shows it)"
+
     private let output: Output
     private let somebodyLooks: @Sendable () -> Bool
     private let keys: DemoKeys?
@@ -47,15 +50,16 @@ final class DemoTranscript: Sendable {
         let data = opened(told)
         let message = data.message_id ?? ""
         switch event.type {
-        case "message_added" where data.role == "user": line("you    \(data.text ?? "")")
+        case "message_added" where data.role == "user": line("you    \(data.text ?? Self.sealed)")
         case "message_added": streamed.withLock { $0[message] = "" }
         case "message_delta": grow(message, data.delta ?? "")
-        case "message_finalized": finalize(message, data.text ?? "")
+        case "message_finalized": finalize(message, data.text ?? (data.text_ct == nil ? "" : Self.sealed))
         case "task_created": line("  tool   \(data.status_label ?? data.kind ?? "")")
         case "task_completed", "task_failed", "task_cancelled": line("  tool   \(event.type.dropFirst(5))")
         case "approval_requested":
             let whose = somebodyLooks() ? "you tap on the page" : "the demo taps Allow"
-            line("  asks   \(data.title ?? ""): \(data.command ?? "") — \(whose)")
+            let what = [data.title, data.command].compactMap(\.self).joined(separator: ": ")
+            line("  asks   \(what.isEmpty ? Self.sealed : what) — \(whose)")
         case "approval_resolved":
             line(data.reason.map { "  end    nobody answered (\($0))" } ?? "  tap    \(data.decision ?? "")")
         default: break
