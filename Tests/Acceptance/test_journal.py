@@ -62,9 +62,9 @@ class JournalTests(Scenarios):
     @scenario(60)
     async def test_an_open_turn_says_since_when_nothing_came_and_the_newest_are_listed(self):
         async with Stage("E3") as stage:
-            ended = stage.ask("on", Say(words("a")))
+            ended = stage.ask("first", Say(words("first")))
             await stage.ended(ended)
-            held = stage.ask("go on", Say(words("b")), Hold("held"))
+            held = stage.ask("second", Say(words("second")), Hold("held"))
             await stage.streaming(held)
             say = lambda *arguments: once(*arguments, directory=stage.directory, environment=stage.environment())
             self.assertRegex((await say("explain", held.interaction)).out.splitlines()[-1],
