@@ -150,11 +150,21 @@ extension WorldJudge {
         if losesAgent(message.side) || mayLoseRuns(message.side) || mayCut(message.side) {
             remarks.append("The agent did not confirm this decision")
         }
+        // A bridge that ends in good order still reads how Claude Code gives up what it asked.
+        if plan.agents[message.side] == .claude, isShutDown(message.side) {
+            remarks.append("The approval was withdrawn by the agent.")
+        }
         if let isYes = side.scripted?.decidedElsewhere[message.script.approval] {
             remarks.append("The approval was \(isYes ? "given" : "denied") elsewhere.")
         }
         if message.decision?.tap == "approve_always" { remarks.append("“Always” could not be granted") }
         return remarks.contains { said.hasPrefix("\(text)\n\n\($0)") }
+    }
+
+    private func isShutDown(_ side: Int) -> Bool {
+        plan.troubles.contains { trouble in
+            if trouble.side == side, case .shutDown = trouble.misfortune { true } else { false }
+        }
     }
 
     private static let refusals = "1 call could not be asked about"
