@@ -80,6 +80,11 @@ extension ChildChat {
 
     // MARK: Stop
 
+    /// A child of an earlier process of the bridge may work on the run: this process has started none in the chat.
+    private var mayHaveOrphan: Bool {
+        dialect.habits.finishesAlone && way.children == 0 && way.state == .absent && home.kept.native != nil
+    }
+
     mutating func abort(_ run: RunID, _ now: Occasion) -> [Order] {
         let stopped: [Order] = [.observed([.abortAnswered(run)])]
         if prompts.words?.run == run {
@@ -116,7 +121,10 @@ extension ChildChat {
         }
         guard !wasHeld, prompts.turn?.run == run else {
             prompts.changeSought(run) { $0.isStopped = true }
-            return stopped
+            guard !wasHeld, mayHaveOrphan else { return stopped }
+            if prompts.sought[run] == nil { prompts.remember(.init(sought: Sought(run, text: nil), isStopped: true)) }
+            errands.finds.append(run)
+            return advance(now)
         }
         return stop(run, now)
     }

@@ -8,10 +8,11 @@ import Vocabulary
 struct LossTests {
     private static let ended = #","found":"ended","text":"Found.""#
 
-    private static func after(_ run: String, isStopping: Bool = false, reach: LeastDialect.Reach = .pauses)
-        -> LeastConversation
-    {
+    private static func after(
+        _ run: String, isStopping: Bool = false, finishesAlone: Bool = false, reach: LeastDialect.Reach = .pauses
+    ) -> LeastConversation {
         var settings = LeastDialect.Settings()
+        settings.habits.finishesAlone = finishesAlone
         settings.habits.again = .whereAbsent
         settings.reach = reach
         let turn = EarlierTurn(
@@ -83,6 +84,17 @@ struct LossTests {
         #expect(
             least.confirms("find", #","found":"absent""#)
                 == [#"looked up r1 failed agentGone "its process ended""#, "stop of r1 answered"])
+    }
+
+    @Test("a Stop that is owed to a run of an earlier process goes by way of the child that may work on it")
+    func stopOwed() {
+        var least = Self.after("r1", isStopping: true, finishesAlone: true)
+        #expect(!least.aborts("r1").contains("stop of r1 answered"))
+        #expect(least.waits(1_000).contains("start 1 /s/1"))
+        _ = least.opens()
+        #expect(least.confirms("find", Self.ended).contains("stop of r1 answered"))
+        var alone = Self.after("r1", isStopping: true)
+        #expect(alone.aborts("r1") == ["stop of r1 answered"])
     }
 
     @Test("one that never arrived is written by the next process, before later messages")
