@@ -265,6 +265,12 @@ async def package(root, old, new):
     say("removed and purged; the home is as it was")
 
 
+def give_to_group(folder, pod):
+    """The kubelet applies fsGroup likewise."""
+    os.chown(folder, 0, pod["securityContext"]["fsGroup"])
+    folder.chmod(0o2775)
+
+
 def pod_folders(work, documents, stage):
     """The volumes of the pod, with the simulator's and the gateway's tokens in place of the overlay's."""
     state = next(document for document in documents if document["kind"] == "StatefulSet")
@@ -274,12 +280,13 @@ def pod_folders(work, documents, stage):
     for claim in state["spec"]["volumeClaimTemplates"]:
         folder = work / claim["metadata"]["name"]
         folder.mkdir()
-        # As kubelet does for fsGroup.
-        os.chown(folder, 0, pod["securityContext"]["fsGroup"])
-        folder.chmod(0o2775)
+        give_to_group(folder, pod)
     for volume in pod["volumes"]:
         folder = work / volume["name"]
         folder.mkdir()
+        if "emptyDir" in volume:
+            give_to_group(folder, pod)
+            continue
         is_secret = "secret" in volume
         source = by_name[volume["secret"]["secretName"] if is_secret else volume["configMap"]["name"]]
         for name, text in source["data"].items():
