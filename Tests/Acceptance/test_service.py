@@ -17,6 +17,7 @@ from scheduling import Scenarios, scenario
 SYSTEMCTL = """#!/bin/sh
 printf '%s\\n' "$*" >> "$HOME/systemctl.log"
 [ ! -e "$HOME/systemctl.fails" ] || { echo "Failed to connect to bus"; exit 1; }
+case "$*" in *" restart "*) [ ! -e "$HOME/restart.fails" ] || { echo "Job for sophon-bridge.service failed."; exit 1; };; esac
 case "$*" in *" show "*) printf 'LoadState=loaded\\nActiveState=failed\\nSubState=failed\\nNRestarts=3\\nExecMainStatus=23\\n';; esac
 """
 SETTING = """set -e
@@ -91,6 +92,18 @@ class ServiceTests(Scenarios):
         self.assertIn(f'Environment="SOPHON_STATE_DIR={home}/st"', outcome.out.splitlines())
         self.assertNotIn("/elsewhere", outcome.out)
         self.assertEqual((await self.service(home, "restart")).code, 1)
+
+    @scenario(60)
+    async def test_a_bridge_that_does_not_start_is_installed_all_the_same(self):
+        home = self.home()
+        (home / "restart.fails").touch()
+        outcome = await self.service(home, "install")
+        self.assertEqual(outcome.code, 1)
+        self.assertTrue((home / ".config/systemd/user/sophon-bridge.service").exists())
+        self.assertIn("go into", outcome.err)
+        self.assertIn("Job for sophon-bridge.service failed.", outcome.err)
+        self.assertIn("sophon-bridge service restart", outcome.err)
+        self.assertNotIn("su or sudo", outcome.err)
 
     @scenario(60)
     async def test_a_unit_that_was_installed_with_the_program_is_restarted_and_stopped(self):

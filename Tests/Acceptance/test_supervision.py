@@ -1,6 +1,7 @@
 """`run` under a service manager: a Unix socket in its place hears what sd_notify(3) promises."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -18,8 +19,8 @@ from slow_disk import SlowDisk
 class Manager:
     """Writes down each datagram with its time."""
 
-    def __init__(self, watchdog_seconds=None, abstract=False):
-        self.watchdog_seconds, self.abstract = watchdog_seconds, abstract
+    def __init__(self, watchdog_seconds=None, abstract=False, is_full=False):
+        self.watchdog_seconds, self.abstract, self.is_full = watchdog_seconds, abstract, is_full
         self.heard = []
 
     def __enter__(self):
@@ -28,8 +29,20 @@ class Manager:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path.replace("@", "\0"))
         self.socket.setblocking(False)
-        asyncio.get_running_loop().add_reader(self.socket, self._hear)
+        if self.is_full:
+            self._fill()
+        else:
+            self.listen()
         return self
+
+    def listen(self):
+        asyncio.get_running_loop().add_reader(self.socket, self._hear)
+
+    def _fill(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, contextlib.suppress(BlockingIOError):
+            sender.setblocking(False)
+            while True:
+                sender.sendto(b"FILL=1", self.path.replace("@", "\0"))
 
     def __exit__(self, *_):
         asyncio.get_running_loop().remove_reader(self.socket)
@@ -80,6 +93,13 @@ class SupervisionTests(Scenarios):
                     stage.bridge.terminate()
                     self.assertEqual(await stage.bridge.exit(20), 0)
                     self.assertIn("STOPPING=1", manager.lines())
+
+    @scenario(60)
+    async def test_readiness_is_said_again_where_the_queue_was_full(self):
+        with Manager(is_full=True) as manager:
+            async with Stage("E3", environment=manager.environment):
+                manager.listen()
+                await until(lambda: "READY=1" in manager.lines(), 30, "readiness behind a full queue")
 
     @scenario(120)
     async def test_signs_of_life_go_on_while_the_disk_is_slow_and_the_relay_is_deaf(self):

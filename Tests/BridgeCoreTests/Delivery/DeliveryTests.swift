@@ -187,8 +187,7 @@ struct DeliveryTests {
         #expect(delivery.next(at: .zero) == .idle(until: nil))
     }
 
-    @Test(
-        "posts that wait are counted, with the one that rests and without the one under way")
+    @Test("posts that wait are counted, with a call that rests or is tried once more, and without one at its first try")
     func waiting() throws {
         var lane = LaneConversation.opened()
         #expect(lane.delivery.waitingPosts == (0, nil))
@@ -200,6 +199,9 @@ struct DeliveryTests {
         #expect(call.since == begun)
         #expect(lane.delivery.waitingPosts == (1, begun))
         lane.refuse(call, 429, .rateLimited, after: .seconds(3))
+        #expect(lane.delivery.waitingPosts == (2, begun))
+        lane.now = begun + .seconds(4)
+        #expect(try lane.nextCall().attempt == 2)
         #expect(lane.delivery.waitingPosts == (2, begun))
     }
 }

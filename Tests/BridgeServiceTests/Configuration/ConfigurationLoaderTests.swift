@@ -1,6 +1,7 @@
 import AgentKit
 import BridgeService
 import ConfigurationFile
+import Glibc
 import OpenClaw
 import Oppi
 import Pi
@@ -105,6 +106,17 @@ struct ConfigurationLoaderTests {
         let fault = faults(nil, environment: ["SOPHON_BOT_TOKEN": "@/nowhere/token"]).first
         #expect(fault?.path == "connections[0].relay.token")
         #expect(fault?.remedy == "change /nowhere/token, or set SOPHON_BOT_TOKEN to another value, or unset it")
+    }
+
+    @Test("a pipe is refused as the file of a value: its writer may never come")
+    func pipe() throws {
+        try withFile("") { path in
+            let pipe = path + ".pipe"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            defer { unlink(pipe) }
+            let fault = faults(nil, environment: ["SOPHON_BOT_TOKEN": "@\(pipe)"]).first
+            #expect(fault?.found.contains("is no ordinary file") == true)
+        }
     }
 
     @Test("no agent inherits a variable that held a secret, whichever connection named it")
