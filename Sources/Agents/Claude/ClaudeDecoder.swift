@@ -104,13 +104,13 @@ package struct ClaudeDecoder: AgentDecoder {
         asks = ClaudeOpenAsks()
     }
 
-    /// The process is idle: the end of the turn does not come.
+    /// Closes the turn of an idle process, whose `result` was lost.
     mutating func giveUp() -> [Observation] {
         defer { abandonRun() }
         return closed()
     }
 
-    /// Ends the turn with what it has said.
+    /// Closes the turn with its text so far.
     private mutating func closed() -> [Observation] {
         defer { turn = nil }
         guard let turn, !turn.isOver else { return [] }
@@ -251,7 +251,7 @@ package struct ClaudeDecoder: AgentDecoder {
         model = root["model"]?.string ?? model
         noteAbilities(root["capabilities"])
         defer { turn?.hasBegun = true }
-        // The `result` of a turn that is done was lost: this is the next one.
+        // An `init` behind a completed prompt begins the next turn: the `result` was lost.
         let lost = turn?.isDone == true ? closed() : []
         guard turn == nil else { return [] }
         // Earlier versions: the turn behind our prompt is ours (claude-code.md#earlier-versions).

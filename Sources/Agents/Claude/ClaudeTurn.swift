@@ -17,7 +17,7 @@ struct ClaudeTurn {
     var hasBegun = false
     /// The id of the prompt of ours that began it.
     var uuid: String?
-    /// The process says that this prompt is done: only the `result` can follow.
+    /// The prompt's lifecycle is `completed`: the turn's `result` alone is outstanding.
     var isDone = false
     /// We asked the process to end it.
     var isInterrupted = false

@@ -80,7 +80,7 @@ extension ChildChat {
 
     // MARK: Stop
 
-    /// A child of an earlier process of the bridge may work on the run: this process has started none in the chat.
+    /// An orphan of an earlier bridge process may still work on the run: this process has started no child in the chat.
     private var mayHaveOrphan: Bool {
         dialect.habits.finishesAlone && way.children == 0 && way.state == .absent && home.kept.native != nil
     }

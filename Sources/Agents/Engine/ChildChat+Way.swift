@@ -87,8 +87,7 @@ extension ChildChat {
         return orders
     }
 
-    /// What the agent keeps may prove the fate of a turn once its program can be started again: one that is being replaced is away for
-    /// seconds.
+    /// The lookup of a doubtful turn is retried while its program cannot be started: an upgrade replaces the program within seconds.
     private var keepsDoubt: Bool {
         dialect.habits.again != .never && prompts.turn?.state == .doubtful && way.starts.failures < Self.doubtTries
     }

@@ -84,7 +84,7 @@ struct ChildChat<D: Dialect> {
     static var answerLimit: Duration { .seconds(30) }
     private static var idleLimit: Duration { .seconds(600) }
     static var startTries: Int { 3 }
-    /// Starts in a row that fail before a turn in doubt has failed too: half a minute.
+    /// The number of consecutive failed starts after which a doubtful turn fails: half a minute.
     static var doubtTries: Int { 6 }
     /// From the end of its input to SIGKILL.
     static var leaveLimit: Duration { .seconds(3) }
@@ -186,8 +186,7 @@ struct ChildChat<D: Dialect> {
         return advance(now) + saysThatTheyRun()
     }
 
-    /// The way to the fate of what is looked for leads over the end of another process, which works on it, or over that of another chat's
-    /// child, whose place is needed. Either may take longer than the core waits.
+    /// The lookup is blocked by an orphan that works on the run, or by the limit of places. Either may exceed the core's timeout.
     func isHeldUp() -> Bool {
         switch way.state {
         case .reaching: errands.walk?.isPausing == true

@@ -44,7 +44,7 @@ struct WorkTable {
 
     var mayStart: Bool { !waiting.isEmpty && underWay.count < Self.underWayLimit }
 
-    /// False: too many wait, or do not come back.
+    /// Adds a work. The result is false if the limit of waiting works or of expired ones is reached.
     mutating func add(_ id: WorkID, _ work: Work) -> Bool {
         guard waiting.count < Self.waitingLimit, late.count < Self.lateLimit else { return false }
         waiting.append((id, work))

@@ -69,7 +69,7 @@ package struct DoctorFinding: Hashable, Sendable {
             }
         let name = connection.map { "\($0): " } ?? ""
         guard let remedy else { return "\(sign)  \(name)\(message)" }
-        // What far sides say may end with full stops of its own.
+        // Trailing full stops of a foreign message are removed.
         var said = message[...]
         while said.last == "." { said.removeLast() }
         return "\(sign)  \(name)\(said); what to do: \(remedy)"

@@ -15,7 +15,7 @@ package struct BridgeFigures: Hashable, Sendable {
     package var held = 0
     /// Asks and questions that wait for a person, the longest waiting first.
     package var asks: [OpenAsk] = []
-    /// What runs or waits in each chat, those that want a person first.
+    /// The state of each busy chat, sorted by urgency.
     package var chats: [ChatFigure] = []
     /// How often the relay closed a card by itself, by its word for the reason (relay.md#others).
     package var cardEnds: [String: Int] = [:]

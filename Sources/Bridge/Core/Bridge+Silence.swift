@@ -17,7 +17,7 @@ extension Bridge {
         keepChanged()
     }
 
-    /// False where the bubble says how the run is and has to stop that, or has to begin it.
+    /// The result is false if the turn's status task has to be opened or closed, which takes the slow path.
     mutating func isAlive(_ id: TurnID, _ activity: RunActivity, at now: Instant) -> Bool {
         guard activity != .retrying, let entry = entries[id], !entry.turn.tellsStatus else { return false }
         entry.turn.isAlive(activity, at: now)

@@ -24,7 +24,7 @@ package final class BridgeRunner: Sendable {
         package var callLimit: Duration
         /// Nil: folders are passed on as configured.
         package var folders: (any FolderPort)?
-        /// Nil where no metrics are served.
+        /// The sink of metrics; nil if the endpoint is disabled.
         package var meter: Meter?
         /// What is written in one job with the end of a turn.
         package var besideEnd: (@Sendable (TurnID, TurnOutcome) -> [JournalEntry])?
@@ -413,7 +413,7 @@ package final class BridgeRunner: Sendable {
         }
     }
 
-    /// Nobody waits for the bubble of a run that no message began.
+    /// The histogram counts messages alone: a mirrored run has no sender who waits.
     private func tell(_ meter: Meter, of turn: TurnID) {
         let opening = state.withLock { $0.bridge.turn(turn)?.opening }
         if let opening, opening.message != nil { meter.opened(after: edges.clock.now - opening.receivedAt) }

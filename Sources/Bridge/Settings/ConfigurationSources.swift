@@ -29,7 +29,8 @@ package struct ConfigurationSources: Sendable {
         self.file = file
     }
 
-    /// A path of the command line. Those of the file and of the environment have to be absolute: nobody sees where they are read from.
+    /// A path of the command line is resolved against the working directory. Paths in the file and in the environment must be absolute, since a
+    /// service's working directory is not the user's.
     package static func absolute(_ path: String, from directory: String?) -> String {
         guard !path.hasPrefix("/"), !path.hasPrefix("~"), let directory else { return path }
         let steps = path.split(separator: "/").filter { $0 != "." }

@@ -29,7 +29,7 @@ package enum DisplayWidth {
         }
     }
 
-    /// As much as fits, with a mark where something is left out.
+    /// The longest prefix that fits, with an ellipsis if the text is truncated.
     package static func clipped(_ text: String, to width: Int) -> String {
         guard of(text) > width else { return text }
         guard width > 0 else { return "" }
@@ -47,7 +47,7 @@ package enum DisplayWidth {
             }
             if !line.isEmpty { lines.append(line) }
             while of(word) > width {
-                // A letter that is wider than the line has one of its own.
+                // A character wider than the line occupies a line alone.
                 let head = max(1, fitting(word, width).count)
                 lines.append(String(word.prefix(head)))
                 word = word.dropFirst(head)

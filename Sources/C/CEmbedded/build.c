@@ -1,4 +1,4 @@
-// What the program was made of: the commit, which `scripts/commit` writes before a build, and the libraries, as they are linked.
+// The build's commit, which `scripts/commit` records, and the versions of the linked libraries.
 #include "CEmbedded.h"
 
 #include <stdio.h>

@@ -100,7 +100,7 @@ package final class Journal: Sendable {
     }
 }
 
-/// Where others look into the writer, on its own thread.
+/// Callbacks of the writer, invoked on its thread.
 struct JournalHooks: Sendable {
     /// Before the thread starts.
     var opened: (@Sendable (Database) -> Void)?

@@ -13,7 +13,7 @@ package final class WakeUp: Sendable {
     package func raise() { sb_eventfd_raise(descriptor) }
     package func clear() { sb_eventfd_clear(descriptor) }
 
-    /// Until it is raised, or the time is over; it is clear then.
+    /// Blocks until the event is raised or the timeout expires, and clears it.
     package func wait(atMost limit: Duration) {
         let (seconds, attoseconds) = limit.components
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -1,8 +1,8 @@
 import CEmbedded
 
-/// What the program was made of.
+/// The build's commit and the versions of the linked libraries.
 enum BuildFacts {
-    /// Empty where nobody said.
+    /// The commit's abbreviated hash; empty if the build did not record one.
     static var commit: String { String(cString: build_commit()) }
 
     static var libraries: String {

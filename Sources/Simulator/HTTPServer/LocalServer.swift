@@ -16,7 +16,7 @@ package final class LocalServer: Sendable {
         package var bodyLimit = 1_100_000
         /// More connections than this wait in the system's queue.
         package var connectionLimit = 2_048
-        /// Likewise of one address, whose further connections are closed; 0: as many as there are.
+        /// The limit of connections per address; 0 disables it. Excess connections are closed.
         package var connectionLimitPerAddress = 0
         /// A connection on which nothing moves is closed after this; event streams and tickets that wait do not count.
         package var idleSeconds = 120

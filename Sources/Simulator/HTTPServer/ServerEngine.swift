@@ -4,7 +4,7 @@ import Locking
 /// What the callbacks of one running server lean on: the settings, the handler, and the list of those to wake at the end.
 final class ServerEngine: Sendable {
     let handler: @Sendable (LocalRequest) -> LocalAnswer
-    /// Nil where callers are not judged.
+    /// The check of origins and host names; nil if it is disabled.
     let admission: Admission?
     let bodyLimit: Int
     let refusal: @Sendable (Int, String) -> LocalResponse

@@ -18,7 +18,7 @@ struct SocketFile: Equatable, Sendable {
         if Self(at: path) == self { unlink(path) }
     }
 
-    /// A socket that nobody listens on was left by a process that was killed, and goes away. Anything else at the path stays.
+    /// Removes a stale socket, one without a listener. Any other file at the path is kept.
     static func makeWay(for address: ListenAddress) throws(LocalServerError) {
         var status = stat()
         guard lstat(address.host, &status) == 0 else { return }
@@ -41,7 +41,7 @@ struct SocketFile: Equatable, Sendable {
 }
 
 extension ListenAddress {
-    /// That of a Unix socket, whose path fits.
+    /// The address of a Unix socket. Its path has been checked against the size of `sun_path`.
     var local: sockaddr_un {
         var raw = sockaddr_un()
         raw.sun_family = sa_family_t(AF_UNIX)

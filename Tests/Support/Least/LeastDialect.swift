@@ -10,7 +10,7 @@ package struct LeastDialect: Dialect {
         package var command = ["least", "-", "-"]
         package var folder = "/work"
         package var habits = Habits()
-        /// What `reach` does before it has a plan.
+        /// The course of the walk `reach`.
         package var reach = Reach.atOnce
 
         package init() {}
@@ -158,7 +158,7 @@ package struct LeastDialect: Dialect {
 
 package struct LeastReading: ConversationReading {
     let session: AgentSession
-    /// Where the program keeps the session.
+    /// The name of the session in the program.
     var native: String?
     var prompted: RunID?
     package private(set) var going: RunID?

@@ -56,7 +56,7 @@ extension CodexChat {
         return orders
     }
 
-    /// The thread has a message: its loss is told from now on, also by another process.
+    /// Records that the thread has a turn. The loss of an unused thread is not reported.
     private mutating func isUsed() -> [Order] {
         guard case .kept(var place) = home, !place.hasTurns else { return [] }
         place.hasTurns = true

@@ -2,7 +2,7 @@ package import Vocabulary
 
 /// How a chat is, in a line of the list of `/bridge status` (DESIGN.md#silence).
 struct ChatStanding: Hashable, Sendable {
-    /// Those that want a person first.
+    /// The sort order of chats: asks precede everything else.
     enum Urgency: Int, Hashable, Comparable, Sendable {
         case asks, silent, works, waits
 
@@ -24,7 +24,7 @@ package struct ChatFigure: Hashable, Sendable {
         case behindRun = "behind_run"
     }
 
-    /// Nil: the chat is sealed.
+    /// The chat's session; nil if the chat is sealed.
     package var chat: SessionID?
     package var state: State
     package var since: Instant
@@ -75,7 +75,7 @@ extension Bridge {
 }
 
 extension Turn {
-    /// Nil: nothing of it runs or waits.
+    /// The turn's standing; nil in the phases that follow its run.
     fileprivate func standing(at now: Instant) -> TurnStanding? {
         switch phase {
         case .answering, .over, .closed: return nil

@@ -19,7 +19,7 @@ package struct Configuration: Hashable, Sendable {
     package var recordDirectory: String?
     /// What this machine is called when it is paired; nil: its own name.
     package var hostLabel: String?
-    /// Where metrics and health are served, `ADDRESS:PORT` or `unix:PATH`; nil: nowhere.
+    /// The listener of metrics and health, `ADDRESS:PORT` or `unix:PATH`; nil if it is disabled.
     package var metrics: String?
     package var log = Log()
     package var onStop = OnStop.resume

@@ -25,7 +25,7 @@ extension LiveConnection {
 
     /// Takes the lock of each machine once: that it returns says that none is held for good (`Pulse`).
     package func takeLocks() {
-        // Those of the core and of both links.
+        // The ledger locks the core and both links.
         _ = heldBytes
         keys?.ask { _ in }
         _ = notices?.figures

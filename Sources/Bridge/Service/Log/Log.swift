@@ -14,7 +14,7 @@ package final class Log: Sendable {
         /// For a terminal alone, and never where NO_COLOR is set.
         package var hasColor: Bool
 
-        /// For the system's journal alone: the level stands before each line as sd-daemon(3) has it.
+        /// Lines are prefixed with their syslog priority, as sd-daemon(3) defines it for the system's journal.
         package var hasPriority: Bool
 
         package init(

@@ -42,7 +42,7 @@ extension Configuration.Log.Level {
         }
     }
 
-    /// Of syslog(3).
+    /// The priority of syslog(3).
     var priority: Int32 {
         switch self {
         case .error: LOG_ERR

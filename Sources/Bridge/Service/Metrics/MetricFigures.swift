@@ -8,7 +8,7 @@ package struct MetricFigures: Sendable {
         package var name: ConnectionName
         package var relayIsUp = false
         package var agentIsUp = false
-        /// Nil once its machine has ended.
+        /// The core's figures; nil once the machine has been shut down.
         package var bridge: BridgeFigures?
 
         package init(_ name: ConnectionName) { self.name = name }

@@ -94,7 +94,7 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var lastError: Trouble?
         /// The longest waiting first. Nil: written by a version that did not say.
         package var asks: [Ask]?
-        /// Those that want a person first. Nil: written by a version that did not say.
+        /// The busy chats, sorted by urgency; nil if the writer predates the member.
         package var chats: [Chat]?
         /// How often the relay closed a card by itself, by its word for the reason.
         package var cardEnds: [String: Int]?

@@ -44,7 +44,7 @@ package struct Health: Hashable, Sendable {
         }
     }
 
-    /// What keeps a bridge from being ready, a line each, in words of our own: the reasons of links can be words of a far side.
+    /// The unmet conditions of readiness, a line each. Reasons of links are omitted, since a peer may have worded them.
     package static func hindrances(_ status: BridgeStatus, isStateWritable: Bool) -> [String] {
         var lines: [String] = []
         if status.journalFault != nil || !isStateWritable { lines.append("the journal cannot be written") }

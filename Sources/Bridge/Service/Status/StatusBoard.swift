@@ -51,7 +51,7 @@ package final class StatusBoard: Sendable {
     /// Of the journal's file, for as long as the process lives.
     package func tell(journalRemedy: String?) { state.withLock { $0.status.journalRemedy = journalRemedy } }
 
-    /// Of the directory that the journal is in, likewise.
+    /// Sets the warning about the journal's file system.
     package func tell(fileSystem: String) { state.withLock { $0.status.fileSystem = fileSystem } }
 
     package func tell(_ event: LiveEvent) {

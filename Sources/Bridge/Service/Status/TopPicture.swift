@@ -3,7 +3,7 @@ import Vocabulary
 /// One picture of `top`: a status as lines of a terminal, and none of them wider than it is.
 package struct TopPicture {
     package var width: Int
-    /// Nil: as many lines as it takes.
+    /// The terminal's height; nil if the output is no terminal and is not truncated.
     package var height: Int?
     package var hasColor: Bool
 
@@ -134,7 +134,7 @@ package struct TopPicture {
     private func lines(_ row: Row) -> [String] {
         // Reasons, ids and names of the far sides are in it.
         let text = VisibleText.value(row.text)
-        // Without room for two columns the label is a line's first word.
+        // A narrow terminal has one column, in which the label precedes the text.
         let indent = row.label.isEmpty || width < 4 ? 0 : width >= 3 * Self.labelWidth ? Self.labelWidth : 1
         let isApart = indent == Self.labelWidth || row.label.isEmpty
         let wrapped = DisplayWidth.wrapped(isApart ? text : "\(row.label) \(text)", to: max(1, width - indent))

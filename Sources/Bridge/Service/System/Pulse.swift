@@ -18,7 +18,7 @@ package final class Pulse: Sendable {
     /// The time of the last turn, by the clock that stands while the machine sleeps.
     private let last: Locked<Instant>
 
-    /// `takeLocks` takes and leaves each machine's lock. It may block. `beat` is called behind it, and not where it took too long.
+    /// `takeLocks` acquires and releases each machine's lock, and may block. `beat` is called after it, unless it exceeded `patience`.
     package init(
         every interval: Duration = Pulse.pace, clock: any Clock, alarm: any Alarm,
         beat: @escaping @Sendable () -> Void = {}, takeLocks: @escaping @Sendable () -> Void

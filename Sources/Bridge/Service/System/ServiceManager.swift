@@ -1,10 +1,10 @@
 import Glibc
 import Vocabulary
 
-/// What the service manager hears of the process, as sd_notify(3) has it.
+/// A state change in the protocol of sd_notify(3).
 package enum ServiceNotice: Hashable, Sendable {
     case ready
-    /// Since this moment of the monotonic clock, in microseconds.
+    /// The reload's start on the monotonic clock, in microseconds.
     case reloading(since: UInt64)
     case stopping
     /// One line for `systemctl status`.
@@ -16,21 +16,21 @@ package enum ServiceNotice: Hashable, Sendable {
         case .ready: "READY=1"
         case .reloading(let since): "RELOADING=1\nMONOTONIC_USEC=\(since)"
         case .stopping: "STOPPING=1"
-        // A second line would be a notice of its own.
+        // The protocol separates assignments by line breaks.
         case .status(let words): "STATUS=" + VisibleText.value(words)
         case .watchdog: "WATCHDOG=1"
         }
     }
 }
 
-/// Where a service manager has asked to be told, by `NOTIFY_SOCKET`. Nothing here waits: what it does not take at once is lost.
+/// The datagram socket of a service manager, as `NOTIFY_SOCKET` names it. A send never blocks.
 package final class ServiceManager: Sendable {
     private let descriptor: Int32
     private let address: [UInt8]
-    /// How long it waits for a sign of life; nil: it does not.
+    /// The watchdog's timeout; nil if the watchdog is off or watches another process.
     package let patience: Duration?
 
-    /// Nil where nobody has asked. A path that begins with `@` is a name in the abstract space.
+    /// The initializer fails if the variable is unset or names no Unix socket. A leading `@` denotes a name in the abstract namespace.
     package init?(socket: String?, watchdogMicroseconds: String? = nil, watchdogProcess: String? = nil) {
         guard let socket, socket.hasPrefix("/") || socket.hasPrefix("@") else { return nil }
         var path = Array(socket.utf8)
@@ -40,7 +40,7 @@ package final class ServiceManager: Sendable {
         guard descriptor >= 0 else { return nil }
         address = path
         let isForUs = watchdogProcess.map { $0 == String(getpid()) } ?? true
-        // A time that is no number of nanoseconds is as good as none.
+        // A timeout that overflows in nanoseconds disables the watchdog.
         patience = watchdogMicroseconds.flatMap(Int64.init).flatMap { microseconds in
             guard microseconds > 0, isForUs else { return nil }
             let (nanoseconds, overflow) = microseconds.multipliedReportingOverflow(by: 1_000)
@@ -50,7 +50,7 @@ package final class ServiceManager: Sendable {
 
     deinit { close(descriptor) }
 
-    /// False: it did not take them.
+    /// Sends the notices in one datagram. The result is false if the manager's queue was full or its socket is gone.
     @discardableResult
     package func tell(_ notices: ServiceNotice...) -> Bool {
         var message = notices.map(\.line).joined(separator: "\n")
@@ -66,8 +66,8 @@ package final class ServiceManager: Sendable {
         }
     }
 
-    /// Whether standard error leads to the system's journal. `stream` is `JOURNAL_STREAM`, the device and the inode of its socket: a child
-    /// whose output was redirected inherits the variable too.
+    /// Whether standard error is connected to the system's journal. `stream` is `JOURNAL_STREAM`, the device and inode of its socket, which a
+    /// child with redirected output inherits as well.
     package static func readsErrors(stream: String?) -> Bool {
         var about = stat()
         guard let stream, fstat(STDERR_FILENO, &about) == 0 else { return false }

@@ -18,10 +18,10 @@ extern const size_t demo_recording_count;
 /// The recorded run of this number that `demo` plays, from 0, by what it shows; null beyond the last.
 const embedded_file *demo_recording_at(size_t number);
 
-/// The commit that the program was built from; empty where nobody said.
+/// The commit's abbreviated hash; empty if the build did not record one.
 const char *build_commit(void);
 
-/// Writes names and versions of the libraries, and returns how long the whole text is.
+/// Writes names and versions of the linked libraries, and returns the length of the untruncated text.
 size_t build_libraries(char *text, size_t room);
 
 #endif

@@ -2,8 +2,8 @@ import CSQLite
 import Glibc
 
 extension JournalReader {
-    /// Copies the journal as it is at one moment into an empty file, a few pages at a time. Between two steps no snapshot is held, so that a
-    /// running bridge goes on to empty its log. `stepped` hears how many pages of how many are copied; what it throws ends the copy.
+    /// Copies the journal's state of one moment into an empty file, a few pages at a time. No snapshot is held between two steps, so that a
+    /// running bridge can checkpoint its write-ahead log. `stepped` receives the progress in pages; an error that it throws cancels the copy.
     package func backUp(to path: String, stepped: (_ copied: Int, _ pages: Int) throws -> Void) throws {
         try backUp(to: path, at: CopyPace(pages: 256), stepped: stepped)
     }

@@ -33,7 +33,7 @@ package final class JournalReader {
         }
     }
 
-    /// Nil: all of them. `last`: the newest alone. The oldest comes first.
+    /// The turns in ascending order. `open` filters them by state, `last` limits them to the newest.
     package func turns(open: Bool?, last: Int = .max) throws(JournalFailure) -> [TurnSummary] {
         let condition = open.map { "WHERE closed_at IS \($0 ? "" : "NOT ")NULL" } ?? ""
         return try reading { () throws(DatabaseError) in

@@ -130,7 +130,7 @@ struct DemoCommand: Command {
     private func end() throws -> DispatchSemaphore {
         let end = DispatchSemaphore(value: 0)
         // It lives as long as the process.
-        // A terminal that was closed, too: nobody is left who could end it.
+        // SIGHUP of a closed terminal ends the demo like SIGTERM.
         _ = try SignalWatcher { _ in end.signal() }
         output.whenUnreadable { end.signal() }
         return end

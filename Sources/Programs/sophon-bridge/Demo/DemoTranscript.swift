@@ -24,7 +24,7 @@ final class DemoTranscript: Sendable {
         var reason: String?
     }
 
-    /// In place of words that only the page can read.
+    /// The placeholder for ciphertext, to which the page alone has the key.
     private static let sealed = "(sealed: the page shows it)"
 
     private let output: Output

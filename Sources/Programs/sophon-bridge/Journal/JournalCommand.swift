@@ -68,7 +68,7 @@ struct JournalCommand: Command {
 
     // MARK: Inspect
 
-    /// Nil: those that are open.
+    /// The value of `--last`; nil selects the open turns.
     private func last() throws -> Int? {
         guard let text = command.values["last"] else { return nil }
         guard let count = Int(text), (1...100_000).contains(count) else {

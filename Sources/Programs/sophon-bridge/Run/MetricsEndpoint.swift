@@ -35,7 +35,7 @@ final class MetricsEndpoint: Sendable {
     private let state = Locked(State())
     private let server = Locked<LocalServer?>(nil)
 
-    /// Nil if the configuration has no place for it.
+    /// The initializer fails if `metrics` is unset, and throws if the listener cannot be bound.
     init?(_ configuration: Configuration, _ board: StatusBoard, _ output: Output, _ log: Log) throws {
         guard let place = configuration.metrics else { return nil }
         meter = Meter(connections: configuration.connections.map(\.name))
@@ -77,7 +77,7 @@ final class MetricsEndpoint: Sendable {
         state.withLock { ($0.connections, $0.pulse) = (connections, pulse) }
     }
 
-    /// What became of the newest status, which is written every few seconds: no disk is waited for where a probe asks.
+    /// Records the result of the newest status write. A probe reads it in place of the disk, which may block.
     func wroteStatus(_ isWritten: Bool) { state.withLock { $0.isStateWritable = isWritten } }
 
     /// The bridge drains: `/readyz` refuses from now on.

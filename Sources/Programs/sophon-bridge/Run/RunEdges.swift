@@ -34,7 +34,7 @@ final class RunEdges {
     private let journal: Journal
     private let places: ChildPlaces
     private let notices: SystemNotices
-    /// Nil where no metrics are served.
+    /// The sink of metrics; nil if the endpoint is disabled.
     private let meter: Meter?
     /// Why the journal cannot shrink, with what to do.
     var journalRemedy: String? { journal.remedy }

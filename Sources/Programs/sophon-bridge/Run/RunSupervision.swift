@@ -3,12 +3,11 @@ import FoundationEssentials
 import Locking
 import Vocabulary
 
-/// What a service manager hears of `run`: when it is ready, how it is, that it reads its configuration anew, that it ends, and a sign of
-/// life with each beat of its pulse.
+/// The notifications of `run` to a service manager: readiness, status, reloads, the end, and a watchdog ping per beat of the pulse.
 final class RunSupervision: Sendable {
     private struct State {
         var told: String?
-        /// The manager has to hear that the bridge is ready: its queue was full when it was said.
+        /// READY=1 is pending: it was never sent, or the manager's queue was full.
         var owesReady = true
         var pulse: Pulse?
     }
@@ -23,17 +22,17 @@ final class RunSupervision: Sendable {
             watchdogProcess: environment["WATCHDOG_PID"])
     }
 
-    /// How long the manager waits for a sign of life; nil: it waits for none.
+    /// The watchdog's timeout; nil if it is off.
     var patience: Duration? { manager?.patience }
 
-    /// The pause between two beats: four in the manager's time, and not more often than a person needs to know.
+    /// The interval of beats: a quarter of the watchdog's timeout, within bounds.
     var pace: Duration { min(Pulse.pace, max(Self.leastPace, patience.map { $0 / 4 } ?? Pulse.pace)) }
     private static let leastPace = Duration.milliseconds(50)
 
     func keep(_ pulse: Pulse) { state.withLock { $0.pulse = pulse } }
     func tellOfLife() { manager?.tell(.watchdog) }
 
-    /// The first status also says that the bridge has begun: it works from here on, whichever side is away.
+    /// Sends READY=1 with the first status: the bridge is started even if a side is unreachable.
     func tell(_ status: BridgeStatus) {
         guard let manager else { return }
         let line = StatusText.line(status)

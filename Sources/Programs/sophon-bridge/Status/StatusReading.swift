@@ -27,13 +27,13 @@ struct StatusReading {
     /// Agents that live on when the bridge ends.
     var outliving: [LivingChildren.Child] { children.outliving }
 
-    /// Nothing where the journal cannot be read: what the bridge has written counts then.
+    /// The journal's open turns; empty if it cannot be read, so that the counts of `status.json` apply.
     private static func openTurns(in directory: String) -> [ConnectionName: Int] {
         guard let summary = try? JournalReader(directory: directory).summary() else { return [:] }
         return Dictionary(summary.connections.map { ($0.name, $0.openTurns) }) { first, _ in first }
     }
 
-    /// For programs.
+    /// The members of the JSON object.
     var members: [(String, JSONText)] {
         let faults = health.findings.map {
             JSONText.object([("fault", .string($0.fault.rawValue)), ("message", .string($0.message))])

@@ -21,7 +21,7 @@ final class Screen {
         isLive = isTerminal && !isDumb
     }
 
-    /// Where no terminal says how wide it is, `COLUMNS` does.
+    /// The terminal's size. `COLUMNS` overrides an unknown width.
     var size: (columns: Int, lines: Int) {
         var (width, height) = (Int32(0), Int32(0))
         sb_terminal_size(STDOUT_FILENO, &width, &height)
@@ -30,7 +30,7 @@ final class Screen {
 
     // MARK: What is written
 
-    /// On a screen of its own, without a cursor; `end` brings the one before back.
+    /// Switches to the alternate screen and hides the cursor; `end` reverts both.
     static let begin = "\u{1B}[?1049h\u{1B}[?25l"
     static let end = "\u{1B}[?25h\u{1B}[?1049l"
 
@@ -42,7 +42,7 @@ final class Screen {
     // MARK: What is read
 
     func take() throws {
-        // A signal without a handler wakes nobody.
+        // An ignored signal does not interrupt `poll`.
         signal(SIGWINCH) { _ in }
         guard isatty(STDIN_FILENO) == 1 else {
             hasKeys = false
@@ -58,7 +58,7 @@ final class Screen {
 
     func giveBack() { if isTaken { sb_terminal_give_back(STDIN_FILENO, &before) } }
 
-    /// Until a key, a signal, another size of the terminal, or the time is over.
+    /// Blocks until a key, a signal, a resize or the timeout.
     func wait(for wakeUp: WakeUp, atMost limit: Duration, hearsKeys: Bool) -> Heard {
         var places = [
             pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0),

@@ -150,7 +150,7 @@ extension WorldJudge {
         if losesAgent(message.side) || mayLoseRuns(message.side) || mayCut(message.side) {
             remarks.append("The agent did not confirm this decision")
         }
-        // A bridge that ends in good order still reads how Claude Code gives up what it asked.
+        // A bridge that shuts down still reads the withdrawal of Claude Code's open asks.
         if plan.agents[message.side] == .claude, isShutDown(message.side) {
             remarks.append("The approval was withdrawn by the agent.")
         }
@@ -169,7 +169,7 @@ extension WorldJudge {
 
     private static let refusals = "1 call could not be asked about"
 
-    /// Without the bridge Claude Code denies what it would ask, and the next bubble of its chat says so.
+    /// Claude Code denies its asks while the bridge is away. The chat's next bubble reports the count.
     private func isToldOfRefusals(_ message: WorldPlan.Message) -> Bool {
         plan.agents[message.side] == .claude
             && plan.messages.contains {
