@@ -61,7 +61,7 @@ package final class Peer: Sendable {
                     return String(decoding: buffered[..<end], as: UTF8.self)
                 }
                 var waiting = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-                guard poll(&waiting, 1, 20_000) == 1 else { throw Failure.timedOut }
+                guard poll(&waiting, 1, Int32(patience * 1_000)) == 1 else { throw Failure.timedOut }
                 let count = read(output, &chunk, chunk.count)
                 guard count > 0 else { throw Failure.ended }
                 buffered += chunk[..<count]

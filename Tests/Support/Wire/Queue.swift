@@ -14,7 +14,7 @@ package final class Queue<Element: Sendable>: Sendable {
         arrivals.raise()
     }
 
-    /// Fails after 20 seconds without any.
+    /// Fails after `patience` seconds without any.
     package func next() throws -> Element {
         guard arrivals.wait() else { throw TimedOut() }
         return elements.withLock { $0.removeFirst() }

@@ -1,5 +1,8 @@
 import Glibc
 
+/// The limit of every wait for a far side, in seconds. Dozens of peers start at once on a busy machine, each an interpreter of its own.
+package let patience = 60
+
 /// A count that threads raise and a test waits for, with a deadline.
 package final class Signal: @unchecked Sendable {
     // Unchecked, because a semaphore is made for several threads.
@@ -17,11 +20,11 @@ package final class Signal: @unchecked Sendable {
 
     package func raise() { sem_post(semaphore) }
 
-    /// False after 20 seconds without it.
+    /// False after `patience` seconds without it.
     package func wait(times: Int = 1) -> Bool {
         var deadline = timespec()
         clock_gettime(CLOCK_REALTIME, &deadline)
-        deadline.tv_sec += 20
+        deadline.tv_sec += patience
         for _ in 0..<times where sem_timedwait(semaphore, &deadline) != 0 { return false }
         return true
     }

@@ -16,7 +16,6 @@ package final class Wire {
     private let descriptor: Int32
     private let port: Int
     private var received: [UInt8] = []
-    private static let patienceMilliseconds: Int32 = 20_000
 
     /// `receiveBuffer` makes the kernel take little for a reader that does not read.
     package init(port: Int, receiveBuffer: Int32? = nil) throws {
@@ -144,7 +143,7 @@ package final class Wire {
 
     private func readMore() throws(Failure) {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&waiting, 1, Self.patienceMilliseconds) == 1 else { throw .timedOut }
+        guard poll(&waiting, 1, Int32(patience * 1_000)) == 1 else { throw .timedOut }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &buffer, buffer.count, 0)
         guard count != 0 else { throw .ended }
