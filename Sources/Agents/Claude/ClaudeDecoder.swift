@@ -10,6 +10,8 @@ package import Vocabulary
 /// - `going`: Can transition to `none` (`result`, the process ended), `over` (the login was refused, which the process would try for minutes).
 /// - `over`: its failure was said; no frame of it is shown. Can transition to `none` (`result`, the process ended).
 /// A turn of another's that takes a prompt of ours in ends there, and ours begins.
+/// An earlier version does not say which turn a prompt began. A turn that was taken for ours, and whose `result` has an origin, goes on:
+/// the next `init` is our prompt's, or an idle session says that the prompt was taken in.
 package struct ClaudeDecoder: AgentDecoder {
     static let prefix = "claude-run-"
     private static let promptLimit = 1_000
@@ -253,7 +255,12 @@ package struct ClaudeDecoder: AgentDecoder {
         defer { turn?.hasBegun = true }
         // An `init` behind a completed prompt begins the next turn: the `result` was lost.
         let lost = turn?.isDone == true ? closed() : []
-        guard turn == nil else { return [] }
+        guard turn == nil else {
+            // The Stop reached the turn before.
+            interruptIsDue = turn?.isBehindAnother == true && turn?.isInterrupted == true
+            turn?.isBehindAnother = false
+            return []
+        }
         // Earlier versions: the turn behind our prompt is ours (claude-code.md#earlier-versions).
         if !tellsFates, !prompts.isEmpty { return lost + begins(0) }
         runs += 1
@@ -310,6 +317,10 @@ package struct ClaudeDecoder: AgentDecoder {
         let ended = self.turn ?? turn
         self.turn = nil
         guard !ended.isOver else { return observations }
+        if !tellsFates, ended.isOurs, named.isEmpty, ClaudeResult.isOfItsOwn(root) {
+            self.turn = ended.behindAnother
+            return observations
+        }
         return observations + [signal(ClaudeResult.event(root, of: ended, usage: usage), of: ended.run)]
     }
 

@@ -25,6 +25,11 @@ enum ClaudeResult {
         return .failed(reason.failure(sentence(root), usage: usage))
     }
 
+    /// The session began the turn by itself, as far as its origin says: a schedule's has none.
+    static func isOfItsOwn(_ root: FrameNode) -> Bool {
+        root["origin"]?["kind"]?.string.map { $0 != "human" } ?? false
+    }
+
     /// Earlier versions give no reason: the engine's failure behind our interrupt is the stop.
     private static func isStop(_ root: FrameNode, _ terminal: String?, _ turn: ClaudeTurn) -> Bool {
         terminal == nil && turn.isInterrupted && root["subtype"]?.holds("error_during_execution") == true

@@ -9,7 +9,7 @@ struct ClaudeTurn {
     let isOurs: Bool
     var words = ClaudeWords()
     var calls = ClaudeCalls()
-    /// A tool was called: what the turn did cannot be shown as undone.
+    /// A tool was called, or a text is there that no attempt writes again: neither can be shown as undone.
     var hasTools = false
     /// The failure preceded the end: later frames stay hidden.
     var isOver = false
@@ -21,12 +21,22 @@ struct ClaudeTurn {
     var isDone = false
     /// We asked the process to end it.
     var isInterrupted = false
+    /// The session's own turn ended in its place: the prompt has the next one (earlier versions).
+    var isBehindAnother = false
     /// The word of the frame in which the process itself spoke.
     var error: String?
 
     init(_ run: RunID, isOurs: Bool) {
         self.run = run
         self.isOurs = isOurs
+    }
+
+    /// The same run once another's turn was told under its name: the texts of that turn stay.
+    var behindAnother: ClaudeTurn {
+        var next = ClaudeTurn(run, isOurs: isOurs)
+        (next.hasBegun, next.isBehindAnother, next.isInterrupted) = (true, true, isInterrupted)
+        (next.hasTools, next.uuid) = (hasTools || words.hasText, uuid)
+        return next
     }
 }
 

@@ -36,6 +36,38 @@ struct ClaudeDecoderTests {
         #expect(talk.hears(ClaudeSays.done) == ["run claude finished stop run -"])
     }
 
+    private mutating func mustInterrupt() -> Bool { talk.decoder.mustInterrupt }
+
+    private static let own = ClaudeSays.result(#""origin":{"kind":"task-notification"}"#)
+
+    @Test("an earlier version's turn with an origin is not ours: the next one is, in the same run")
+    mutating func earlyBehindAnother() {
+        talk.decoder.willBegin(RunID("run"), uuid: "u1")
+        _ = talk.hears(ClaudeSays.initial("i-1"), ClaudeSays.said("The work is done."))
+        #expect(talk.hears(Self.own) == [#"run claude segment ended "The work is done.""#])
+        #expect(!talk.decoder.isFree && !mustInterrupt())
+        #expect(talk.hears(ClaudeSays.initial("i-2"), ClaudeSays.said("Yes.")) == [#"run claude append "Yes.""#])
+        #expect(!mustInterrupt())
+        #expect(talk.hears(ClaudeSays.done) == [#"run claude segment ended "Yes.""#, "run claude finished stop run -"])
+    }
+
+    @Test("an earlier version's turn with an origin took our prompt in where the session is idle behind it")
+    mutating func earlyTakenIn() {
+        talk.decoder.willBegin(RunID("run"), uuid: "u1")
+        _ = talk.hears(ClaudeSays.initial("i-1"), ClaudeSays.said("Both are done."), Self.own)
+        let idle = ClaudeSays.system("session_state_changed", #""state":"idle""#)
+        #expect(talk.hears(idle) == ["run claude finished stop run -"] && talk.decoder.isFree)
+    }
+
+    @Test("a Stop that met the turn with an origin is written again for the next one")
+    mutating func earlyStopBehindAnother() {
+        talk.decoder.willBegin(RunID("run"), uuid: "u1")
+        _ = talk.hears(ClaudeSays.initial("i-1"))
+        talk.decoder.willInterrupt()
+        #expect(talk.hears(Self.own) == [] && !mustInterrupt())
+        #expect(talk.hears(ClaudeSays.initial("i-2")) == [] && mustInterrupt())
+    }
+
     @Test("a version that tells fates says so before any turn: a turn behind our prompt may be a schedule's")
     mutating func schedule() {
         let ready =

@@ -387,7 +387,7 @@ extension ScriptedClaude {
             guard let process = processes[number], process.run == nil, process.queue.isEmpty, !process.isLeft else {
                 return
             }
-            let steps = GatewayScript((5, .says("The work in the background is done.")), (5, .finishes)).steps
+            let steps = GatewayScript((5, .says(Self.ownWords)), (5, .finishes)).steps
             start([], steps[...], isOwn: true, on: number)
         }
     }

@@ -36,6 +36,9 @@ package final class ScriptedClaude: ScriptedAgent {
         }
     }
 
+    /// The text of a turn of the session's own making.
+    package static let ownWords = "The work in the background is done."
+
     struct Prompt {
         var key: String
         var text: String

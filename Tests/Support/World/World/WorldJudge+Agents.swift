@@ -140,6 +140,10 @@ extension WorldJudge {
         if losesEmptyEnd(message), said.hasPrefix("\(text)\n\nThe agent stopped before it had finished.") {
             return true
         }
+        // An earlier version does not say whose turn it is until the turn's end.
+        if (side.scripted as? ScriptedClaude)?.habits.isOld == true, said == "\(ScriptedClaude.ownWords)\n\n\(text)" {
+            return true
+        }
         if isToldOfRefusals(message), said.hasPrefix("\(text)\n\n\(Self.refusals)") { return true }
         guard [.oppi, .codex, .claude].contains(plan.agents[message.side]),
             [.approval, .detached].contains(message.script.kind)
