@@ -282,6 +282,9 @@ package final class AskWorld {
         if let number = number(of: base) ?? cards.first(where: { Self.base($0.key) == base })?.value.ask {
             return number
         }
+        // Codex names the turn and the item in front, and counts a second ask behind.
+        let parts = base.split(separator: ":")
+        if let number = asks.firstIndex(where: { parts.contains($0.approval[...]) }) { return number }
         let all = side.sent.filter { sent in asks.contains { $0.text == sent.text } }
         let sent = all.first { $0.interaction == card.interaction } ?? all.last { $0.session == card.session }
         return asks.firstIndex { $0.text == sent?.text }
