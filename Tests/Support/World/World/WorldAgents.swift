@@ -33,7 +33,7 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
             var habits = ScriptedCodex.Habits.drawn(using: &random)
             // From a generator of its own: other worlds stay what they were.
             var later = SeededGenerator(seed: seed ^ 0x6974_656D)
-            if habits.elsewhere == 0 { habits.asksAgain = later.pick([0, 0.7, 0.9]) }
+            if habits.elsewhere == 0 { habits.asksAgain = later.pick([0.5, 0.7, 0.9]) }
             habits.lateLists = later.pick([0, 0, 0.5])
             habits.refusesStops = later.pick([0, 0.5, 0.5])
             return ScriptedCodex(time, habits, seed: random.next())

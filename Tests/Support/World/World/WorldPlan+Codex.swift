@@ -43,7 +43,8 @@ extension WorldPlan {
                 messages[index].script = WorldScript(.approval, name: messages[index].script.name, using: &random)
             }
             // Its habits of Stops want to be met.
-            if isFree, messages[index].stopsAfter == nil, messages[index].decision == nil, random.happens(0.25) {
+            let isAsked = [.approval, .detached].contains(messages[index].script.kind)
+            if isFree, messages[index].stopsAfter == nil, !isAsked, random.happens(0.25) {
                 messages[index].stopsAfter = .milliseconds(Int64.random(in: 300...4_000, using: &random))
             }
         }

@@ -89,7 +89,7 @@ extension WorldPlan {
     private mutating func drawRefusedQuestion() {
         var random = SeededGenerator(seed: seed ^ 0x3435_3171)
         let others: Set<Theme> = [.codes, .jobs, .sleep, .neighbours, .shutdowns, .numbers, .disk, .tokens, .kills]
-        guard themes.isDisjoint(with: others), code == nil, sealing == nil, random.happens(0.35),
+        guard themes.isDisjoint(with: others), code == nil, sealing == nil, random.happens(0.55),
             let side = agents.indices.first(where: { agents[$0] != .openClaw })
         else { return }
         themes.insert(.refusals)
