@@ -62,13 +62,14 @@ package enum PortOwner {
         guard trust != .any else { return nil }
         guard let ends else { return "nobody knows where this connection leads, so nothing is sent over it" }
         return refusal(
-            ends, trust, own: geteuid(), tables: { ["/proc/net/tcp", "/proc/net/tcp6"].compactMap { read($0) } },
+            ends, trust, own: geteuid(), tables: { ["/proc/net/tcp", "/proc/net/tcp6"].lazy.compactMap { read($0) } },
             number: { number(of: $0) })
     }
 
-    /// `tables`: read again at each call.
+    /// `tables`: read again at each call, and no further than is needed: a table costs the kernel milliseconds.
     package static func refusal(
-        _ ends: Ends, _ trust: ListenerTrust, own: UInt32, tables: () -> [String], number: (String) -> UInt32?
+        _ ends: Ends, _ trust: ListenerTrust, own: UInt32, tables: () -> some Sequence<String>,
+        number: (String) -> UInt32?
     ) -> String? {
         guard trust != .any else { return nil }
         // A connection to an address of this machine has the same address at both ends, or its far row in the table.
@@ -76,7 +77,7 @@ package enum PortOwner {
         let port = ends.remote.port
         var users: [UInt32]?
         for _ in 0..<(isHere ? readings : 1) where users?.isEmpty ?? true {
-            users = self.users(of: ends, tables().flatMap { rows(of: $0, port: port) })
+            users = self.users(of: ends, tables())
         }
         if users == nil, !isHere { return nil }
         guard let users, !users.isEmpty else {
@@ -88,10 +89,17 @@ package enum PortOwner {
     }
 
     /// Nil if the far socket has no row; empty if no process took the connection and no listener has a row.
-    private static func users(of ends: Ends, _ rows: [Row]) -> [UInt32]? {
-        let far = rows.first { $0.local == ends.remote && $0.remote == ends.local && $0.state != listens }
-        guard let far else { return nil }
-        if far.inode != 0 { return [far.user] }
+    private static func users(of ends: Ends, _ tables: some Sequence<String>) -> [UInt32]? {
+        var rows: [Row] = []
+        var isThere = false
+        for table in tables {
+            let found = self.rows(of: table, port: ends.remote.port)
+            let far = found.first { $0.local == ends.remote && $0.remote == ends.local && $0.state != listens }
+            if let far, far.inode != 0 { return [far.user] }
+            isThere = isThere || far != nil
+            rows += found
+        }
+        guard isThere else { return nil }
         return rows.filter {
             $0.state == listens && ($0.local.address == ends.remote.address || $0.local.isEverywhere)
         }.map(\.user)
@@ -133,14 +141,17 @@ package enum PortOwner {
         }
     }
 
+    /// With no stream between: it would ask for the end twice, and the kernel walks all sockets for each answer.
     private static func read(_ path: String) -> String? {
-        guard let file = fopen(path, "re") else { return nil }
-        defer { fclose(file) }
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         while bytes.count < 64 << 20 {
-            let count = fread(&piece, 1, piece.count, file)
-            if count == 0 { break }
+            let count = Glibc.read(file, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
             bytes += piece.prefix(count)
         }
         return String(decoding: bytes, as: UTF8.self)
