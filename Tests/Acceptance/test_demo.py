@@ -3,12 +3,14 @@
 import asyncio
 import json
 import os
+import shlex
 import signal
 import tempfile
 import unittest
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from codex_double import COMMAND, CodexDouble
 from commands import once
 from harness import _die_with_the_parent, bridge_command, until
 from peers.gateway import Gateway
@@ -103,6 +105,45 @@ class DemoWithOppiTests(Scenarios):
                     self.assertEqual(await demo.end(signal.SIGTERM), 0)
                 finally:
                     await demo.close()
+
+
+class DemoWithCodexTests(Scenarios):
+    @scenario(60)
+    async def test_a_second_signal_leaves_no_server_and_no_keys(self):
+        with tempfile.TemporaryDirectory(prefix="demo-") as directory:
+            codex = CodexDouble(Path(directory, "codex"))
+            demo = Simulator(directory, "--agent", "codex", command="demo", environment=codex.environment | {
+                "CODEX_COMMAND": shlex.join(COMMAND), "CODEX_HOME": f"{directory}/home", "TMPDIR": directory, "NO_COLOR": "1"})
+            await demo.start()
+            try:
+                await demo.connected()
+                await until(codex.servers, 30, "the server is there")
+                for _ in range(2):
+                    demo.process.send_signal(signal.SIGTERM)
+                await demo.process.wait()
+                self.assertEqual(list(Path(directory).glob("sophon-demo-*")), [])
+                server = codex.servers()[-1]
+                await until(lambda: not Path(f"/proc/{server}").exists(), 10, "the server is gone")
+            finally:
+                await demo.close()
+                codex.end()
+
+
+class DemoWithoutAgentTests(Scenarios):
+    @scenario(60)
+    async def test_a_program_that_is_missing_is_said_before_the_first_message(self):
+        with tempfile.TemporaryDirectory(prefix="demo-") as directory:
+            demo = Simulator(directory, "--agent", "claude", command="demo", environment={
+                "CLAUDE_COMMAND": "/nowhere/claude", "TMPDIR": directory, "NO_COLOR": "1"})
+            await demo.start()
+            try:
+                await demo.connected()
+                self.assertEqual(await demo.end(signal.SIGTERM), 0)
+                errors = (await demo.process.stderr.read()).decode()
+                self.assertIn("Claude Code cannot be used: the program /nowhere/claude was not found", errors)
+                self.assertIn("CLAUDE_COMMAND", errors)
+            finally:
+                await demo.close()
 
 
 class DemoOptionsTests(Scenarios):

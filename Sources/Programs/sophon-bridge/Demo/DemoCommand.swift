@@ -66,7 +66,10 @@ struct DemoCommand: Command {
         let keys = hasAgent || isPlain ? nil : try DemoKeys(simulator)
         let transcript = DemoTranscript(output, keys) { simulator.readerCount > 0 }
         simulator.onEvent { transcript.show($0) }
-        if hasAgent { return try DemoAgent(command, output).run(simulator, until: try end()) }
+        if hasAgent {
+            let agent = try DemoAgent(command, output)
+            return try agent.run(simulator, until: try end { agent.leaveNothing() })
+        }
         try play(simulator, speed, keys)
     }
 
@@ -126,12 +129,15 @@ struct DemoCommand: Command {
         _ = Browser(environment: environment.environment).open(simulator.phoneURL)
     }
 
-    /// Signalled when the process is to end.
-    private func end() throws -> DispatchSemaphore {
+    /// Signalled when the process is to end; `leave` is what a second signal has time for.
+    private func end(leave: @escaping @Sendable () -> Void = {}) throws -> DispatchSemaphore {
         let end = DispatchSemaphore(value: 0)
         // It lives as long as the process.
         // SIGHUP of a closed terminal ends the demo like SIGTERM.
-        _ = try SignalWatcher { _ in end.signal() }
+        _ = try SignalWatcher(leave: {
+            leave()
+            _exit(ExitCode.unexpected.rawValue)
+        }) { _ in end.signal() }
         output.whenUnreadable { end.signal() }
         return end
     }
