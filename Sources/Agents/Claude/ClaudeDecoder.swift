@@ -10,8 +10,8 @@ package import Vocabulary
 /// - `going`: Can transition to `none` (`result`, the process ended), `over` (the login was refused, which the process would try for minutes).
 /// - `over`: its failure was said; no frame of it is shown. Can transition to `none` (`result`, the process ended).
 /// A turn of another's that takes a prompt of ours in ends there, and ours begins.
-/// An earlier version does not say which turn a prompt began. A turn that was taken for ours, and whose `result` has an origin, goes on:
-/// the next `init` is our prompt's, or an idle session says that the prompt was taken in.
+/// An earlier version does not say which turn a prompt began. The end of a turn that was taken for ours, and whose `result` has an origin,
+/// is withheld: the next `init` is our prompt's. It counts once the session is idle, or no turn has begun: the prompt was taken in.
 package struct ClaudeDecoder: AgentDecoder {
     static let prefix = "claude-run-"
     private static let promptLimit = 1_000
@@ -116,6 +116,7 @@ package struct ClaudeDecoder: AgentDecoder {
     private mutating func closed() -> [Observation] {
         defer { turn = nil }
         guard let turn, !turn.isOver else { return [] }
+        if let withheld = turn.withheld { return flushed() + withdrawn() + [signal(withheld.event, of: turn.run)] }
         let reason: RunEnd.Reason = turn.isInterrupted ? .aborted : .stop
         return flushed() + withdrawn() + [signal(.finished(RunEnd(reason: reason)), of: turn.run)]
     }
@@ -123,11 +124,13 @@ package struct ClaudeDecoder: AgentDecoder {
     /// No frame is in doubt at the end of a process: what became of its turn is in the transcript.
     mutating func settle() -> [Observation] { [] }
 
-    /// No deadline runs here.
-    mutating func slept(at now: Instant) {}
+    /// The next `init` may wait in the pipe.
+    mutating func slept(at now: Instant) { turn?.withheld?.until = now + Withheld.patience }
 
-    package var nextDeadline: Instant? { nil }
-    package mutating func deadlineHit(at now: Instant) -> [Observation] { [] }
+    package var nextDeadline: Instant? { turn?.withheld?.until }
+    package mutating func deadlineHit(at now: Instant) -> [Observation] {
+        nextDeadline.map { $0 <= now } == true ? closed() : []
+    }
 
     // MARK: Frames
 
@@ -156,7 +159,7 @@ package struct ClaudeDecoder: AgentDecoder {
         case "result" where root["session_id"] == nil:
             unknown.count("event", "result of no session")
             return []
-        case "result": return result(root)
+        case "result": return result(root, at: now)
         case "tool_progress": return toolProgress(root)
         case "control_request": return request(root)
         case "control_cancel_request":
@@ -257,8 +260,8 @@ package struct ClaudeDecoder: AgentDecoder {
         let lost = turn?.isDone == true ? closed() : []
         guard turn == nil else {
             // The Stop reached the turn before.
-            interruptIsDue = turn?.isBehindAnother == true && turn?.isInterrupted == true
-            turn?.isBehindAnother = false
+            interruptIsDue = turn?.withheld != nil && turn?.isInterrupted == true
+            turn?.withheld = nil
             return []
         }
         // Earlier versions: the turn behind our prompt is ours (claude-code.md#earlier-versions).
@@ -297,7 +300,7 @@ package struct ClaudeDecoder: AgentDecoder {
         return observations
     }
 
-    private mutating func result(_ root: FrameNode) -> [Observation] {
+    private mutating func result(_ root: FrameNode, at now: Instant) -> [Observation] {
         var observations: [Observation] = []
         let total = root["total_cost_usd"]?.number(in: Usage.costs)
         defer { cost = total ?? cost }
@@ -317,11 +320,12 @@ package struct ClaudeDecoder: AgentDecoder {
         let ended = self.turn ?? turn
         self.turn = nil
         guard !ended.isOver else { return observations }
+        let event = ClaudeResult.event(root, of: ended, usage: usage)
         if !tellsFates, ended.isOurs, named.isEmpty, ClaudeResult.isOfItsOwn(root) {
-            self.turn = ended.behindAnother
+            self.turn = ended.behindAnother(event, at: now)
             return observations
         }
-        return observations + [signal(ClaudeResult.event(root, of: ended, usage: usage), of: ended.run)]
+        return observations + [signal(event, of: ended.run)]
     }
 
     /// The text that is held back.

@@ -2,6 +2,17 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
+/// The end of a turn that is not our prompt's if another turn begins.
+struct Withheld {
+    /// A prompt that waits begins at once.
+    static let patience = Duration.seconds(3)
+    /// What ignores a Stop is killed after 2 s.
+    static let afterStop = Duration.milliseconds(700)
+
+    let event: RunEvent
+    var until: Instant
+}
+
 /// One turn of the session, from its beginning to its `result`.
 struct ClaudeTurn {
     let run: RunID
@@ -21,8 +32,8 @@ struct ClaudeTurn {
     var isDone = false
     /// We asked the process to end it.
     var isInterrupted = false
-    /// The session's own turn ended in its place: the prompt has the next one (earlier versions).
-    var isBehindAnother = false
+    /// How the session's own turn ended in its place: the prompt has the next one, or none (earlier versions).
+    var withheld: Withheld?
     /// The word of the frame in which the process itself spoke.
     var error: String?
 
@@ -31,11 +42,12 @@ struct ClaudeTurn {
         self.isOurs = isOurs
     }
 
-    /// The same run once another's turn was told under its name: the texts of that turn stay.
-    var behindAnother: ClaudeTurn {
+    /// The same run once another's turn was told under its name.
+    func behindAnother(_ event: RunEvent, at now: Instant) -> ClaudeTurn {
         var next = ClaudeTurn(run, isOurs: isOurs)
-        (next.hasBegun, next.isBehindAnother, next.isInterrupted) = (true, true, isInterrupted)
+        (next.hasBegun, next.isInterrupted) = (true, isInterrupted)
         (next.hasTools, next.uuid) = (hasTools || words.hasText, uuid)
+        next.withheld = Withheld(event: event, until: now + (isInterrupted ? Withheld.afterStop : Withheld.patience))
         return next
     }
 }

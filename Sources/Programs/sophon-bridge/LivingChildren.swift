@@ -30,7 +30,7 @@ struct LivingChildren {
     }
 
     /// From SIGTERM to SIGKILL.
-    private static let grace = Duration.seconds(5)
+    static let grace = Duration.seconds(5)
 
     private(set) var all: [Child] = []
 
@@ -72,7 +72,7 @@ struct LivingChildren {
     }
 
     /// Returns when they are gone, with all that descends from them, or cannot be ended. What was ended.
-    static func end(_ children: [Child]) -> [Child] {
+    static func end(_ children: [Child], grace: Duration = Self.grace) -> [Child] {
         let left = Locked(children.count)
         for child in children {
             let isBegun = ProcessTable.end(child.process.name, grace: grace) { left.withLock { $0 -= 1 } }

@@ -59,6 +59,19 @@ struct ClaudeDecoderTests {
         #expect(talk.hears(idle) == ["run claude finished stop run -"] && talk.decoder.isFree)
     }
 
+    @Test("the end of such a turn counts, failed or not, where no other begins")
+    mutating func earlyNoneBegins() {
+        talk.decoder.willBegin(RunID("run"), uuid: "u1")
+        let failed = ClaudeSays.result(
+            #""result":"You have reached your limit","origin":{"kind":"task-notification"}"#, isError: true)
+        #expect(talk.hears(ClaudeSays.initial("i-1"), failed).last == "run claude started")
+        let due = talk.decoder.nextDeadline ?? .zero
+        #expect(talk.decoder.deadlineHit(at: due - .milliseconds(1)).isEmpty && !talk.decoder.isFree)
+        let said = talk.decoder.deadlineHit(at: due).map(ObservationText.line)
+        #expect(said.count == 1 && said[0].contains("failed") && said[0].contains("You have reached your limit"))
+        #expect(talk.decoder.isFree && talk.decoder.nextDeadline == nil)
+    }
+
     @Test("a Stop that met the turn with an origin is written again for the next one")
     mutating func earlyStopBehindAnother() {
         talk.decoder.willBegin(RunID("run"), uuid: "u1")

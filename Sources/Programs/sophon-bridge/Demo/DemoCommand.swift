@@ -68,7 +68,7 @@ struct DemoCommand: Command {
         simulator.onEvent { transcript.show($0) }
         if hasAgent {
             let agent = try DemoAgent(command, output)
-            return try agent.run(simulator, until: try end { agent.leaveNothing() })
+            return try agent.run(simulator, until: try end { agent.leaveAtOnce() })
         }
         try play(simulator, speed, keys)
     }

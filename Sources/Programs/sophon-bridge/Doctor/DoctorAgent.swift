@@ -8,6 +8,9 @@ import Vocabulary
 
 /// What `doctor` asks of a connection's agent.
 struct DoctorAgent {
+    /// Longer than an agent has to answer a check.
+    private static let patience = Duration.seconds(45)
+
     private let connection: Configuration.Connection
     private let configuration: Configuration
 
@@ -42,7 +45,7 @@ struct DoctorAgent {
                 tell: { event in heard.withLock { $0.take(event) } }, cover: cover)
             let link = reading.open(ConnectionHost(edges, outlets))
             link.check()
-            _ = Pace.wait(atMost: .seconds(20)) {
+            _ = Pace.wait(atMost: Self.patience) {
                 for finding in heard.withLock({ $0.takeFindings() }) { tell(finding) }
                 return heard.withLock { $0.isDone }
             }

@@ -248,11 +248,24 @@ extension WorldJudge {
         guard ![.oppi, .codex].contains(plan.agents[message.side]) else {
             // Of a prompt whose session is gone it may not be known whether it arrived.
             let isUnheard = mayLoseRuns(message.side) && side.begun(message.text) == 0
-            return side.scripted?.isLost(message.text) == false && !isUnheard
+            return side.scripted?.isLost(message.text) == false && !isUnheard && !deletesUnheard(message.side)
         }
         guard mayLoseRuns(message.side) else { return true }
         let isLost = plan.agents[message.side] != .claude && losesProcess(message.side)
         return !isLost && side.isFinished(message.text)
+    }
+
+    /// A thread is deleted, and the bridge hears nothing for a while: what the thread said meanwhile is nowhere.
+    private func deletesUnheard(_ side: Int) -> Bool {
+        var (deletes, isDeaf) = (false, false)
+        for trouble in plan.troubles where trouble.side == side {
+            switch trouble.misfortune {
+            case .codex(.deletes): deletes = true
+            case .deafGateway: isDeaf = true
+            default: break
+            }
+        }
+        return deletes && isDeaf
     }
 
     /// A process of the agent's may end in the middle of a run, or not begin.
