@@ -52,6 +52,7 @@ class Approvals(BrowserTest):
     def test_who_would_rather_write_is_led_to_the_box_and_the_words_stand_there_once(self):
         page = self.page
         words = "or write what to do instead"
+        page.click("#text")
         self.cleaning.approval("a-1", title="Run it", command="rm -r build", message=f"Folder: /work\n{words}")
         page.says("#sheet .actions", words)
         self.assertEqual(page.text("#sheet").count(words), 1)
@@ -65,6 +66,12 @@ class Approvals(BrowserTest):
         self.assertEqual(page.focused(), "text")
         self.assertEqual(self.waiting(), ["a-1"])
         page.says("#asks", "Run it")
+        self.assertIn("refuses the card", page.attribute("#text", "placeholder"))
+        # The box had the keyboard when the card came.
+        page.keys("Use make", Keys.ENTER)
+        page.says("#messages", "Use make")
+        page.gone("#asks")
+        self.assertEqual(page.attribute("#text", "placeholder"), "Message")
         self.decided_elsewhere("a-1")
         # Words alone, and words that stand elsewhere.
         self.cleaning.approval("a-2", title="Run two", command="ls", message="Or write what to do instead.")

@@ -34,6 +34,21 @@ class Resume(BrowserTest):
         self.assertEqual(self.page.newest()["text"], "The disk is 61% full.")
         self.assertEqual(self.page.count(".message.agent"), 1)
 
+    def test_a_message_that_stands_alone_is_complete_after_a_reload_too(self):
+        run = self.begin(self.simulator())
+        alone = Bridge(run.program, run.session, None)
+        alone.call("sendMessage", session_id=run.session, text="A new device reads along.")
+        job = Bridge(run.program, run.session, None)
+        job.message = job.call("sendMessage", session_id=run.session, text=" ")["message_id"]
+        job.delta("The job ", "says")
+        for _ in range(2):
+            self.page.says("#messages", "The job says")
+            states = {bubble["text"]: bubble["state"] for bubble in self.page.run("""return [...document.querySelectorAll(".message.agent")]
+                .map((bubble) => ({ state: bubble.dataset.state, text: bubble.querySelector(".body").textContent.trim() }))""")}
+            self.assertEqual(states["A new device reads along."], "final", states)
+            self.assertEqual(states["The job says"], "open", states)
+            self.page.reload()
+
     def test_a_page_asks_first_who_it_is_then_what_waits_and_then_follows_what_happens(self):
         program = self.simulator()
         with self.page.beforehand(NOTING_CALLS):

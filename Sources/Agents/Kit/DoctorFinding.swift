@@ -58,8 +58,13 @@ package struct DoctorFinding: Hashable, Sendable {
         self.exitCode = exitCode
     }
 
-    /// For people: one line.
-    package var line: String {
+    /// For people: one line, which names the connection.
+    package var line: String { line(named: connection.map { "\($0): " } ?? "") }
+
+    /// The same where there is one connection.
+    package var lineOfOne: String { line(named: "") }
+
+    private func line(named name: String) -> String {
         let sign =
             switch outcome {
             case .ok: "ok  "
@@ -67,7 +72,6 @@ package struct DoctorFinding: Hashable, Sendable {
             case .failed: "FAIL"
             case .skipped: "skip"
             }
-        let name = connection.map { "\($0): " } ?? ""
         guard let remedy else { return "\(sign)  \(name)\(message)" }
         // Trailing full stops of a foreign message are removed.
         var said = message[...]

@@ -22,7 +22,7 @@ enum ProgramSearch {
             ? ChildFailure(.notExecutable, "\(command) in \(search) may not be run by this user; see `chmod +x`")
             : ChildFailure(
                 .notFound,
-                "the command \(command) was not found in \(search); install it, or configure its whole path")
+                "the command \(command) was not found in \(search)")
     }
 
     /// Why `exec` or `chdir` failed in the child.
@@ -38,7 +38,7 @@ enum ProgramSearch {
                 .notExecutable,
                 "\(path) is there, but not the program or library that it needs: look at its first line (`#!`)")
         case ENOENT, ENOTDIR:
-            ChildFailure(.notFound, "the program \(path) was not found; install it, or configure its whole path")
+            ChildFailure(.notFound, "the program \(path) was not found")
         case EACCES:
             ChildFailure(
                 .notExecutable, "\(path) may not be run by this user; see `chmod +x`, and `noexec` of its disk")

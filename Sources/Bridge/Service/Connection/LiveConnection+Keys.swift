@@ -194,8 +194,8 @@ extension LiveConnection {
     }
 
     private static func sentence(about device: DeviceBook.Device) -> String {
-        "A new device, number \(device.number), asks for the keys of your encrypted chats. It gets none, and reads nothing, until you "
-            + "allow it on the bridge's machine: sophon-bridge devices allow \(device.number)"
+        "A new device, number \(device.number), asks for the keys of your encrypted chats. This bridge gives it none until you "
+            + "allow it on its machine: sophon-bridge devices allow \(device.number)"
     }
 }
 

@@ -23,6 +23,12 @@ function parted(message) {
   return isLast ? { said: said.slice(0, cut).trimEnd(), takesWords: true } : { said: message, takesWords: false };
 }
 
+/** The card that the next message of this chat refuses; null: none. */
+export function refusedByWords(state, session) {
+  const newest = pendingApprovals(state, session).at(-1);
+  return newest && parted(newest.message).takesWords ? newest.id : null;
+}
+
 /** Above an open chat: the pending approvals, here or in another chat; and those that ended with nobody's answer. */
 export function askBanner(phone) {
   const banner = byId("asks");
@@ -170,15 +176,15 @@ export function approvalSheet(phone) {
 
   /** Words refuse the newest card of a chat, so that only that one leads to the box. */
   function takesWords(approval, state) {
-    return parted(approval.message).takesWords && pendingApprovals(state, approval.session).at(-1)?.id === approval.id;
+    return refusedByWords(state, approval.session) === approval.id;
   }
 
   /** Writing is elsewhere: the sheet goes, and no other comes between the person and the box; the questions stay open above the chat. */
   function instead(state) {
     return button(INSTEAD, "instead", () => {
       for (const { id } of pendingApprovals(phone.state, state.selected)) putOff.add(id);
-      sheet.close();
-      dispatchEvent(new CustomEvent("write", { detail: "" }));
+      close();
+      dispatchEvent(new CustomEvent("instead"));
     });
   }
 

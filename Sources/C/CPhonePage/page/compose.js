@@ -1,6 +1,7 @@
 // The box to write in, the files that go along, Send and Stop.
 
 import { byId, icon, make, setHidden, setText } from "./dom.js";
+import { refusedByWords } from "./approvals.js";
 import { lockOf, openRuns } from "./state.js";
 import { readOfTab, writeOfTab } from "./storage.js";
 
@@ -80,6 +81,11 @@ export function composeBox(phone) {
     keep();
     text.focus();
   });
+  const usualHint = text.placeholder;
+  addEventListener("instead", () => {
+    text.placeholder = "What to do instead; this refuses the card";
+    text.focus();
+  });
   text.addEventListener("keydown", (event) => {
     // While an input method composes text, Enter is its own.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -93,11 +99,15 @@ export function composeBox(phone) {
     if (!words && along.length === 0) return;
     const session = phone.state.selected === "new" ? null : phone.state.selected;
     const from = shown;
+    const refused = session && refusedByWords(phone.state, session);
     text.value = "";
+    text.placeholder = usualHint;
     choose([]);
     keep();
     try {
       await phone.send(words, session, undefined, phone.state.keys.canSeal && phone.state.sealsNew, along);
+      // The relay keeps the card until its time is over (relay.md#requestapproval): no call takes it back.
+      if (refused) phone.tell("page_refused", { approval: refused });
     } catch (refusal) {
       if (shown !== from) {
         // Another chat's box is not theirs: it may be one in the open.
@@ -128,6 +138,7 @@ export function composeBox(phone) {
       // What was not sent yet belongs to its chat.
       if (shown) kept.set(shown, { words: text.value, files });
       const left = kept.get(state.selected);
+      text.placeholder = usualHint;
       text.value = left?.words ?? "";
       shown = state.selected;
       choose(left?.files ?? []);

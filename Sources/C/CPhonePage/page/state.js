@@ -7,7 +7,7 @@ import { plainLine } from "./plain.js";
 
 export function emptyState() {
   return { account: null, isLoaded: false, link: { kind: "connecting" }, chats: new Map(), approvals: new Map(), selected: null,
-    keys: { missing: null, canSeal: false, held: new Map(), device: null }, sealsNew: true, newModel: null, stops: new Set(), names: new Map() };
+    keys: { missing: null, canSeal: false, held: new Map(), device: null }, sealsNew: true, newModel: null, stops: new Set(), refused: new Set(), names: new Map() };
 }
 
 const FOLDS = {
@@ -41,6 +41,7 @@ const FOLDS = {
   page_not_sent: (state, data) => changeDraft(state, data, { error: data.error }),
   // Runs that were stopped here, and what buttons that were pressed here say, by the message that was sent.
   page_stops: (state, { interactions }) => ({ ...state, stops: new Set([...state.stops, ...interactions]) }),
+  page_refused: (state, { approval }) => ({ ...state, refused: new Set([...state.refused, approval]) }),
   page_not_stopped: (state, { interaction }) => ({ ...state, stops: new Set([...state.stops].filter((stopped) => stopped !== interaction)) }),
   page_names: (state, { names }) => ({ ...state, names: new Map([...state.names, ...names]) }),
   page_unread: (state, data) => Object.entries(data).reduce((state, [id, unread]) =>
@@ -136,12 +137,14 @@ function changeMessage(chat, id, change) {
   return { ...chat, messages: chat.messages.map((message) => (message.id === id ? change(message) : message)) };
 }
 
+/** A message of the agent without a run is complete as it comes. */
+const standsAlone = (message) => message.role === "agent" && !message.interaction && (message.text.trim() !== "" || isUnreadable(message));
+
 function messageAdded(state, data) {
   return changeChat(state, data.session_id, (chat) => {
     if (chat.messages.some((message) => message.id === data.message_id)) return chat;
     const message = newMessage(data);
-    // A message that stands alone, without a run, is complete as it comes.
-    if (message.role === "agent" && (message.text.trim() !== "" || isUnreadable(message)) && !message.interaction) message.isFinal = true;
+    if (standsAlone(message)) message.isFinal = true;
     if (message.role === "agent" && !message.isFinal) message.preview = message.text.trim() === "" ? "" : message.text;
     const drafts = message.role === "user" ? chat.drafts.filter((draft) => draft.message !== message.id) : chat.drafts;
     const unread = message.isFinal && message.role === "agent" && chat.id !== state.selected ? chat.unread + 1 : chat.unread;
@@ -205,8 +208,7 @@ function history(state, data) {
 
 function merged(known, stored) {
   const message = newMessage(stored);
-  // One that stands alone has no end to tell of, and this one was complete when its key was not there.
-  message.isFinal = (stored.final ?? true) || Boolean(known?.isFinal && isUnreadable(known) && !message.interaction);
+  message.isFinal = (stored.final ?? true) || (!stored.deltas && standsAlone(message));
   if (message.isFinal) return known?.isFinal && known.text === message.text && known.seal === message.seal ? known : { ...known, ...message };
   if (known?.isFinal || (known?.isWhole && !isUnreadable(known))) return known;
   // Of what is sealed the relay keeps no deltas (relay.md#sendmessageend): the beginning is missing until the end.
@@ -321,7 +323,7 @@ export function openRuns(chat, now = Date.now()) {
 }
 
 export function pendingApprovals(state, session) {
-  return [...state.approvals.values()].filter((approval) => !approval.decision && (!session || approval.session === session));
+  return [...state.approvals.values()].filter((approval) => !approval.decision && !state.refused.has(approval.id) && (!session || approval.session === session));
 }
 
 /** A later card of the same ask has the ask's name and a number. */

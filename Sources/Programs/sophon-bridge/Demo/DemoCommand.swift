@@ -21,7 +21,8 @@ struct DemoCommand: Command {
             .init("plain", nil, "turn encryption off, as with old versions of the app"),
             .init(
                 "agent", liveAgents.joined(separator: "|"),
-                "a real agent instead of recorded runs, found through its usual variables (OPENCLAW_URL, PI_COMMAND, CODEX_COMMAND)"
+                "a real agent instead of recorded runs, found through its usual variables (OPENCLAW_URL, OPPI_INVITE, PI_COMMAND, "
+                    + "CODEX_COMMAND, CLAUDE_COMMAND); it works in SOPHON_WORKSPACE, else where the demo is started"
             ),
             .init("listen", "ADDRESS:PORT", "where to listen (127.0.0.1, any port)"),
         ],
@@ -29,7 +30,7 @@ struct DemoCommand: Command {
             "sophon-bridge demo", "sophon-bridge demo --once --speed max --json",
             "OPENCLAW_URL=ws://127.0.0.1:18789 sophon-bridge demo --agent openclaw",
             "PI_COMMAND=\"pi --mode rpc\" sophon-bridge demo --agent pi",
-            "sophon-bridge demo --agent codex",
+            "SOPHON_WORKSPACE=~/site sophon-bridge demo --agent codex", "sophon-bridge demo --agent claude",
         ])
     /// How long the runs wait for the page on a terminal.
     private static let patience = Duration.seconds(60)
@@ -122,7 +123,11 @@ struct DemoCommand: Command {
         output.line("the phone page:  \(simulator.phoneURL)")
         if hasAgent { output.line("open it yourself, and show it to nobody: its address is the key to the agent") }
         if !hasAgent { output.line("the runs begin when it is open\(isTerminal ? ", or after a minute" : "")") }
-        output.line("you tap Allow there, and what you write there starts another run; Ctrl-C ends it")
+        let does =
+            hasAgent
+            ? "write to the agent there, and decide what it asks"
+            : "you tap Allow there, and what you write there starts another run"
+        output.line("\(does); Ctrl-C ends it")
         output.line("")
         // Every user of this machine sees the arguments of a program, and so the secret in the address.
         guard isTerminal, !hasAgent else { return }

@@ -82,13 +82,14 @@ final class DemoTranscript: Sendable {
     }
 
     private func grow(_ message: String, _ text: String) {
+        guard !text.isEmpty else { return }
         let before = openLine.withLock { open in
             defer { open = message }
             return open
         }
         streamed.withLock { $0[message, default: ""] += text }
-        let beginning = before == message ? "" : before == nil ? "agent  " : "\nagent  "
-        output.raw(beginning + text)
+        guard before != message else { return output.raw(text) }
+        output.raw((before == nil ? "agent  " : "\nagent  ") + text.drop { $0.isNewline })
     }
 
     private func finalize(_ message: String, _ text: String) {

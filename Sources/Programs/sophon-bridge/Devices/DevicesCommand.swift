@@ -81,7 +81,7 @@ struct DevicesCommand: Command {
         output.event("devices", [("count", .number(rows.count)), ("held", .number(held.count))])
         if let first = held.first {
             output.say(
-                "what is held reads nothing until it is allowed: sophon-bridge devices allow \(first.device.number)")
+                "what is held gets no key from this bridge until it is allowed: sophon-bridge devices allow \(first.device.number)")
         }
     }
 

@@ -302,7 +302,8 @@ extension Relay {
         }
     }
 
-    /// A stored message (relay.md#gaps-and-what-the-emulator-should-do). Plain text that is not final yet is what was streamed.
+    /// A stored message (relay.md#gaps-and-what-the-emulator-should-do). Plain text that is not final yet is what was streamed. `deltas`
+    /// is ours: without one a message that stands alone is complete.
     private static func json(_ message: PhoneMessage, tasks: [PhoneTask]) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("message_id", message.id)
@@ -316,6 +317,7 @@ extension Relay {
             writer.field("usage", json: message.usage)
             writer.field("finish_reason", message.finishReason)
             writer.field("final", message.isFinal)
+            writer.field("deltas", Int64(message.deltas))
             guard !tasks.isEmpty else { return }
             writer.array("tasks") { list in tasks.forEach { list.element(json: Self.json($0)) } }
         }
