@@ -45,6 +45,7 @@ class ClaudeStage(Stage):
         self.claude.open_gate(name)
 
     def transcript(self):
-        """The rows of the only session."""
-        file, = self.claude.configuration.glob("projects/*/*.jsonl")
-        return self.claude.rows(file.stem)
+        """The rows of the only session; none before it has its file."""
+        files = list(self.claude.configuration.glob("projects/*/*.jsonl"))
+        assert len(files) <= 1, files
+        return self.claude.rows(files[0].stem) if files else []
