@@ -340,7 +340,7 @@ import Vocabulary
         private mutating func countFrame() {
             // Behind the number that the payload may have.
             guard let last = frame.split(separator: #""seq":"#).last, let said = Int(last.prefix { $0.isNumber }),
-                said > number + 1
+                said - 1 > number
             else { return }
             number = said
         }

@@ -44,8 +44,8 @@ extension WorldPlan {
             }
             // Its habits of Stops want to be met.
             let isAsked = [.approval, .detached].contains(messages[index].script.kind)
-            if isFree, messages[index].stopsAfter == nil, !isAsked, random.happens(0.25) {
-                messages[index].stopsAfter = .milliseconds(Int64.random(in: 300...4_000, using: &random))
+            if isFree, messages[index].stopsAfter == nil, !isAsked, random.happens(0.4) {
+                messages[index].stopsAfter = .milliseconds(Int64.random(in: 60...1_200, using: &random))
             }
         }
     }

@@ -29,7 +29,7 @@ extension WorldPlan {
     /// the end of its answer is known to the letter.
     mutating func drawFiles() {
         var random = SeededGenerator(seed: seed ^ 0x6669_6C65)
-        guard random.happens(0.25), !themes.contains(.sleep) else { return }
+        guard random.happens(0.35), !themes.contains(.sleep) else { return }
         for index in messages.indices where random.happens(0.7) {
             let message = messages[index]
             guard agents[message.side].takesFiles, [.text, .tools, .long].contains(message.script.kind),
