@@ -20,6 +20,13 @@ from scheduling import Scenarios, scenario
 from simulator import Simulator
 
 
+def work(directory):
+    """A folder for the agent: the home that it stands in is none."""
+    folder = Path(directory, "work")
+    folder.mkdir()
+    return str(folder)
+
+
 @asynccontextmanager
 async def agent_demo(directory, gateway, *options, **environment):
     demo = Simulator(directory, "--agent", "openclaw", *options, command="demo", environment={
@@ -113,7 +120,8 @@ class DemoWithCodexTests(Scenarios):
         with tempfile.TemporaryDirectory(prefix="demo-") as directory:
             codex = CodexDouble(Path(directory, "codex"))
             demo = Simulator(directory, "--agent", "codex", command="demo", environment=codex.environment | {
-                "CODEX_COMMAND": shlex.join(COMMAND), "CODEX_HOME": f"{directory}/home", "TMPDIR": directory, "NO_COLOR": "1"})
+                "CODEX_COMMAND": shlex.join(COMMAND), "CODEX_HOME": f"{directory}/home", "TMPDIR": directory, "NO_COLOR": "1",
+                "SOPHON_WORKSPACE": work(directory)})
             await demo.start()
             try:
                 await demo.connected()
@@ -135,16 +143,26 @@ class DemoWithoutAgentTests(Scenarios):
     async def test_a_program_that_is_missing_is_said_before_the_first_message(self):
         with tempfile.TemporaryDirectory(prefix="demo-") as directory:
             demo = Simulator(directory, "--agent", "claude", command="demo", environment={
-                "CLAUDE_COMMAND": "/nowhere/claude", "TMPDIR": directory, "NO_COLOR": "1"})
+                "CLAUDE_COMMAND": "/nowhere/claude", "TMPDIR": directory, "NO_COLOR": "1", "SOPHON_WORKSPACE": work(directory)})
             await demo.start()
             try:
-                said = b""
-                while b"CLAUDE_COMMAND" not in said:
-                    said += await asyncio.wait_for(demo.process.stderr.readline(), 30)
-                self.assertIn("Claude Code cannot be used: the program /nowhere/claude was not found", said.decode())
+                said = (await asyncio.wait_for(demo.process.stderr.readline(), 30)).decode()
+                self.assertIn("Claude Code cannot be used: the program /nowhere/claude was not found", said)
+                self.assertIn("CLAUDE_COMMAND", said)
                 self.assertEqual(await demo.end(signal.SIGTERM), 0)
             finally:
                 await demo.close()
+
+
+    @scenario(30)
+    async def test_a_workspace_that_cannot_be_used_ends_it(self):
+        with tempfile.TemporaryDirectory(prefix="demo-") as directory:
+            outcome = await once("demo", "--agent", "claude", directory=directory, environment={
+                "SOPHON_WORKSPACE": f"{directory}/none", "TMPDIR": directory})
+            self.assertEqual(outcome.code, 2, outcome)
+            self.assertIn("is not there", outcome.err)
+            self.assertIn("SOPHON_WORKSPACE", outcome.err)
+            self.assertEqual(list(Path(directory).glob("sophon-demo-*")), [])
 
 
 class DemoOptionsTests(Scenarios):

@@ -53,6 +53,7 @@ struct DemoAgent {
         defer { leaveNothing() }
         let loaded = try configuration(simulator)
         let output = output
+        try checkWorkspaces(loaded.configuration)
         let examined = examine(loaded.configuration)
         let log = Log(
             Log.Settings(level: .warning, hasColor: loaded.configuration.terminal.color && isatty(STDERR_FILENO) == 1),
@@ -77,6 +78,15 @@ struct DemoAgent {
         if let failure = report.lastStop { throw failure }
     }
 
+    /// Another folder needs another start.
+    private func checkWorkspaces(_ configuration: Configuration) throws(CommandFailure) {
+        let folders = WorkspaceFolders(of: configuration)
+        for finding in configuration.connections.flatMap({ DoctorFinding.workspaces(of: $0, folders) }) {
+            guard finding.outcome == .failed else { continue }
+            throw CommandFailure(code: .usage, message: finding.message)
+        }
+    }
+
     /// What `doctor` finds of the agent, beside the bridge: a program that is missing is not started before the first message. It may take
     /// as long as the agent does.
     private func examine(_ configuration: Configuration) -> DispatchGroup {
@@ -90,11 +100,9 @@ struct DemoAgent {
                 output.say(words)
             }
             for connection in configuration.connections {
-                let folders = WorkspaceFolders(of: configuration)
-                for finding in DoctorFinding.workspaces(of: connection, folders) { tell(finding) }
                 DoctorAgent(connection, configuration).check({ output.secrets.cover($0) }, tell)
             }
-            if failed.withLock({ $0 }) { output.say("the demo goes on: mend it, and write on the page") }
+            if failed.withLock({ $0 }) { output.say("the demo goes on: once that is done, write on the page") }
         }
         return group
     }
