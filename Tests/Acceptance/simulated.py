@@ -55,7 +55,7 @@ class Simulator:
             try:
                 return await asyncio.to_thread(self._call, method, path, body)
             except (ConnectionError, urllib.error.URLError) as error:
-                if isinstance(error, urllib.error.HTTPError) or attempt == 39:
+                if getattr(error, "code", 503) != 503 or attempt == 39:
                     raise
                 await asyncio.sleep(0.1)
 
