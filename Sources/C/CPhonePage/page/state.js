@@ -208,7 +208,7 @@ function history(state, data) {
 
 function merged(known, stored) {
   const message = newMessage(stored);
-  message.isFinal = (stored.final ?? true) || (!stored.deltas && standsAlone(message));
+  message.isFinal = (stored.final ?? true) || (stored.deltas === 0 && standsAlone(message));
   if (message.isFinal) return known?.isFinal && known.text === message.text && known.seal === message.seal ? known : { ...known, ...message };
   if (known?.isFinal || (known?.isWhole && !isUnreadable(known))) return known;
   // Of what is sealed the relay keeps no deltas (relay.md#sendmessageend): the beginning is missing until the end.
