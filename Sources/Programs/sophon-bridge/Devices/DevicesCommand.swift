@@ -81,7 +81,8 @@ struct DevicesCommand: Command {
         output.event("devices", [("count", .number(rows.count)), ("held", .number(held.count))])
         if let first = held.first {
             output.say(
-                "what is held gets no key from this bridge until it is allowed: sophon-bridge devices allow \(first.device.number)")
+                "what is held gets no key from this bridge until it is allowed: sophon-bridge devices allow \(first.device.number)"
+            )
         }
     }
 
