@@ -17,6 +17,17 @@ struct QuestionDeliveryTests {
         #expect(turn.openQuestion?.id == QuestionID("q2"))
     }
 
+    @Test("a question that was over before its message left holds no message back")
+    func overUnsent() {
+        var turn = Make.speaking("Let me ask.")
+        turn.preview.stop()
+        _ = turn.on(.asked(Make.question()))
+        _ = turn.on(.questionSettled(QuestionSettlement(id: QuestionID("q1"), .answeredElsewhere)))
+        #expect(!turn.hasUnseenQuestionEnd, "nobody has read it")
+        _ = turn.reported(.delivered(.message(.more(1)), message: nil), at: .zero)
+        #expect(turn.hasUnseenQuestionEnd, "it is read, and its end is not")
+    }
+
     @Test("an outcome that the relay never took holds back no later message")
     func endNotShown() {
         var turn = Make.questioning()

@@ -58,9 +58,11 @@ struct QuestionLedger: Sendable, Hashable {
         }
         /// A person may have read the question, and cannot have read yet that it is over.
         var mayBeAnsweredLate: Bool {
-            switch state {
-            case .waiting, .open: false
-            case .answered, .settled: asking != .none && ending != .seen
+            switch (state, asking) {
+            case (.waiting, _), (.open, _): false
+            // A message that has not left was read by nobody.
+            case (_, .none), (_, .message): false
+            case (.answered, _), (.settled, _): ending != .seen
             }
         }
     }
