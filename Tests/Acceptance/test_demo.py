@@ -153,7 +153,6 @@ class DemoWithoutAgentTests(Scenarios):
             finally:
                 await demo.close()
 
-
     @scenario(30)
     async def test_a_workspace_that_cannot_be_used_ends_it(self):
         with tempfile.TemporaryDirectory(prefix="demo-") as directory:

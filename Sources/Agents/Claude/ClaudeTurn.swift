@@ -4,9 +4,9 @@ import Vocabulary
 
 /// The end of a turn that is not our prompt's if another turn begins.
 struct Withheld {
-    /// A prompt that waits begins at once.
+    /// The timeout for the next `init`: a queued prompt begins at once.
     static let patience = Duration.seconds(3)
-    /// What ignores a Stop is killed after 2 s.
+    /// The timeout behind an interrupt, below the 2 s after which the engine kills the process.
     static let afterStop = Duration.milliseconds(700)
 
     let event: RunEvent

@@ -58,10 +58,10 @@ package struct DoctorFinding: Hashable, Sendable {
         self.exitCode = exitCode
     }
 
-    /// For people: one line, which names the connection.
+    /// The finding as one line of text, prefixed with its connection.
     package var line: String { line(named: connection.map { "\($0): " } ?? "") }
 
-    /// The same where there is one connection.
+    /// The same line without the prefix.
     package var lineOfOne: String { line(named: "") }
 
     private func line(named name: String) -> String {

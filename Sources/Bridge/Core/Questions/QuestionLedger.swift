@@ -60,7 +60,7 @@ struct QuestionLedger: Sendable, Hashable {
         var mayBeAnsweredLate: Bool {
             switch (state, asking) {
             case (.waiting, _), (.open, _): false
-            // A message that has not left was read by nobody.
+            // The question is unsent, so that no message can answer it.
             case (_, .none), (_, .message): false
             case (.answered, _), (.settled, _): ending != .seen
             }

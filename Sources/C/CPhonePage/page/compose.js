@@ -106,7 +106,7 @@ export function composeBox(phone) {
     keep();
     try {
       await phone.send(words, session, undefined, phone.state.keys.canSeal && phone.state.sealsNew, along);
-      // The relay keeps the card until its time is over (relay.md#requestapproval): no call takes it back.
+      // The card stays pending at the relay until it expires: the API has no call that cancels it (relay.md#requestapproval).
       if (refused) phone.tell("page_refused", { approval: refused });
     } catch (refusal) {
       if (shown !== from) {

@@ -23,7 +23,7 @@ struct DemoAgent {
     private let command: ParsedCommand
     private let output: Output
     private let directory: String
-    /// One thread at a time leaves, and the other waits for it.
+    /// The lock of the cleanup: main and signal thread may run it at once.
     private let leaving = Locked(())
 
     init(_ command: ParsedCommand, _ output: Output) throws(CommandFailure) {
@@ -87,8 +87,8 @@ struct DemoAgent {
         }
     }
 
-    /// What `doctor` finds of the agent, beside the bridge: a program that is missing is not started before the first message. It may take
-    /// as long as the agent does.
+    /// Runs the checks of `doctor` on the agent, in parallel with the bridge, which would report a missing program only at the first message.
+    /// A check may block for as long as the agent.
     private func examine(_ configuration: Configuration) -> DispatchGroup {
         let (group, output) = (DispatchGroup(), output)
         DispatchQueue.global().async(group: group) {

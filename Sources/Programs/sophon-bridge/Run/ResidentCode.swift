@@ -3,7 +3,7 @@ import Glibc
 /// Most code runs once, at the start: connecting, reading files, making keys. It is given back when the bridge has come to rest, and comes
 /// again from the page cache, a page at a time, where it is wanted.
 enum ResidentCode {
-    /// Only what is mapped to be executed from files, the program's own and its libraries': nothing there was ever written to.
+    /// Drops the resident pages of executable mappings of files, which are never dirty.
     static func giveBack() {
         guard let maps = fopen("/proc/self/maps", "re") else { return }
         defer { fclose(maps) }
