@@ -155,6 +155,7 @@ class CodexTroubleTests(Scenarios):
             other = stage.ask("other", *story("other")[:1], Fail("unexpected status 500", {"futureKind": {"x": 1}}))
             await stage.ended(limit, login, other)
             stage.expect_said(limit, "usage limit")
+            stage.expect_said(login, "needs a login")
             stage.expect_said(login, "codex login")
             stage.expect_said(other, "unexpected status 500")
             again = stage.ask("hello", session=limit.session)

@@ -251,6 +251,7 @@ package struct ClaudeDialect: Dialect {
             return
         }
         reports.append(.seen(seen))
+        // A process that runs does not take up a new login.
         if seen.contains(where: \.isLoginFailure) { reports.append(.outdated) }
         if reading.decoder.mustInterrupt {
             reading.decoder.willInterrupt()
@@ -352,6 +353,6 @@ extension Observation {
 
     fileprivate var isLoginFailure: Bool {
         guard case .signal(let signal) = self, case .failed(let failure) = signal.event else { return false }
-        return ClaudeFailure.isLogin(failure)
+        return failure.kind == .noLogin
     }
 }

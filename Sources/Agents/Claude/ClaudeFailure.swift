@@ -19,7 +19,7 @@ enum ClaudeFailure {
             }
             if isRefusal { return failed(.refusal, sentence) }
             if isCredit { return failed(.other, ClaudeFailure.credit + said) }
-            if isLogin { return failed(.other, ClaudeFailure.login + said) }
+            if isLogin { return failed(.noLogin, ClaudeFailure.login + said) }
             if status == 429 || error == "rate_limit" { return failed(.rateLimit, sentence) }
             if status == 529 || error == "overloaded" {
                 return failed(.rateLimit, "The servers of the model are overloaded.\(said)")
@@ -39,8 +39,5 @@ enum ClaudeFailure {
     static let login =
         "Claude Code is not logged in, or its login is no longer valid. On the bridge's machine, run claude and type /login there, "
         + "or mend the API key that it uses."
-    /// Another login is needed, which a process that runs does not take up.
-    static func isLogin(_ failure: RunFailure) -> Bool { failure.message.hasPrefix(login) }
-
     static let credit = "The account that Claude Code uses has no credit left."
 }

@@ -7,10 +7,8 @@ enum CodexFailure {
 
     static func read(_ error: FrameNode?, usage: Usage?) -> RunFailure {
         let message = error?["message"]?.string ?? "Codex did not say why"
-        let kind = kind(of: error?["codexErrorInfo"], message)
-        let needsLogin = error?["codexErrorInfo"].map { status(of: $0) == 401 || $0.holds("unauthorized") } ?? false
-        return RunFailure(
-            kind: kind, message: needsLogin ? "\(message) (\(loginRemedy))" : message, usage: usage)
+        let kind = error?["codexErrorInfo"].map { self.kind(of: $0) } ?? .other
+        return RunFailure(kind: kind, message: kind == .noLogin ? "\(message) (\(loginRemedy))" : message, usage: usage)
     }
 
     /// The text was cut at the model's limit: it has been said as a message that ended.
@@ -18,13 +16,17 @@ enum CodexFailure {
         error?["message"]?.string?.contains("reason: max_output_tokens") == true
     }
 
-    private static func kind(of info: FrameNode?, _ message: String) -> RunFailure.Kind {
-        guard let info else { return .other }
+    private static func kind(of info: FrameNode) -> RunFailure.Kind {
         switch info.string {
         case "usageLimitExceeded", "rateLimitExceeded": return .rateLimit
         case "contextWindowExceeded": return .contextLength
         case "cyberPolicy", "misalignmentPolicyViolation": return .refusal
-        default: return status(of: info) == 429 ? .rateLimit : .other
+        default: break
+        }
+        switch status(of: info) {
+        case 401: return .noLogin
+        case 429: return .rateLimit
+        default: return info.holds("unauthorized") ? .noLogin : .other
         }
     }
 

@@ -289,6 +289,8 @@ package struct RunEnd: Hashable, Sendable {
 package struct RunFailure: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case refusal, timeout, rateLimit, contextLength, agentGone, other
+        /// The model's provider refuses the agent's login: the same message fails again until somebody renews it.
+        case noLogin
         /// A Stop does not reach it: it goes on, unseen.
         case unstoppable
         /// It has not begun, and the agent takes it up with a later message.

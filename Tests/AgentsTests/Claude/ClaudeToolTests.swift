@@ -152,7 +152,7 @@ struct ClaudeToolTests {
         let retry = ClaudeSays.system(
             "api_retry", #""attempt":1,"error_status":\#(status),"error":"authentication_failed""#)
         let lines = hears(retry)
-        #expect(lines.count == 1 && lines[0].hasPrefix("failed other") && lines[0].contains("/login"))
+        #expect(lines.count == 1 && lines[0].hasPrefix("failed noLogin") && lines[0].contains("/login"))
         let isDue = [talk.decoder.mustInterrupt, talk.decoder.mustInterrupt]
         #expect(isDue == [true, false] && !talk.decoder.isFree)
         #expect(hears(retry, ClaudeSays.said("late"), ClaudeSays.calls("Bash", "{}")) == [])

@@ -8,7 +8,7 @@ struct SentencesTests {
     @Test(
         "each failure says what to do and keeps to one line",
         arguments: [
-            RunFailure.Kind.refusal, .timeout, .rateLimit, .contextLength, .agentGone, .other,
+            RunFailure.Kind.refusal, .timeout, .rateLimit, .contextLength, .agentGone, .other, .noLogin,
         ])
     func failures(kind: RunFailure.Kind) {
         let sentence = Sentences.failed(

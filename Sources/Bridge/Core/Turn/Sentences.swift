@@ -245,6 +245,7 @@ enum Sentences {
         case .refusal: "The model refused to answer. Please ask in another way. (\(words(failure.message)))"
         case .agentGone: "The agent stopped before it had finished. Please ask again. (\(words(failure.message)))"
         case .other: "The agent could not finish. Please ask again. (\(words(failure.message)))"
+        case .noLogin: "The agent needs a login. Please ask again once it has one. (\(words(failure.message)))"
         case .queued:
             "The agent has not worked on this yet. It keeps the message, and works on it with your next one: "
                 + "please do not send it again. (\(words(failure.message)))"

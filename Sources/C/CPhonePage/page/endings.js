@@ -10,6 +10,7 @@ const FAILURES = [
   "The model refused to answer. Please ask in another way. (",
   "The agent stopped before it had finished. Please ask again. (",
   "The agent could not finish. Please ask again. (",
+  "The agent needs a login. Please ask again once it has one. (",
   "The connection to the agent was lost, and it does not know what became of this run.",
   "The bridge was stopped before the agent had finished. Please ask again.",
   "The bridge could not read what it had kept of this answer, so it ends here. Please ask again.",

@@ -51,6 +51,14 @@ struct DoctorRelay {
                         ?? DoctorFinding(.credentials, .ok, "the token is in \(path)", connection: name))
                 return found.credentials.token
             }
+            if let running, running.relay.isUp {
+                tell(
+                    DoctorFinding(
+                        .credentials, .warning,
+                        "there is no token for \(address) here; the bridge that runs has one from its own environment",
+                        remedy: "run doctor with the variables of that bridge's service", connection: name))
+                return nil
+            }
             tell(
                 DoctorFinding(
                     .credentials, .failed, "there is no token for \(address)",
