@@ -312,7 +312,7 @@ extension OppiChat {
         return dialogs.map { .send(OppiFrames.dialog($0, .cancelled, of: place.native)) }
     }
 
-    /// Signals of the running run, or of the session alone if none runs.
+    /// Signals of the current run, or of the session alone if none is at work.
     func aside(_ events: [RunEvent]) -> [Order] {
         events.isEmpty ? [] : [.observed(events.map { signal($0, of: decoder?.runningRun) })]
     }

@@ -96,6 +96,6 @@ extension OppiChat {
         return orders + [.forget]
     }
 
-    /// Without a turn of ours, a running run is another client's.
+    /// Without a turn of ours, a run at work is another client's.
     private var showsOthers: Bool { link.others != nil || way == .live && decoder?.isRunning == true }
 }

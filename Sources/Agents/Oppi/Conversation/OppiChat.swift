@@ -23,7 +23,7 @@ import Vocabulary
 ///
 /// Invariants:
 /// - A prompt is written under one `clientTurnId`, its run's name. If it is unknown whether it arrived, the trace
-///   is read first; if the trace does not tell, the person reads so and the prompt is not repeated.
+///   is read first; if the trace does not tell, the turn ends with that answer and the prompt is not repeated.
 /// - A durable frame is decoded once and in order. If the ring has lost an
 ///   earlier one, the trace supplies the run's end and whole text.
 /// - Each request has a deadline.
@@ -87,7 +87,7 @@ struct OppiChat {
         case model(RunID, ModelChoice), level(RunID, LevelChoice, String)
     }
 
-    /// A message that waits for its turn, or joins the running run.
+    /// A message that waits for its turn, or joins the current run.
     struct Waiting: Hashable {
         var run: RunID
         var prompt: PicturePrompt
@@ -175,7 +175,7 @@ struct OppiChat {
         var asksFirst: Set<ApprovalID> = []
         /// The head dialect, recognised by any answer.
         var isHead = false
-        /// A permission came while the owner of the running run was unknown.
+        /// A permission came while the owner of the current run was unknown.
         var hasLeftPermissions = false
         var decoders = 0
         /// Another client's run that was visible when the chat's socket was lost: the trace supplies its end.
