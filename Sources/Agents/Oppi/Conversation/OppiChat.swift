@@ -45,7 +45,7 @@ struct OppiChat {
         case follow
         /// Fetch the list of permissions: one that was left to other clients may be of our run.
         case list
-        /// Deny every open ask of the stopping run, after the stop: the server ends no run with an open permission.
+        /// Deny every open permission of the stopping run, after the stop: the server ends no run before they are decided.
         case denyAll
         /// The server has as many sessions as it allows: stop one at rest, but none of these. `madeRoom` answers.
         case makeRoom(without: Set<String>)
