@@ -1,16 +1,17 @@
 import AgentKit
 
-/// Files that the agent sends: its text has them no more, and this bridge does not carry them. They are named.
+/// Names the files that an agent sends along. The gateway takes them out of the text
+/// and this bridge carries no files, so a line of text stands for each.
 enum AgentFiles {
     private static let lengthLimit = 300
 
-    /// In a row of the history the files are lines of the text.
+    /// Replaces the `MEDIA:` lines in a row of the history by the files' names at its end.
     static func named(in text: some StringProtocol) -> String {
         guard text.contains(mark) else { return String(text) }
         var (said, files): ([Substring], [String]) = ([], [])
         var fence: Substring?
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            // Within a fence it is text.
+            // A directive within a code fence is text of the answer.
             if fence == nil, line.hasPrefix(mark) {
                 files.append(String(line.dropFirst(mark.count).trimmed))
                 continue
@@ -30,7 +31,7 @@ enum AgentFiles {
 
     private static let mark = "MEDIA:"
 
-    /// A line for each; nil: there are none.
+    /// One line per file, or nil if no file has a name.
     static func line(naming files: [String]) -> String? {
         let named = files.compactMap { file -> String? in
             let name = file.split(whereSeparator: \.isNewline).joined(separator: " ")

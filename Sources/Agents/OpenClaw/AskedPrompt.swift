@@ -1,11 +1,11 @@
 import AgentKit
 
-/// A message as the gateway writes it down: with the name of its sender and a stamp in front, or within a list of those that waited
-/// (openclaw.md#chatsend).
+/// A message as the gateway writes it into the history: behind its sender's name and a
+/// time stamp, or in a list of messages that waited (openclaw.md#chatsend).
 enum AskedPrompt {
     private static let list = "[Queued messages"
 
-    /// Whether the row of a user is this message, or has it as one of several.
+    /// Whether a user's row is this message, or lists it among several.
     static func holds(_ row: String, _ asked: String) -> Bool {
         guard !asked.trimmed.isEmpty else { return false }
         if PromptText.isPrompt(row, asked) { return true }
@@ -13,7 +13,7 @@ enum AskedPrompt {
         return ([said] + queued(in: said)).contains { PromptText.isPrompt($0, asked) }
     }
 
-    /// Each follows a line `Queued #1`, up to the next.
+    /// Messages of the list. A line `Queued #1` begins each; the next such line ends it.
     private static func queued(in text: Substring) -> [Substring] {
         guard text.hasPrefix(list) else { return [] }
         return text.split(separator: "\nQueued #").dropFirst().compactMap { block in
@@ -26,10 +26,10 @@ enum AskedPrompt {
         }
     }
 
-    /// Without what the gateway puts in front of the words.
+    /// Strips the metadata and the stamp that the gateway puts before a message.
     private static func bare(_ text: Substring) -> Substring {
         var text = text.trimmed
-        // What is known of the sender is one block, up to a blank line.
+        // Metadata of the sender is one block, closed by a blank line.
         while let line = text.firstIndex(where: \.isNewline) ?? text.indices.last, text[..<line].contains(metadata),
             let end = text.firstRange(of: "\n\n")
         {
@@ -43,7 +43,7 @@ enum AskedPrompt {
 
     private static let metadata = "(untrusted metadata):"
 
-    /// `Mon 2026-11-23 16:37 UTC`.
+    /// Whether the text is a stamp such as `Mon 2026-11-23 16:37 UTC`.
     private static func isStamp(_ text: Substring) -> Bool {
         let words = text.split(separator: " ")
         guard words.count >= 3, words[0].count == 3, words[0].allSatisfy(\.isLetter) else { return false }

@@ -2,30 +2,31 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// What an approval's `request` says beside its command (openclaw.md#approvals). A member that is not known here is shown too, since it may
-/// decide; the same members give the same facts in an event and in a list, whatever their order.
+/// The details of an approval's `request` beside its command (openclaw.md#approvals). Unknown members are shown too, since they
+/// may decide what a yes runs. The same members give the same facts from an event and from a list, in any order.
 struct GatewayAsk {
     private(set) var command: String?
     private(set) var message = ""
     private(set) var facts = AskFacts()
-    /// Some line says what would run, where there is no command.
+    /// A line of `facts` names what would run, although the request has no command.
     private(set) var hasPlan = false
 
-    /// Of the request itself: who asks, where its answer goes, how it is drawn. None of it changes what a yes runs.
+    /// Members about the request itself: who asks, where the answer is sent,
+    /// how a client draws it. None changes what a yes runs.
     private static let harmless: Set = [
         "sessionKey", "sessionId", "runId", "toolCallId", "turnSourceChannel", "turnSourceTo", "turnSourceAccountId",
         "turnSourceThreadId", "allowedDecisions", "unavailableDecisions", "commandPreview", "commandSpans", "actions",
         "approvalReviewerDeviceIds",
     ]
-    /// Shown elsewhere on the card.
+    /// Members that the card shows in places of their own.
     private static let placed: Set = ["command", "title", "description", "severity", "host", "cwd"]
-    /// By these names, in this order.
+    /// Members with a label, in the order of the card.
     private static let named = [
         ("warningText", "warning"), ("nodeId", "node"), ("resolvedPath", "program"), ("commandArgv", "arguments"),
         ("envKeys", "environment"), ("pluginId", "plugin"), ("toolName", "tool"), ("agentId", "agent"),
         ("security", "security"), ("ask", "ask"),
     ]
-    /// Of a prepared run (`systemRunPlan`, `systemRunBinding`), what the request has under a name of its own.
+    /// Members of a prepared run (`systemRunPlan`, `systemRunBinding`), each with the request's member that repeats it.
     private static let copies = [
         "argv": "commandArgv", "cwd": "cwd", "commandText": "command", "agentId": "agentId", "sessionKey": "sessionKey",
     ]
@@ -54,7 +55,7 @@ struct GatewayAsk {
         }
         let known = Self.harmless.union(Self.named.map(\.0))
         for (name, value) in members.sorted(by: { $0.name < $1.name }) where !known.contains(name) && !value.isNull {
-            // What is no text has no place there.
+            // A value that is not a string has no place on the card.
             if Self.placed.contains(name), value.string != nil { continue }
             if Self.plans.contains(name) {
                 addPlan(name, value, of: request)
@@ -64,13 +65,14 @@ struct GatewayAsk {
         }
     }
 
-    /// Nil: it names none, or an empty one.
+    /// The command, or nil if the request names none or an empty one.
     private static func command(of request: FrameNode) -> String? {
         if let command = request["command"], !command.isNull { return command.string.flatMap { $0.isEmpty ? nil : $0 } }
         return request["commandArgv"].flatMap { $0.elements.isEmpty ? nil : $0.compact.text }
     }
 
-    /// A shell that is given the command, as a node runs it: the command is not said again.
+    /// Arguments as the card shows them. A shell that runs the command, as a node
+    /// starts it, refers to the command instead of repeating it.
     private func arguments(_ argv: FrameNode) -> String {
         shellStart(argv).map { "\($0) (the command above)" } ?? argv.compact.text
     }
@@ -85,17 +87,17 @@ struct GatewayAsk {
 
     private static let shells = Set(["sh", "bash", "zsh"].flatMap { [$0, "/bin/\($0)", "/usr/bin/\($0)"] })
 
-    /// Arguments with a space between them, as the gateway writes them for people.
+    /// Whether the text is the argument vector joined with spaces, as the gateway writes it for people.
     private func isJoined(_ text: FrameNode, _ argv: FrameNode?) -> Bool {
         guard let argv, let start = shellStart(argv), let text = text.string, let command else { return false }
         let quoted = "\"\(command.replacing("\"", with: "\\\""))\""
         return [command, quoted].contains { "\(start) \($0)".utf8.elementsEqual(text.utf8) }
     }
 
-    /// Where the command begins with the same path, it says no more.
+    /// Whether the command begins with this path, which then adds nothing.
     private func isFirstWord(_ path: String) -> Bool { command == path || command?.hasPrefix("\(path) ") == true }
 
-    /// Plain words, which the command has with one space between them.
+    /// Whether the arguments, plain words joined with single spaces, are the command.
     private func isCommand(_ argv: FrameNode) -> Bool {
         let words = argv.elements.map(\.string)
         let isPlain = words.allSatisfy { $0.map { !$0.isEmpty && $0.utf8.allSatisfy(Self.isPlain) } == true }
@@ -111,7 +113,7 @@ struct GatewayAsk {
         }
     }
 
-    /// The gateway runs the plan; where it says what the request says, it is shown once.
+    /// Adds the prepared run, which is what the gateway executes, less the parts that repeat the request.
     private mutating func addPlan(_ name: String, _ plan: FrameNode, of request: FrameNode) {
         guard let members = plan.wholeMembers(atMost: 64) else {
             facts.lines.append(AskFacts.Line(name, plan.compact.text))

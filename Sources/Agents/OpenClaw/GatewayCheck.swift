@@ -1,7 +1,7 @@
 package import AgentKit
 package import Vocabulary
 
-/// What `doctor` makes of one gateway: what was found before it was asked, then its verdict, once.
+/// The check of one gateway for `doctor`: findings from its files, then one verdict of the gateway itself.
 package struct GatewayCheck {
     private static let limit = Duration.seconds(15)
 
@@ -11,7 +11,7 @@ package struct GatewayCheck {
 
     let address: WebAddress
     let connection: String
-    /// Of the files.
+    /// Findings from OpenClaw's files, reported before the gateway answers.
     let known: [DoctorFinding]
     private var state = State.notBegun
     private let judge = GatewayJudge()
@@ -36,7 +36,7 @@ package struct GatewayCheck {
         return conclude(verdict)
     }
 
-    /// Silence is a verdict too.
+    /// Silence until the deadline is a verdict too.
     mutating func timePassed(at now: Instant) -> [DoctorFinding]? {
         guard case .asking(let until) = state, until <= now else { return nil }
         return conclude(nil)

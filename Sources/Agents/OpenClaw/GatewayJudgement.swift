@@ -2,9 +2,9 @@ package import AgentKit
 import Locking
 package import Vocabulary
 
-/// What the gateway made of us.
+/// How the gateway received this bridge.
 package enum GatewayVerdict: Hashable, Sendable {
-    /// `missing`: the scopes that were asked for and not given; `remedy` is for them.
+    /// `missing`: scopes that the bridge requested and did not get; `remedy` says how to grant them.
     case greeted(version: String, scopes: [String]?, missing: [String], remedy: String?)
     case refused(message: String, remedy: String, exitCode: ExitCode)
     case unreachable(reason: String, remedy: String?)
@@ -31,7 +31,7 @@ package final class GatewayJudge: Sendable {
                 return trouble.kind == .passing
                     ? .unreachable(reason: reason, remedy: trouble.remedy)
                     : .refused(message: trouble.message, remedy: trouble.remedy, exitCode: trouble.exitCode)
-            // It is checked last of the greeting.
+            // The session reports `linkBack` at the end of its greeting, after the scopes.
             case .observed(let observations) where observations.contains(.linkBack):
                 guard let greeted = state.greeted else { return nil }
                 return .greeted(
@@ -44,7 +44,7 @@ package final class GatewayJudge: Sendable {
 }
 
 extension DoctorFinding {
-    /// The gateway itself, and what it lets us do.
+    /// Findings about the gateway and about the scopes that it granted.
     package static func gateway(
         _ verdict: GatewayVerdict?, address: WebAddress, connection: String
     ) -> [DoctorFinding] {

@@ -1,17 +1,17 @@
 import Glibc
 import Vocabulary
 
-/// The last text of each run, as bytes, so that a cumulative text which only grew costs one comparison and the Swift string
-/// of what was added.
+/// The last text of each run, as bytes. A cumulative text that only grew
+/// costs one comparison and one Swift string of the addition.
 struct KeptTexts {
-    /// Runs beyond this lose their text, and their next frame is taken as a snapshot.
+    /// Runs with a kept text. Beyond this all texts are dropped, and the next frame of each run counts as a snapshot.
     private static let limit = 256
-    /// Bytes of all texts: beyond this likewise.
+    /// Bytes of all kept texts, with the same consequence.
     private static let byteLimit = 16 << 20
     private var texts: [RunID: [UInt8]] = [:]
     private var bytes = 0
 
-    /// How the run's text moved with this cumulative text; nil: not at all.
+    /// The change from the run's last text to this cumulative one, or nil if they are equal.
     mutating func moved(_ run: RunID, to text: UnsafeRawBufferPointer) -> TextChange? {
         if texts.count >= Self.limit, texts[run] == nil { forgetAll() }
         guard let known = texts[run] else {
@@ -56,7 +56,7 @@ struct KeptTexts {
         bytes += text.count
     }
 
-    /// A text over the limit is forgotten: the next event is then a snapshot, or the history has it.
+    /// A text over the limit is dropped: the next event is a snapshot, or the history supplies the text.
     private mutating func grow(_ run: RunID, by addition: UnsafeRawBufferPointer) {
         guard bytes + addition.count <= Self.byteLimit else { return forgetAll() }
         texts[run, default: []].append(contentsOf: addition)

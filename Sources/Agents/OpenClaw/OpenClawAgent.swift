@@ -4,18 +4,18 @@ import Files
 import Locking
 package import Vocabulary
 
-/// How one connection shows itself to its OpenClaw gateway: what is configured, what OpenClaw's own files hold, and this bridge's
-/// device. Read at the start, at a reload, and again before a refused link is retried, since a person may have mended a file.
+/// One connection's credentials for its OpenClaw gateway: the configuration, OpenClaw's own files, and this bridge's device.
+/// They are read at the start, at a reload, and before each retry after a refusal, since a person may have mended a file.
 package final class OpenClawAgent: LiveAgent {
     struct Reading {
         var session: OpenClawSettings
-        /// What people should know: a file that could not be read, and the like.
+        /// Warnings for people, such as a file that could not be read.
         var warnings: [String]
         var tokenSource: String?
     }
 
     private let context: AgentContext
-    /// Nil: it is found in OpenClaw's own files. Only a start can change it.
+    /// The configured address, which only a start changes, or nil if OpenClaw's own files give it.
     private let address: WebAddress?
     private let settings: Locked<AgentSettings>
 
@@ -32,7 +32,7 @@ package final class OpenClawAgent: LiveAgent {
     private var values: OpenClawValues { settings.withLock { Self.values($0) } }
 
     package var abilities: GrantAbilities { OpenClawSession.abilities }
-    /// The idempotency key of `chat.send` (openclaw.md#chatsend). The session of a chat is the same for every bridge.
+    /// The idempotency key of `chat.send` (openclaw.md#chatsend), since every bridge uses the same session for a chat.
     package var promptHasKey: Bool { true }
     package var sharesFiles: Bool { values.listener.staysHere && discover(values).address.isThisMachine }
     package var choosesModels: Bool { true }
@@ -50,13 +50,13 @@ package final class OpenClawAgent: LiveAgent {
                 OpenClawMachine(
                     reading.session, authorityFile: self.values.authorityFile, listener: self.values.listener)
             ) {
-                // What cannot be read now may be half written: it is read again before the next try.
+                // A file that cannot be read may be half written: the machine rereads it before its next try.
                 try? self.read(self.values).session
             }
         }
     }
 
-    /// As these values would have it. Makes the device's key where there is none yet.
+    /// Credentials that follow from these values. Creates the device's key where none exists.
     private func read(_ values: OpenClawValues) throws -> Reading {
         let found = discover(values)
         guard let files else {
@@ -95,7 +95,7 @@ package final class OpenClawAgent: LiveAgent {
 }
 
 extension OpenClawSettings {
-    /// What no log may show.
+    /// Texts that no log may show.
     var secrets: [Secret] { [token, password, deviceToken].compactMap { $0 }.map { Secret($0) } }
 }
 
@@ -135,13 +135,13 @@ extension OpenClawAgent {
         }
     }
 
-    /// Whether OpenClaw is on this machine; nil where it is meant to be elsewhere.
+    /// Whether OpenClaw is set up on this machine, or nil if the gateway runs elsewhere.
     private func installation(_ values: OpenClawValues, isElsewhere: Bool) -> DoctorFinding? {
         guard !isElsewhere, let directory = values.stateDirectory else { return nil }
         let name = context.connection.text
         switch OpenClawDiscovery.presence(in: directory) {
         case .isSetUp: return DoctorFinding(.agent, .ok, "OpenClaw is set up in \(directory)", connection: name)
-        // With address and token configured, no files of OpenClaw are needed here.
+        // A configured address and token make OpenClaw's own files unnecessary.
         case _ where address != nil && values.token != nil: return nil
         case .isThere:
             return DoctorFinding(
@@ -155,7 +155,7 @@ extension OpenClawAgent {
         }
     }
 
-    /// No key is created here: the gateway would hold a pairing request for a device that is not in use.
+    /// Reads the device's key without creating one: the gateway would keep a pairing request for a device that no bridge uses.
     private func introductionAsItStands(
         to found: OpenClawDiscovery.Found, _ tell: (DoctorFinding) -> Void
     ) throws -> OpenClawSettings {

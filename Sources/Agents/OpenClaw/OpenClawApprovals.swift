@@ -33,20 +33,20 @@ extension OpenClawDecoder {
             call: request?["toolCallId"]?.string.map { ToolCallID($0) }, severity: severity,
             expiresAt: expiryToCome(payload, at: now), allowed: allowed.flatMap { $0.isEmpty ? nil : Set($0) },
             facts: asks.facts)
-        // Nothing says what would run.
+        // No member of the request names what would run.
         made.isIncomplete = !isPlugin && asks.command == nil && !asks.hasPlan
         let asked = signal(nil, request ?? payload, .approvalRequested(made))
         guard detachesApprovals, !isPlugin else { return [asked] }
         let waiting = openCommands.call(of: command, in: request?["sessionKey"]?.string)
-        // First: a record of the question must say that its answer comes in another run, or a process that ends between the
-        // two forgets to wait for it.
+        // `paused` precedes the question: its record must say that the answer comes in another
+        // run. A process that ends between the two would not wait for that run.
         return [
             signal(waiting?.run, request ?? payload, .paused(PausedCall(call: waiting?.call, approval: made.id))),
             asked,
         ]
     }
 
-    /// Those that wait. What has expired by the gateway's clock is left out (openclaw.md#disconnects).
+    /// Approvals that wait for a decision, without those that expired by the gateway's clock (openclaw.md#disconnects).
     func approvals(_ list: FrameNode?, at now: Instant) -> [Observation] {
         (list?.elements ?? []).flatMap { entry -> [Observation] in
             if let expiry = expiry(entry, at: now), expiry <= now { return [] }
@@ -54,12 +54,13 @@ extension OpenClawDecoder {
         }
     }
 
-    /// What is asked only now waits, whatever its number says: taken at its word, the person's decision would never leave.
+    /// When a request that arrives live expires, or nil if its number lies in the past. The
+    /// request waits all the same, and a person's decision would never leave.
     private func expiryToCome(_ payload: FrameNode, at now: Instant) -> Instant? {
         expiry(payload, at: now).flatMap { $0 > now ? $0 : nil }
     }
 
-    /// By the gateway's clock, from its challenge; without that by the approval's lifetime.
+    /// Expiry by the gateway's clock, known from its challenge. Without a challenge, the approval's lifetime counts from now.
     private func expiry(_ payload: FrameNode, at now: Instant) -> Instant? {
         guard let end = payload["expiresAtMs"]?.integer(clampedTo: .wallMilliseconds) else { return nil }
         let day = 86_400_000

@@ -4,12 +4,12 @@ import Vocabulary
 
 // Signs of life of runs (DESIGN.md#silence).
 extension OpenClawDecoder {
-    /// Streams of work that shows nothing.
+    /// Streams whose frames are work in progress without anything to show.
     private static let aside = ["assistant", "thinking", "plan", "usage", "run_status", "compaction"]
 
     mutating func agent(_ payload: FrameNode, at now: Instant) -> [Observation] {
         let shown = agent(payload)
-        // The live link alone: no person waits for a recording.
+        // Signs are for the live link; nobody watches a recording.
         guard shown.isEmpty, !isRecorded, let stream = payload["stream"]?.string, Self.aside.contains(stream),
             let id = payload["runId"]?.string
         else { return shown }

@@ -4,11 +4,13 @@ package import Vocabulary
 
 /// Frames of an OpenClaw gateway, all eras (openclaw.md#eras), to observations.
 ///
-/// - Text comes from `assistant` frames (`SpokenTexts`); from `chat` where a run has none of these, as a command has.
-/// - `lifecycle` end is not the end: `chat` final is (openclaw.md#order-of-frames-in-one-run). `lifecycle` error is not final for 15 s.
-/// - `chat` of era E1 has the newest segment only: recognised by protocol 3 and a server of before April 2026 (openclaw.md#eras).
-/// - A second challenge is a new socket: all texts are forgotten, the next frame of a run carries its whole text. In a
-///   recording it counts as a lost link; on a live link `OpenClawSession` knows better and calls `socketLost`.
+/// - Text comes from `assistant` frames (`SpokenTexts`), or from `chat` for a run without such frames, as a command is.
+/// - `lifecycle` `end` does not end a run; `chat` `final` does (openclaw.md#order-of-frames-in-one-run). A
+///   run may recover from `lifecycle` `error` within 15 s.
+/// - `chat` of era E1 has the newest segment only. Protocol 3 and a server
+///   version before April 2026 identify the era (openclaw.md#eras).
+/// - A second challenge is a new socket: all texts are dropped, and the next frame of a run carries its whole text. A
+///   recording counts it as a lost link; on a live link `OpenClawSession` calls `socketLost` instead.
 package struct OpenClawDecoder: AgentDecoder {
     private enum Asked {
         case connect
@@ -24,14 +26,16 @@ package struct OpenClawDecoder: AgentDecoder {
     private var hasSocket = false
     let isRecorded: Bool
     var signs = LifeSigns()
-    /// Era E1 (openclaw.md#chat): a text is that of the newest segment.
+    /// Era E1 (openclaw.md#chat): `chat` has the text of the newest segment only.
     private(set) var tellsNewestSegment = false
-    /// E1 and E2: a command that waits for approval ends its run, and early gateways say so nowhere else (openclaw.md#approvals).
+    /// E1 and E2: a command that waits for approval ends its run. Early
+    /// gateways report that in no other frame (openclaw.md#approvals).
     private(set) var detachesApprovals = false
     private(set) var openCommands = OpenCommands()
-    /// The gateway's wall clock, from the challenge: approvals expire by it.
+    /// The gateway's wall clock, from its challenge. Approvals expire by it.
     private(set) var gatewayClock: (milliseconds: Int, at: Instant)?
-    /// In a recording: runs that began and have not ended, by session, which its histories are about.
+    /// Runs of a recording that began and have not ended, each with its session.
+    /// An answer to `chat.history` settles those of its session.
     private var open: [RunID: AgentSession] = [:]
     private var lastSequence: [RunID: Int] = [:]
     private var lastLifecycle: [RunID: Int] = [:]
@@ -42,7 +46,7 @@ package struct OpenClawDecoder: AgentDecoder {
 
     package init() { isRecorded = true }
 
-    /// For a session that follows its sockets and reads the history by itself.
+    /// A decoder for a session that follows its own sockets and reads the history itself.
     init(live: Void) { isRecorded = false }
 
     package mutating func deadlineHit(at now: Instant) -> [Observation] { [] }
@@ -58,7 +62,7 @@ package struct OpenClawDecoder: AgentDecoder {
         return read(root, type, at: now)
     }
 
-    /// A frame that was parsed already.
+    /// Decodes a frame that the caller has parsed.
     mutating func read(_ root: FrameNode, _ type: FrameNode, at now: Instant) -> [Observation] {
         if type.holds("event") { return event(root, at: now) }
         if type.holds("res") { return response(root, at: now) }
@@ -68,7 +72,7 @@ package struct OpenClawDecoder: AgentDecoder {
 
     mutating func countMalformed() { unknown.countMalformed() }
 
-    /// Answers to what was asked on the lost socket will not come, and the next text of each run is whole.
+    /// Answers to requests of the lost socket will not come, and the next text of each run is whole.
     mutating func socketLost() {
         asked.removeAll()
         openCommands.forget()
@@ -78,13 +82,13 @@ package struct OpenClawDecoder: AgentDecoder {
         lastLifecycle.removeAll()
     }
 
-    /// The run goes on, and some of its frames did not come, or led nowhere.
+    /// The run continues after frames of it were lost or unusable.
     mutating func missed(_ run: RunID) {
         kept.forget(run)
         spoken.missed(run)
     }
 
-    /// A message of the agent that may have come in no frame of its run.
+    /// Text of an agent's message in the history, which frames of the run may have lacked.
     mutating func wrote(_ text: String, in run: RunID, _ payload: FrameNode) -> [Observation] {
         var text = text
         let changes = text.withUTF8 { spoken.said(.init(text: UnsafeRawBufferPointer($0)), in: run) }
@@ -154,13 +158,13 @@ package struct OpenClawDecoder: AgentDecoder {
         }
     }
 
-    /// E1 builds are those of before April 2026: `2026.M.patch`.
+    /// E1 builds have a version `2026.M.patch` before April 2026.
     private static func isBeforeApril(_ version: String) -> Bool {
         let parts = version.split(separator: ".").prefix(2).compactMap { Int($0) }
         return parts.count == 2 && (parts[0] < 2026 || (parts[0] == 2026 && parts[1] < 4))
     }
 
-    /// What became of the open runs of a session (openclaw.md#disconnects).
+    /// The outcome of the session's open runs (openclaw.md#disconnects).
     private mutating func history(_ payload: FrameNode?, _ session: AgentSession) -> [Observation] {
         open.filter { $0.value == session }.keys.sorted().map { run in
             let finding = OpenClawHistory.finding(of: .init(run: run), in: payload)
@@ -185,7 +189,7 @@ package struct OpenClawDecoder: AgentDecoder {
             lastSequence.removeAll()
             lastLifecycle.removeAll()
             return [.linkLost, .linkBack]
-        // The mirror of a tool frame, for runs that were begun on another socket (openclaw.md#which-events-reach-whom).
+        // The mirror of a tool frame, for runs that began on another socket (openclaw.md#which-events-reach-whom).
         case "session.tool": return agent(payload, at: now)
         case "exec.approval.requested": return approvalRequested(payload, plugin: false, at: now)
         case "plugin.approval.requested": return approvalRequested(payload, plugin: true, at: now)
@@ -195,7 +199,8 @@ package struct OpenClawDecoder: AgentDecoder {
                 id: ApprovalID(id), outcome: .decided(decision), by: payload["resolvedBy"]?.string)
             return [signal(nil, payload["request"] ?? payload, .approvalSettled(settlement))]
         case "cron":
-            // No state, and in older builds no run: bound by its session or by its name (openclaw.md#small-ones).
+            // `cron` has no state, and in older builds no run: the session or the
+            // job's name identifies it (openclaw.md#small-ones).
             let job = AgentJob(
                 name: payload["jobId"]?.string, session: payload["sessionKey"]?.string.map { AgentSession($0) },
                 run: payload["runId"]?.string.map { RunID($0) })
@@ -204,7 +209,7 @@ package struct OpenClawDecoder: AgentDecoder {
         case "sessions.changed":
             usage.note(payload)
             return []
-        // The answer to a question beside the conversation, before an end without words (openclaw.md#small-ones).
+        // The answer to a side question, sent before an end without words (openclaw.md#small-ones).
         case "chat.side_result":
             guard let run = payload["runId"]?.string, let text = payload["text"]?.bytes else { return [] }
             return spoken.said(.init(text: text), in: RunID(run)).map { signal(RunID(run), payload, .text($0)) }
@@ -243,13 +248,13 @@ package struct OpenClawDecoder: AgentDecoder {
             return delta(payload, run).map { [signal(run, payload, .text($0))] } ?? []
         }
         switch state.string ?? "" {
-        // The gateway stopped waiting for it; no person stopped it.
+        // The gateway's own time limit ended the run; no person stopped it.
         case "aborted" where payload["stopReason"]?.holds("timeout") == true:
             return failed(run, payload, .timeout, "the run took too long")
         case "final", "aborted":
             return end(run, payload, state.holds("aborted") ? .aborted : OpenClawUsage.reason(payload))
         case "error":
-            // Its message, where it has one, holds the error's words.
+            // The `message` of such a frame repeats the error's words and is no answer.
             return failed(run, payload, .init(named: payload["errorKind"]), payload["errorMessage"]?.string ?? "")
         case "status": return []
         case let other:
@@ -276,7 +281,7 @@ package struct OpenClawDecoder: AgentDecoder {
         return rest.map { signal(run, payload, .text($0)) } + terminal(run, payload, .finished(end))
     }
 
-    /// Of a run that spoke: its last paragraph, and what is to be said before its end.
+    /// Last paragraph of a run with `assistant` frames, and changes that precede its end.
     private mutating func lastWords(of run: RunID, _ whole: String?) -> (changes: [TextChange], last: String?) {
         var whole = whole
         let (text, files) =
@@ -293,7 +298,7 @@ package struct OpenClawDecoder: AgentDecoder {
         return [signal(run, payload, event)]
     }
 
-    /// The reducer of openclaw.md#chat: the message where there is one, else a replacement, else an addition.
+    /// The reducer of openclaw.md#chat: the message if present, else a replacement, else an addition.
     private mutating func delta(_ payload: FrameNode, _ run: RunID) -> TextChange? {
         guard spoken.cameByChat(run) else { return nil }
         if let block = soleTextBlock(payload["message"]?["content"]) {
@@ -309,7 +314,7 @@ package struct OpenClawDecoder: AgentDecoder {
         return payload["replace"]?.flag == true ? kept.moved(run, to: addition) : kept.appended(run, addition)
     }
 
-    /// The hot path: one block of text, taken where it lies.
+    /// The hot path: the bytes of a single text block, without a copy.
     private func soleTextBlock(_ content: FrameNode?) -> UnsafeRawBufferPointer? {
         guard let content else { return nil }
         if let bytes = content.bytes { return bytes }
@@ -348,7 +353,7 @@ package struct OpenClawDecoder: AgentDecoder {
         }
     }
 
-    /// The agent thinks aloud, beside its answer, in frames of a phase of their own.
+    /// Commentary, the agent's remarks beside its answer, has a phase of its own and is dropped.
     private mutating func said(_ data: FrameNode, _ run: RunID) -> [TextChange] {
         if data["phase"]?.holds("commentary") == true { return [] }
         var changes: [TextChange] = []
@@ -366,7 +371,8 @@ package struct OpenClawDecoder: AgentDecoder {
     }
 
     private mutating func lifecycle(_ payload: FrameNode, _ data: FrameNode, _ run: RunID) -> [RunEvent] {
-        // The same frame again, or one that was overtaken: an old failure must not undo the attempt after it (openclaw.md#four-different-counters).
+        // A repeated or overtaken frame is dropped: an old failure must not undo
+        // the attempt after it (openclaw.md#four-different-counters).
         if let sequence = payload["seq"]?.integer(in: .counts) {
             guard sequence > lastLifecycle[run] ?? -1 else { return [] }
             if lastLifecycle.count > 1_000 { lastLifecycle.removeAll() }
@@ -374,18 +380,18 @@ package struct OpenClawDecoder: AgentDecoder {
         }
         switch data["phase"]?.string {
         case "start":
-            // After a failed attempt the gateway forgets what it sent: the next text is whole (openclaw.md#chat, retry trap).
+            // After a failed attempt the gateway resets its text: the next one is whole (openclaw.md#chat, retry trap).
             kept.forget(run)
             let isAnother = spoken.forget(run)
             usage.begins(payload)
             if isRecorded, let session = payload["sessionKey"]?.string { open[run] = AgentSession(session) }
             return isAnother ? [.retrying(reason: ""), .started] : [.started]
-        // Torn down after a stop, it has no attempt that failed.
+        // A stop tore this attempt down; it did not fail.
         case "error" where data["aborted"]?.flag == true, "finishing" where data["aborted"]?.flag == true: return []
         case "error":
             spoken.attemptFailed(in: run)
             return [.retrying(reason: data["error"]?.string ?? "")]
-        // Of an attempt that failed, where only the last one ends with an error (E3).
+        // In E3 a failed attempt finishes, and only the last one ends with an error.
         case "finishing":
             guard let reason = data["error"]?.string else { return [] }
             spoken.attemptFailed(in: run)

@@ -5,12 +5,12 @@ package import Vocabulary
 
 /// Finds the gateway of an OpenClaw on this machine in OpenClaw's own files (openclaw.md#transport).
 ///
-/// What was set by flag, environment or configuration wins, each value for itself; then `openclaw.json`; then what an OpenClaw
-/// before 2026 left in `nodes/paired.json`, which later ones have retired.
+/// A value from a flag, the environment or the configuration wins, each for itself; then `openclaw.json`; then
+/// `nodes/paired.json`, which an OpenClaw before 2026 left and later ones retired.
 package struct OpenClawDiscovery: Sendable {
     private static let standardAddress = WebAddress(.ws, "127.0.0.1", 18789)
 
-    /// Text that is not a text where one should be leaves the rest readable: OpenClaw's file holds far more than we know of.
+    /// A member of another type is skipped and leaves the rest readable: OpenClaw's file holds far more than this form.
     private struct Form: Decodable {
         struct Gateway: Decodable {
             struct Auth: Decodable {
@@ -35,9 +35,9 @@ package struct OpenClawDiscovery: Sendable {
         package var address: WebAddress
         package var token: Secret?
         package var password: Secret?
-        /// Where the token was found, for `openclaw_token_resolved`; nil: there is none.
+        /// Where the token was found, for `openclaw_token_resolved`, or nil if there is none.
         package var tokenSource: String?
-        /// What people should know: a file that could not be read, and the like.
+        /// Warnings for people, such as a file that could not be read.
         package var warnings: [String]
 
         package init(
@@ -55,13 +55,13 @@ package struct OpenClawDiscovery: Sendable {
     private let stateDirectory: String?
     private let environment: [String: String]
 
-    /// `stateDirectory`: OPENCLAW_STATE_DIR, else `~/.openclaw`; nil: not known.
+    /// `stateDirectory`: OPENCLAW_STATE_DIR, else `~/.openclaw`, or nil if unknown.
     package init(stateDirectory: String?, environment: [String: String]) {
         self.stateDirectory = stateDirectory
         self.environment = environment
     }
 
-    /// `address` and `token` as they were set, with nil for what was not; `tokenOrigin` says by what.
+    /// `address` and `token` are the configured ones, or nil; `tokenOrigin` names the token's source.
     package func find(address: WebAddress?, token: Secret?, tokenOrigin: String = "OPENCLAW_TOKEN") -> Found {
         var found = Found(address: address ?? Self.standardAddress, token: token)
         if token != nil { found.tokenSource = tokenOrigin }
@@ -71,7 +71,7 @@ package struct OpenClawDiscovery: Sendable {
         if address == nil, let port = gateway?.port?.value, port > 0 {
             found.address = WebAddress(.ws, "127.0.0.1", port)
         }
-        // The local gateway's secrets are no other machine's business.
+        // Secrets of the local gateway go to no other machine.
         guard token == nil, Self.isThisMachine(found.address.host) else { return found }
         let auth = gateway?.auth?.value
         let mode = auth?.mode?.value
@@ -87,20 +87,20 @@ package struct OpenClawDiscovery: Sendable {
 
     package enum Presence { case isSetUp, isThere, isAbsent }
 
-    /// Whether OpenClaw keeps files there.
+    /// Whether OpenClaw keeps files in the directory.
     package static func presence(in directory: String) -> Presence {
         if access(directory + "/openclaw.json", R_OK) == 0 { return .isSetUp }
         return access(directory, F_OK) == 0 ? .isThere : .isAbsent
     }
 
     private static func isThisMachine(_ host: String) -> Bool {
-        // A name that only looks like an address may lead anywhere.
+        // A name that resembles an IPv4 address, such as 127.0.0.1.example, may resolve to any machine.
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return host == "localhost" || host == "::1"
             || parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
-    /// The first by name, so that it is the same each time.
+    /// Takes the first token by the node's name: a stable choice.
     private func takeOldToken(_ path: String, _ found: inout Found) {
         guard let nodes = read([String: Lenient<Node>].self, path, &found) else { return }
         let tokens = nodes.sorted { $0.key < $1.key }.compactMap { $0.value.value?.token?.value }
@@ -108,7 +108,7 @@ package struct OpenClawDiscovery: Sendable {
         (found.token, found.tokenSource) = (Secret(token), path)
     }
 
-    /// OpenClaw's configuration may name a variable instead of a value.
+    /// OpenClaw's configuration may name an environment variable instead of a value.
     private func resolved(_ text: String?, _ path: String, _ found: inout Found) -> String? {
         guard let text, !text.isEmpty else { return nil }
         guard text.hasPrefix("${"), text.hasSuffix("}") else { return text }
@@ -123,7 +123,7 @@ package struct OpenClawDiscovery: Sendable {
         do throws(FileError) {
             guard let content = try PrivateFile.read(path) else { return nil }
             let decoder = JSONDecoder()
-            // OpenClaw's file is JSON5: it may have comments.
+            // OpenClaw's file is JSON5 and may have comments.
             decoder.allowsJSON5 = true
             if let value = try? decoder.decode(type, from: Data(content.bytes)) {
                 if let warning = content.warning { found.warnings.append(warning) }

@@ -2,7 +2,8 @@ package import Files
 import FoundationEssentials
 package import Vocabulary
 
-/// The bridge's own device towards OpenClaw gateways: its key and the tokens that gateways gave it (openclaw.md#device-identity-and-signature, openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+/// The bridge's own device towards OpenClaw gateways: its key and the tokens that gateways issued to it
+/// (openclaw.md#device-identity-and-signature, openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 package struct OpenClawDeviceFiles: Sendable {
     private struct KeyForm: Codable {
         /// 64 hexadecimal digits.
@@ -18,8 +19,8 @@ package struct OpenClawDeviceFiles: Sendable {
     package static let tokensName = "openclaw-device-tokens.json"
     package var tokensPath: String { directory + "/" + Self.tokensName }
 
-    /// The seed of the device's key. `make` gives a new one where there is none yet. A damaged file is not replaced in silence: a
-    /// new key would have to be approved by the gateway's owner.
+    /// The seed of the device's key; `make` creates it where no file exists. A damaged file throws instead
+    /// of being replaced, since the gateway's owner would have to approve a new key.
     package func seed(wallMilliseconds: Int64, make: () throws -> [UInt8]) throws -> (seed: [UInt8], warning: String?) {
         let remedy = "delete it, and a new key is made, which the gateway's owner must approve"
         if let (form, warning) = try JSONFile.read(KeyForm.self, from: keyPath, remedy: remedy) {
@@ -34,7 +35,7 @@ package struct OpenClawDeviceFiles: Sendable {
         return (seed, nil)
     }
 
-    /// Nil when this gateway gave this device none.
+    /// The token that this gateway issued to this device, or nil if there is none.
     package func token(gateway: String, device: String) throws(FileError) -> Secret? {
         let kept = try PrivateFile.read(tokensPath).map { Secret(String(decoding: $0.bytes, as: UTF8.self)) }
         return try Tokens(kept, in: tokensPath).token(gateway: gateway, device: device)
@@ -42,7 +43,7 @@ package struct OpenClawDeviceFiles: Sendable {
 }
 
 extension OpenClawDeviceFiles {
-    /// The file of all tokens that gateways gave, by the gateway's address.
+    /// The file of all tokens that gateways issued, by the gateway's address.
     package struct Tokens {
         private struct Form: Codable {
             struct Entry: Codable {
@@ -55,18 +56,18 @@ extension OpenClawDeviceFiles {
             var tokens: [String: Entry]
         }
 
-        /// A machine knows few gateways; beyond this the oldest is forgotten.
+        /// A machine knows few gateways; beyond this the oldest entry is dropped.
         private static let gatewayLimit = 64
 
         private var form: Form
 
-        /// As it is kept; nil: there is none yet.
+        /// `kept`: content of the file, or nil if it does not exist.
         package init(_ kept: Secret?, in file: String = OpenClawDeviceFiles.tokensName) throws(FileError) {
             guard let kept else {
                 form = Form(tokens: [:])
                 return
             }
-            // What the decoder says of it may show a secret.
+            // The decoder's own error may quote a secret.
             guard let form = try? JSONDecoder().decode(Form.self, from: Data(kept.text.utf8)) else {
                 throw FileError(
                     .malformed, "\(file) is not what it should be; delete it, and gateways give new tokens")

@@ -2,35 +2,36 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// What a `chat.history` answer says of one run (openclaw.md#chathistory, openclaw.md#disconnects): is it over, and what is its text.
+/// The state of one run by an answer to `chat.history`: whether it ended, and its
+/// text (openclaw.md#chathistory, openclaw.md#disconnects).
 enum OpenClawHistory {
-    /// What is known of the message that began the run.
+    /// The message that began the run.
     struct Question {
         var run: RunID
-        /// Where the gateway keeps no key with its rows, the message is known by its text and time.
+        /// Text and time identify the message where the gateway stores no key with its rows.
         var text: String?
         var sentAtMilliseconds: Int64?
         var session: AgentSession?
-        /// Messages of the same words that came before it, so shortly that their rows may be meant.
+        /// Earlier messages with the same words, recent enough that the rows found may be theirs.
         var earlier = 0
-        /// Approvals that the run asked for, and those of other runs: the rows of a follow-up are known by the approval in its name.
+        /// Approvals that the run requested, and those of other runs: the name of a follow-up run contains its approval.
         var approvals: Set<ApprovalID> = []
         var otherApprovals: Set<ApprovalID> = []
     }
 
-    /// The text of one row of the assistant.
+    /// The text of one assistant row.
     struct Piece: Hashable {
         var text: String
         var messageID: String?
         var isTruncated: Bool
-        /// The first words behind what the gateway tells the agent when it goes on after a restart.
+        /// First words after the message by which the gateway resumes a run after a restart.
         var followsRestart = false
     }
 
     enum Course: Hashable {
         case running(text: String?)
         case over
-        /// The gateway (E1 to E3) does not say; the rows alone do not distinguish a pause between tools from the end.
+        /// The gateway (E1 to E3) does not say, and rows alone do not tell a pause between tools from the end.
         case undecided
     }
 
@@ -40,41 +41,41 @@ enum OpenClawHistory {
         var pieces: [Piece] = []
         var isAborted = false
         var includesFollowUp = false
-        /// The last row is the end of a run.
+        /// The last row ends a run.
         var isComplete = false
-        /// Of the rows that say it (E3 and later).
+        /// Usage that the rows report (E3 and later).
         var usage: Usage?
         var reason = RunEnd.Reason.stop
-        /// The run has ended, and its last row is incomplete.
+        /// The last row gives a reason that ends no run, such as a tool call: a run that has ended broke off there.
         var isBroken: Bool { saysReason && !isComplete && failure == nil && notice == nil }
-        /// The last row says why it ends; some gateways say it of none.
+        /// The last row has a `stopReason`. Some gateways send none.
         var saysReason = false
-        /// The last row is that of a model call that failed, with the vendor's words; empty where it has none.
+        /// The vendor's words if the last row is a failed model call (empty if it has none), else nil.
         var failure: String?
-        /// The gateway's own words that it could not go on with the run after its restart.
+        /// The gateway's own words that it could not resume the run after its restart.
         var notice: String?
-        /// The gateway went on with the run after its restart, by itself.
+        /// The gateway resumed the run after its restart.
         var isResumed = false
-        /// Runs that go on in the session; nil: the gateway does not say it.
+        /// Runs at work in the session, or nil if the gateway does not list them.
         var active: [RunID]?
-        /// The gateway says that some run goes on in the session, whether or not it names it.
+        /// The gateway reports a run at work in the session, named or not.
         var isBusy = false
-        /// A run of the session has no end yet, whether or not it goes on: after a restart the gateway will go on with it, or give it up.
+        /// The session's `status` is `running`: after a restart the gateway will resume its run or give it up.
         var isUnsettled = false
-        /// No user's row comes after the question.
+        /// No user's row follows the question.
         var isNewest = false
-        /// Rows before the page were left out.
+        /// Rows before the page are missing.
         var isCut = false
-        /// The question's only row, by its key, is that of its acceptance.
+        /// The only user's row with the question's key is that of its acceptance.
         var isAcceptedOnly = false
-        /// Another run that goes on was there before the question, or is all that may answer it.
+        /// Another run at work began before the question, or alone may answer it.
         var waitsBehindAnother = false
-        /// The run is over, and its follow-up continues.
+        /// The follow-up that is at work although the run itself ended.
         var followUp: RunID?
 
         var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
 
-        /// The messages of a run that continues, as far as they are written; nil: none is, or one was cut or failed.
+        /// Text of a run at work from its written messages, or nil if there is none, or one is truncated or failed.
         var soFar: String? {
             let said = pieces.map(\.text).filter { !$0.isEmpty }
             guard !said.isEmpty, failure == nil, !isResumed, !isCut, !pieces.contains(where: \.isTruncated) else {
@@ -83,7 +84,7 @@ enum OpenClawHistory {
             return said.joined(separator: "\n\n")
         }
 
-        /// A row that was cut came in full.
+        /// Replaces a truncated row by its full text.
         mutating func isHere(_ piece: Piece, at index: Int, reason: String?) {
             let followsRestart = pieces[index].followsRestart
             pieces[index] = piece
@@ -93,7 +94,7 @@ enum OpenClawHistory {
             isComplete = reason != "error" && !OpenClawHistory.toolReasons.contains(reason)
         }
 
-        /// A row is a message of its own.
+        /// The run's end; each row is a message of its own.
         var end: RunEnd {
             let rows = pieces.filter { !$0.text.isEmpty }.map {
                 RunEnd.Row($0.text, beginsParagraph: true, followsRestart: $0.followsRestart)
@@ -109,10 +110,10 @@ enum OpenClawHistory {
 
     static let cutMark = "...(truncated)..."
     static let omitted = "[chat.history omitted: message too large]"
-    /// Early gateways do not say that there is more, and give out less than was asked for where rows are long.
+    /// Early gateways do not report further rows, and return fewer than requested where rows are long.
     private static let fullPage = 200
     private static let wordless = "The agent run failed before producing a reply."
-    /// The clocks of bridge and gateway may differ by this much when a row is known by its text.
+    /// How far the clocks of bridge and gateway may differ when text and time identify a row.
     static let clockTolerance: Int64 = 120_000
 
     static func finding(of question: Question, in payload: FrameNode?) -> Finding {
@@ -126,14 +127,15 @@ enum OpenClawHistory {
         let hasMore = hasMore(payload)
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], hasMore: hasMore, &finding) {
             let isFollowUp = name(row).map { RunID($0).isFollowUp } == true && name(row) != question.run.text
-            // Its owner is unknown: not this run's while that is in flight, nor where this run's approvals are known.
+            // The owner of this follow-up is unknown: skip it while it may be at work
+            // for another run, or if this run's approvals are known.
             let isStrange = isFollowUp && !isOurs(row, question)
             if isStrange, !question.approvals.isEmpty || !(mayBeFollowed || finding.includesFollowUp) { continue }
             // A run emits nothing after its end: later rows belong to a follow-up (openclaw.md#approvals).
             let beginsFollowUp = finding.isComplete && !finding.isAborted
             finding.isComplete = false
             if row["role"]?.holds("user") == true {
-                // How the restart ended the attempt before it is no end of the run.
+                // How the restart ended the attempt before it does not end the run.
                 (isAfterRestart, finding.isAborted, finding.failure) = (true, false, nil)
             }
             guard row["role"]?.holds("assistant") == true else { continue }
@@ -142,7 +144,7 @@ enum OpenClawHistory {
                 continue
             }
             if isRefusal(row, question) { continue }
-            // An attempt that failed is no part of the answer.
+            // A failed attempt is no part of the answer.
             if finding.failure != nil { finding.pieces.removeAll() }
             let isOurAbort = key(row) == "\(question.run.text):assistant"
             let reason = row["stopReason"]?.string
@@ -154,9 +156,9 @@ enum OpenClawHistory {
             finding.failure = reason == "error" ? row["errorMessage"]?.string ?? "" : nil
             finding.isComplete = isOurAbort || (reason != nil && finding.failure == nil && !callsTool)
             var piece = piece(row["content"]?.contentText ?? "", row)
-            // What the gateway shows in place of an attempt without words is none.
+            // The gateway's placeholder for a failed attempt without words is no text.
             if finding.failure != nil, piece.text == wordless { piece.text = "" }
-            // What was stopped is written by the gateway, and by the agent when that lets go of it.
+            // A stopped reply is written twice: by the gateway, and by the agent when it lets go.
             let isSecond = finding.isAborted && piece.text == finding.pieces.last?.text
             finding.isAborted = finding.isAborted || isOurAbort || reason == "aborted"
             if isSecond { continue }
@@ -173,14 +175,14 @@ enum OpenClawHistory {
         return finding
     }
 
-    /// Behind a restart a gateway may say that there is more, and count no more rows than it hands out (E3).
+    /// Whether rows before the page exist. After a restart E3 may say so although it returned as many rows as it counts.
     private static func hasMore(_ payload: FrameNode?) -> Bool {
         guard payload?["hasMore"]?.flag == true else { return false }
         let rows = payload?["messages"]?.elements.count ?? 0
         return payload?["totalMessages"]?.integer(in: .counts).map { $0 > rows } ?? true
     }
 
-    /// The row of a user in front of these words; of the newest row where there are none.
+    /// The user's row before these words of the agent, or the newest user's row if `words` is nil or not found.
     static func prompt(before words: String?, in payload: FrameNode?) -> String? {
         let rows = payload?["messages"]?.elements ?? []
         let place = words.flatMap { words in
@@ -191,7 +193,7 @@ enum OpenClawHistory {
         return rows[..<(place ?? rows.endIndex)].last { $0["role"]?.holds("user") == true }?["content"]?.contentText
     }
 
-    /// Runs that go on in the session; nil: the gateway does not say it. A run that took queued messages is in no list (E3).
+    /// Runs at work in the session, or nil if the gateway does not list them. E3 lists no run that took queued messages.
     static func active(in payload: FrameNode?) -> [RunID]? {
         guard let active = payload?["sessionInfo"]?["activeRunIds"], active.isArray,
             !active.elements.isEmpty || !isBusy(payload)
@@ -218,7 +220,7 @@ enum OpenClawHistory {
         }
     }
 
-    /// A row, or one fetched in full.
+    /// The text of a row, from a page or fetched in full.
     static func piece(_ text: String, _ row: FrameNode) -> Piece {
         let isOmitted = text == omitted
         return Piece(
@@ -226,7 +228,7 @@ enum OpenClawHistory {
             isTruncated: isOmitted || text.hasSuffix(cutMark) || row["__openclaw"]?["truncated"]?.flag == true)
     }
 
-    /// A row's text, up to where the gateway cut it.
+    /// Whether the row is `whole` up to where the gateway truncated it.
     static func isCut(_ row: String, of whole: String) -> Bool {
         let said = row.hasSuffix(cutMark) ? String(row.dropLast(cutMark.count)) : row
         return whole.trimmed.hasPrefix(said.trimmed)
@@ -244,7 +246,7 @@ enum OpenClawHistory {
         return payload?["sessionInfo"]?["hasActiveRun"]?.flag == false ? .over : .undecided
     }
 
-    /// Of a follow-up that continues while the run itself is over.
+    /// A follow-up at work although the run itself ended.
     private static func followUp(of question: Question, in payload: FrameNode?) -> RunID? {
         let running = payload?["inFlightRun"]
         let active = payload?["sessionInfo"]?["activeRunIds"]?.elements.compactMap(\.string) ?? []
@@ -255,12 +257,12 @@ enum OpenClawHistory {
         return RunID(next)
     }
 
-    /// The rows that name the run, or a follow-up of it, in any position; without a name those after the question, up to the next
-    /// one of a user. Among them is what the gateway tells the agent after a restart.
+    /// Rows that name the run or a follow-up of it, in any position, and rows without a name from the question up to
+    /// the next user's row. They include the message by which the gateway resumes a run after a restart.
     private static func rows(
         of question: Question, in rows: [FrameNode], hasMore: Bool, _ finding: inout Finding
     ) -> [FrameNode] {
-        // What the gateway tells the agent when it goes on after a restart ends no answer.
+        // The message by which the gateway resumes a run does not end its answer.
         func isUser(_ row: FrameNode) -> Bool {
             row["role"]?.holds("user") == true && !isInterruption(row) && !isInstruction(row)
         }
@@ -271,11 +273,11 @@ enum OpenClawHistory {
                 rows.indices.filter { isUser(rows[$0]) && key(rows[$0]) == nil && isSame(rows[$0], question) })
         guard let start else {
             if hasMore || rows.count >= fullPage, !rows.contains(where: isUser) {
-                // The question is older than the page: all of this is its answer, without its beginning.
+                // The question is older than the page: every row is part of its answer, and the beginning is missing.
                 (finding.isQuestionThere, finding.isNewest, finding.isCut) = (true, true, true)
                 return rows
             }
-            // The run that goes on after a restart may take the question's row out of the history (E3).
+            // The run that resumes after a restart may remove the question's row from the history (E3).
             if !rows.contains(where: isUser), rows.contains(where: isInterruption) {
                 (finding.isQuestionThere, finding.isNewest) = (true, true)
                 return rows
@@ -322,18 +324,19 @@ enum OpenClawHistory {
         return Int64(time) >= sent - clockTolerance
     }
 
-    /// The run that the message of a user began: its key is the run's, or has a suffix behind it (E3).
+    /// The run that a user's message began: its key is the run's, in E3 with a suffix.
     static func asker(_ row: FrameNode) -> String? {
         guard let key = key(row) else { return nil }
         return key.hasSuffix(":user") ? String(key.dropLast(5)) : key
     }
 
-    /// What a gateway tells the agent when it goes on with a run after its restart (openclaw.md#disconnects).
+    /// Whether the row is the message by which the gateway resumes a run after its restart (openclaw.md#disconnects).
     static func isInterruption(_ row: FrameNode) -> Bool {
         row["content"]?.contentText?.contains(interruption) == true
     }
 
-    /// What a gateway tells the agent of an attempt that only planned: the next attempt is one of the same run (E2).
+    /// Whether the row is the gateway's reminder after an attempt that only
+    /// planned; the next attempt belongs to the same run (E2).
     private static func isInstruction(_ row: FrameNode) -> Bool {
         row["content"]?.contentText?.contains(instruction) == true
     }
@@ -341,18 +344,18 @@ enum OpenClawHistory {
     private static let instruction = "The previous assistant turn only described the plan. Do not restate the plan."
     private static let interruption = "[System] Your previous turn was interrupted by a gateway restart"
 
-    /// That it could not go on, in words of its own.
+    /// The gateway's words that it could not resume the run, or nil for any other row.
     static func noticeOfRestart(_ row: FrameNode) -> String? {
         guard key(row)?.hasPrefix("main-session-restart-recovery:") == true else { return nil }
         return row["content"]?.contentText
     }
 
-    /// What the gateway answers itself to a message that it does not run (E3).
+    /// Whether the row is the gateway's own answer to a message that it refuses to run (E3).
     private static func isRefusal(_ row: FrameNode, _ question: Question) -> Bool {
         key(row) == question.run.text && row["content"]?.contentText?.contains("Gateway is restarting") == true
     }
 
-    /// A row of collected messages has a key that is no message's.
+    /// The row's key. Collected messages share a row whose key belongs to none of them.
     private static func key(_ row: FrameNode) -> String? {
         guard let key = (row["__openclaw"]?["idempotencyKey"] ?? row["idempotencyKey"])?.string else { return nil }
         return key.hasPrefix("followup-collect:") ? nil : key

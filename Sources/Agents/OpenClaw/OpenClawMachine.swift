@@ -2,12 +2,12 @@ package import AgentKit
 import Links
 package import Vocabulary
 
-/// OpenClaw's session as a machine of the host: on one channel, with its device's token in a private file.
+/// OpenClaw's session as a machine of the host: one channel, and a private file for its device's tokens.
 ///
-/// - The session decides; here its orders are translated, and its credentials are kept and reread.
-/// - The cause of a refusal may be in a file that a person has changed meanwhile: after each such refusal the
-///   settings are reread (`.readSettings`), before the next try.
-/// - Under `check` nothing is kept and nothing is reported but findings; the first verdict ends it, or 15 s.
+/// - The session decides. This type translates its orders, keeps its credentials and rereads them.
+/// - The cause of a refusal may lie in a file that a person has mended meanwhile: after each
+///   such refusal the settings are reread (`.readSettings`), before the next try.
+/// - Under `check` nothing is stored and only findings are reported; the first verdict ends it, or 15 s.
 package struct OpenClawMachine: ~Copyable, AgentMachine {
     package typealias Settings = OpenClawSettings
 
@@ -25,7 +25,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
         trust = Trust(authorityFile.map { .authority(file: $0) } ?? .system, listener: listener)
     }
 
-    /// For `check`: what is known before the gateway is asked.
+    /// The machine of `doctor`: `check` holds the findings that precede the gateway's verdict.
     package init(
         _ settings: OpenClawSettings, authorityFile: String? = nil, listener: ListenerTrust = .own,
         _ check: GatewayCheck
@@ -125,7 +125,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
             if let findings = check?.foreignListener(message) { return conclude(findings, now) }
         case .failed(let message, _): session.failed(message: message, at: now.now, using: &random)
         case .closed(let code, let reason): session.closed(code: code, reason: reason, at: now.now, using: &random)
-        // A gateway shows by its ticks that it lives.
+        // A gateway proves by its ticks that it lives.
         case .heard, .spawned, .skipped, .exited, .waits, .wanted: break
         }
         return orders(now)
@@ -222,7 +222,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
 }
 
 extension OpenClawSession.Note {
-    /// The cause of a refusal may be in a file that a person has changed meanwhile.
+    /// Whether a person may mend the cause of this refusal in a file.
     fileprivate var mayBeMendedInFiles: Bool {
         guard case .waiting(_, _, let trouble?) = self else { return false }
         return switch trouble.kind {

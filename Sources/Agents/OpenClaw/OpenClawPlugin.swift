@@ -33,7 +33,7 @@ package struct OpenClawPlugin: AgentPlugin {
         values.token = section.optional("token", as: .token, variable: "OPENCLAW_TOKEN")
         values.authorityFile = section.optional("ca_file", as: section.certificates)
         values.listener = section.value("listener", as: ListenerForm.form, else: values.listener)
-        // OpenClaw has one on a machine, so that the variable says enough with several connections too.
+        // OpenClaw keeps one state directory on a machine, so one variable serves several connections.
         values.stateDirectory = section.value(
             "state_dir", as: section.directory.optional, shared: "OPENCLAW_STATE_DIR", else: section.home(".openclaw"))
         values.isAdmin = section.value("admin", as: .bool, else: false)
@@ -48,17 +48,17 @@ package struct OpenClawPlugin: AgentPlugin {
     }
 }
 
-/// What the configuration says of an OpenClaw gateway.
+/// Configuration of one OpenClaw gateway.
 package struct OpenClawValues: AgentValues {
     package var address = WebAddress(.ws, "127.0.0.1", 18789)
-    /// Nil: the one that is found in OpenClaw's own files.
+    /// The configured token, or nil if OpenClaw's own files may supply one.
     package var token: Secret?
     package var authorityFile: String?
     package var listener = ListenerTrust.own
-    /// Where OpenClaw keeps its own files; nil: not known, for want of a home.
+    /// The directory of OpenClaw's own files, or nil if no home directory is known.
     package var stateDirectory: String?
-    /// Asks for `operator.admin`: gateways want it for edits of schedules, early ones for the choice of a model
-    /// (openclaw.md#scopes).
+    /// Requests `operator.admin`, which gateways demand for edits of schedules, and
+    /// early ones for the choice of a model (openclaw.md#scopes).
     package var isAdmin = false
 
     package init() {}

@@ -2,7 +2,8 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The three channels that report a tool call (openclaw.md#agent), and one that waits for an approval (6.4).
+/// Frames of the three channels that report a tool call (openclaw.md#agent),
+/// including a call that waits for an approval (openclaw.md#approvals).
 enum OpenClawTools {
     static func call(_ data: FrameNode) -> [RunEvent] {
         guard let id = data["toolCallId"]?.string else { return [] }
@@ -82,7 +83,7 @@ enum OpenClawTools {
         return [.tool(.progress(ToolProgress(call: ToolCallID(id), channel: .command, output: output)))]
     }
 
-    /// What a patch has done, which its arguments say in a language of their own (openclaw.md#agent).
+    /// Files that a patch changed. The call's arguments name them only in the patch's own language (openclaw.md#agent).
     static func patch(_ data: FrameNode) -> [RunEvent] {
         guard data["phase"]?.holds("end") == true, let id = data["toolCallId"]?.string else { return [] }
         var progress = ToolProgress(call: ToolCallID(id), channel: .command)

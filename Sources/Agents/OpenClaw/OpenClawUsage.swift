@@ -1,14 +1,14 @@
 import JSONReading
 import Vocabulary
 
-/// What a run cost, and which model it was, from the frames that say so (openclaw.md#chat, openclaw.md#small-ones).
+/// Cost and model of a run, from the frames that report them (openclaw.md#chat, openclaw.md#small-ones).
 struct OpenClawUsage {
     private static let limit = 1_000
 
-    /// By session key, as the rows of sessions name them.
+    /// Models by session key, from the rows of sessions.
     private var models: [String: (model: String, provider: String?)] = [:]
 
-    /// A row of a session: `sessions.changed` has its members beside or within `session`.
+    /// Notes the model of a session's row. `sessions.changed` has the row's members beside or within `session`.
     mutating func note(_ payload: FrameNode) {
         let row = payload["session"].flatMap { $0.isObject ? $0 : nil } ?? payload
         guard let key = (payload["sessionKey"] ?? row["key"])?.string, let model = row["model"]?.string else { return }
@@ -16,10 +16,10 @@ struct OpenClawUsage {
         models[key] = (model, row["modelProvider"]?.string)
     }
 
-    /// What the rows of each session's run have cost, since it began.
+    /// Cost of the history rows of each session's run since it began.
     private var rows: [String: Usage] = [:]
 
-    /// A row of a session's history as it is written. It names no run: a session has one at a time.
+    /// Adds the cost of a history row as the gateway writes it. The row names no run: a session has one at a time.
     mutating func spent(_ payload: FrameNode) {
         guard let key = payload["sessionKey"]?.string, let row = payload["message"],
             row["role"]?.holds("assistant") == true, var usage = Self.read(row["usage"])
@@ -33,7 +33,7 @@ struct OpenClawUsage {
         if let key = payload["sessionKey"]?.string { rows[key] = nil }
     }
 
-    /// Of a terminal frame; the message in it may be the one that says it, else the rows of the run did.
+    /// Usage of a terminal frame, from the frame itself or its message, else the sum of the run's rows.
     mutating func usage(of payload: FrameNode) -> Usage? {
         let spent = (payload["sessionKey"]?.string).flatMap { rows.removeValue(forKey: $0) }
         guard var usage = Self.read(payload["usage"] ?? payload["message"]?["usage"]) else { return spent }
@@ -43,7 +43,7 @@ struct OpenClawUsage {
         return usage
     }
 
-    /// Of one message, or of a run. Nil: it counts no tokens.
+    /// Usage of one message or of a run, or nil if the node counts no tokens.
     static func read(_ node: FrameNode?) -> Usage? {
         guard let node,
             let input = (node["input"] ?? node["input_tokens"] ?? node["inputTokens"])?.integer(in: .counts),

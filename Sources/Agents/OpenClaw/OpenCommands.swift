@@ -1,9 +1,9 @@
 import JSONReading
 import Vocabulary
 
-/// The shell calls that have not returned, on gateways that detach approvals (E1, E2). There the frame of a call that returned
-/// "waiting for approval" is stripped of that (openclaw.md#agent), so the call is known by its command when the approval is asked for,
-/// which comes first (openclaw.md#approvals).
+/// Shell calls that have not returned, on gateways that detach approvals (E1, E2). These strip "waiting for
+/// approval" from the result frame (openclaw.md#agent), so the command identifies the call when
+/// `exec.approval.requested` arrives, which precedes that frame (openclaw.md#approvals).
 struct OpenCommands {
     struct Command {
         var run: RunID
@@ -13,7 +13,7 @@ struct OpenCommands {
     }
 
     private static let limit = 256
-    /// A longer command is not known again; the shells of gateways take less.
+    /// A longer command is not tracked; the shells of gateways take less.
     private static let longest = 131_072
     private var open: [Command] = []
 
@@ -33,7 +33,7 @@ struct OpenCommands {
         }
     }
 
-    /// The youngest call of this command in the session.
+    /// The newest open call of this command in the session.
     func call(of command: String?, in session: String?) -> Command? {
         open.last { $0.command == command && $0.session.text == session }
     }

@@ -1,26 +1,28 @@
 import Glibc
 import Vocabulary
 
-/// How the texts of runs move, made of what the agent says message by message (`agent` frames, stream `assistant`).
+/// Text changes of runs, built from the agent's messages (`agent` frames, stream `assistant`).
 ///
-/// `chat` is no source where both come: from the second message of a run on it leaves out repeated pieces (E2), it never has the last
-/// words before a tool (E1), and it joins messages and failed attempts by nothing (E2, E3). It gives the end.
+/// Where a run has both streams, `chat` supplies its end alone: from a run's second message on it leaves out repeated pieces
+/// (E2), it lacks the last words before a tool (E1), and it joins messages and failed attempts without a separator (E2, E3).
 ///
-/// A run's source is the stream that had its first text, until its end; of a run whose beginning was missed it is `assistant`, since
-/// `chat` may come first there, and glues what was missed to what comes. Of a run whose source is `assistant` the newest message is kept,
-/// in one of these states:
-/// - `speaking`: what extends it goes on with it. Can transition to: between, unsure.
-/// - `between`: a tool was called. What comes next is a message of its own. Can transition to: speaking (of the next message), unsure.
-/// - `unsure`: frames were missed. What extends it goes on with it, anything else begins a message, and between the two a piece may be
-///   missing. Can transition to: speaking.
+/// A run's source is the stream that brought its first text, until its end. A run whose beginning was missed
+/// takes `assistant`, since `chat` may arrive first there and joins the missed text to the new one. For a run
+/// whose source is `assistant`, its newest message is kept in one of these states:
+/// - `speaking`: text that extends the message continues it. Can transition to: between, unsure.
+/// - `between`: a tool was called, and the next text begins a message. Can
+///   transition to: speaking (of the next message), unsure.
+/// - `unsure`: frames were missed. Text that extends the message continues it, any other begins a
+///   message, and text between the two may be missing. Can transition to: speaking.
 ///
 /// Invariants, for any frames:
-/// - A message begins where its addition (`delta`) is all of its text, behind a tool, or where its text does not extend the one before.
-///   Only one that says so (`replace`), or whose addition is a part of its text, takes the place of what was said of the same message.
-/// - A frame without an addition is a snapshot: one that is a beginning or an end of what was said, apart from white space, says nothing
-///   new. Agents that are programs of others say their last message so, behind texts that grow over the whole run.
-/// - The addition of a frame that was put together from two messages begins with the rest of the first.
-/// - A new attempt leaves nothing of the one before it (`forget`).
+/// - A message begins where its addition (`delta`) is all of its text, after a tool, or where its
+///   text does not extend the last one. A text replaces that of the same message only if the frame says
+///   so (`replace`) or if its addition is the end of the text and not all of it.
+/// - A frame without an addition is a snapshot. It adds nothing if it is the beginning or end of the known text, apart from
+///   white space: agents that wrap other programs send their last message this way, after texts that grow over the whole run.
+/// - A frame merged from two messages has an addition that begins with the rest of the first.
+/// - A new attempt keeps nothing of the attempt before it (`forget`).
 /// - A message that is a word for silence, or may still become one, is not shown before the end.
 struct SpokenTexts {
     private struct Message {
@@ -28,17 +30,17 @@ struct SpokenTexts {
 
         var bytes: [UInt8] = []
         var state = State.speaking
-        /// Nothing of it was shown: it may become a word for silence.
+        /// The message was not shown, since it may become a word for silence.
         var isHeld = false
-        /// Of an attempt that failed.
+        /// The message belongs to a failed attempt.
         var hasFailed = false
-        /// Bytes of the messages before it.
+        /// Bytes of the run's messages before this one.
         var before = 0
-        /// Files that the agent sent along, by their paths.
+        /// Paths of files that the agent sent with the run.
         var files: [String] = []
-        /// Some of them came with a text that may be their directive.
+        /// A file came with this text, which may be its directive.
         var hasFiles = false
-        /// The number of its last frame, of all runs' frames.
+        /// Number of the message's last frame, counted over all runs.
         var heard = 0
     }
 
@@ -50,33 +52,34 @@ struct SpokenTexts {
         var hasFiles = false
     }
 
-    /// Beyond this the run that was silent for longest loses its text: its next frame is compared with what the turn has.
+    /// Runs with a kept message. Beyond this the run that was silent for longest loses
+    /// its text, and its next frame is compared with the text of the turn.
     private static let limit = 256
     private static let byteLimit = 16 << 20
     private static let filesLimit = 32
-    /// An agent that has nothing to say says one of these, in any case, with white space around it.
+    /// An agent with nothing to say answers with one of these, in any case, with white space around it.
     private static let silence = [
         "no_reply", "reply_skip", "announce_skip", "heartbeat_ok", #"{"action":"no_reply"}"#,
     ].map { Array($0.utf8) }
     private static let longestSilence = 64
-    /// Of a directive to the gateway: it is taken out of the text when it is whole.
+    /// Beginnings of directives to the gateway, which takes a whole directive out of the text.
     private static let directives = ["[[", "media:"].map { Array($0.utf8) }
 
     private var newest: [RunID: Message] = [:]
     private var bytes = 0
     private var frames = 0
-    /// Runs whose text is that of `chat`.
+    /// Runs whose source is `chat`.
     private var byChat: Set<RunID> = []
-    /// Runs of which frames were missed.
+    /// Runs with missed frames.
     private var missed: Set<RunID> = []
-    /// Runs with more than one attempt: the text of their terminal frame may have all of them.
+    /// Runs with several attempts: the text of the terminal frame may join them.
     private var retried: Set<RunID> = []
 
     // MARK: The source
 
     func isSpoken(_ run: RunID) -> Bool { newest[run] != nil }
 
-    /// A text of the run came by `chat`. False: it does not count.
+    /// Notes a text of the run in `chat`. False if `chat` is not the run's source.
     mutating func cameByChat(_ run: RunID) -> Bool {
         guard newest[run] == nil, !missed.contains(run) else { return false }
         if byChat.count >= Self.limit { byChat.removeAll() }
@@ -102,7 +105,7 @@ struct SpokenTexts {
             bytes += frame.text.count
             return newest[run]?.isHeld == true ? [] : [.segment(Self.words(frame.text[...]))]
         }
-        // Changed in its place: its bytes are all that the message has said, and a copy of them for each frame is the largest cost.
+        // Changed in place: a copy of the message's bytes for each frame would be the largest cost.
         bytes -= newest.values[index].bytes.count
         let changes = Self.take(frame, into: &newest.values[index], heard: frames)
         bytes += newest.values[index].bytes.count
@@ -131,7 +134,7 @@ struct SpokenTexts {
         guard let addition = frame.addition else { return extends && known.state != .between }
         guard addition.count < frame.text.count else { return false }
         if extends { return true }
-        // The gateway sends no frame for text that it cleans out (E1).
+        // E1 sends no frame for text that it strips, so the new text may not extend the known one.
         return known.state == .speaking && !addition.isEmpty
             && addition.elementsEqual(frame.text[(frame.text.count - addition.count)...])
     }
@@ -150,7 +153,7 @@ struct SpokenTexts {
         return frame.text.count > count ? [.append(words(frame.text[count...]))] : []
     }
 
-    /// The message before it is complete, but for what the addition has of it.
+    /// Ends the known message, with the part of the addition that belongs to it, and begins the next.
     private static func begin(_ frame: Frame, after known: inout Message) -> [TextChange] {
         var changes: [TextChange] = []
         if let addition = frame.addition, addition.count > frame.text.count,
@@ -188,8 +191,8 @@ struct SpokenTexts {
 
     // MARK: The end
 
-    /// What was said last, and the files that came along. `whole`: the text of the terminal frame, which may have words that no
-    /// message had.
+    /// The run's last words and its files. `whole`: text of the terminal frame,
+    /// which may have words that no `assistant` frame had.
     mutating func ends(_ run: RunID, whole: UnsafeRawBufferPointer?) -> (text: String?, files: [String]) {
         byChat.remove(run)
         missed.remove(run)
@@ -198,13 +201,13 @@ struct SpokenTexts {
         bytes -= known.bytes.count
         if known.isHeld, Self.isSilence(known.bytes) { return (nil, known.files) }
         var last = known.bytes
-        // From the second message or attempt on it is not what was said (E2, E3).
+        // From the second message or attempt on, the terminal frame's text is not what the agent wrote (E2, E3).
         if let whole, known.state != .between, known.before == 0, !isRetried, whole.count > last.count,
             Self.begins(whole, with: last)
         {
             last = Array(whole)
         } else if known.state == .unsure {
-            // What was said last was missed.
+            // The last words were missed.
             return (nil, known.files)
         }
         let said = Self.trimmed(last)
@@ -213,7 +216,7 @@ struct SpokenTexts {
 
     mutating func attemptFailed(in run: RunID) { newest[run]?.hasFailed = true }
 
-    /// Another attempt begins. True: something was said in the one before, and it is not known to have failed.
+    /// Drops the text of a run whose next attempt begins. Returns true if the attempt had text and is not known to have failed.
     mutating func forget(_ run: RunID) -> Bool {
         byChat.remove(run)
         guard let known = newest.removeValue(forKey: run) else { return false }
@@ -230,7 +233,7 @@ struct SpokenTexts {
     private mutating func makeRoom(for count: Int, of run: RunID) {
         let grows = count - (newest[run]?.bytes.count ?? 0)
         while newest[run] == nil && newest.count >= Self.limit || bytes + grows > Self.byteLimit {
-            // A run whose end was missed is among those that say nothing more.
+            // The runs silent for longest include those whose end was missed.
             let others = newest.lazy.filter { $0.key != run }
             guard let next = others.min(by: { $0.value.heard < $1.value.heard })?.key ?? newest.keys.first else {
                 return
@@ -247,7 +250,7 @@ struct SpokenTexts {
         }
     }
 
-    /// Without the white space at its end: a blank line follows, or nothing.
+    /// The text without white space at its end: a blank line follows, or nothing.
     private static func trimmed(_ text: [UInt8]) -> ArraySlice<UInt8> {
         text.prefix((text.lastIndex { $0 > 0x20 } ?? -1) + 1)
     }
@@ -256,7 +259,7 @@ struct SpokenTexts {
         String(decoding: bytes, as: UTF8.self)
     }
 
-    /// It is a word for silence, or the beginning of one or of a directive.
+    /// Whether the text is a word for silence, or the beginning of one or of a directive.
     private static func mayBeUnsaid(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count <= longestSilence else { return false }
         let said = plain(text)
@@ -267,20 +270,20 @@ struct SpokenTexts {
         text.count <= longestSilence && silence.contains(plain(text))
     }
 
-    /// The text before a directive was whole, and was taken out with it. A message that a tool follows is complete, and one that may name
-    /// a file does so where a file came along.
+    /// Whether the message is the beginning of a directive that the gateway took out when it was whole. A message before
+    /// a tool is complete, so it is none; a beginning of `MEDIA:` counts only if a file came with it.
     private static func isDirective(_ known: Message) -> Bool {
         let said = plain(known.bytes)
         guard directives.contains(where: { $0.starts(with: said) }) else { return false }
         return said.first == UInt8(ascii: "[") ? known.state != .between : known.hasFiles
     }
 
-    /// In small letters, without white space.
+    /// The text in lower case and without white space.
     private static func plain(_ text: some Sequence<UInt8>) -> [UInt8] {
         text.filter { $0 > 0x20 }.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 
-    /// A beginning or an end of what is known, white space at the ends apart; nothing is.
+    /// Whether the text is a beginning or an end of the known one, apart from white space at the ends. An empty text is.
     private static func isPart(_ text: UnsafeRawBufferPointer, of known: [UInt8]) -> Bool {
         let (said, all) = (trimmed(Array(text)).drop { $0 <= 0x20 }, trimmed(known).drop { $0 <= 0x20 })
         return all.starts(with: said) || all.count >= said.count && all.suffix(said.count).elementsEqual(said)

@@ -2,15 +2,16 @@ import AgentKit
 import Files
 import Vocabulary
 
-/// Tokens that gateways gave this device, on their way into the file of all of them: read, changed, written whole.
+/// Tokens that gateways issued to this device, on their way into the file of
+/// all tokens, which is read, changed and written whole.
 ///
-/// One look at the file at a time, so that a token that comes meanwhile is not lost by the other's writing.
+/// One pass over the file at a time: a second one would overwrite a token that arrived meanwhile.
 struct TokenErrand {
     private enum State {
         case idle
-        /// What the file holds is being read.
+        /// The file is being read.
         case reading
-        /// With these the file is being written.
+        /// The file is being written with the pending tokens added.
         case writing
     }
 

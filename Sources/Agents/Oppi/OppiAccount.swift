@@ -1,7 +1,7 @@
 import JSONReading
 import Vocabulary
 
-/// What a session has cost since it was made, as its state says; a run's share is the difference (oppi.md#usage).
+/// Cost of a session since its creation, from its state; the cost of a run is a difference (oppi.md#usage).
 struct OppiAccount: Hashable {
     var input: Int
     var output: Int
@@ -9,7 +9,7 @@ struct OppiAccount: Hashable {
     /// `provider/id`.
     var model: String?
 
-    /// Nil: this state does not say.
+    /// Nil if this state has no token counts.
     init?(_ session: FrameNode?) {
         guard let tokens = session?["tokens"], let input = tokens["input"]?.integer(in: .counts),
             let output = tokens["output"]?.integer(in: .counts)
@@ -20,12 +20,12 @@ struct OppiAccount: Hashable {
         model = session?["model"]?.string
     }
 
-    /// Nil: no model has answered since then.
+    /// Usage since `start`, or nil if no model has answered since then.
     func usage(since start: OppiAccount) -> Usage? {
         guard output > start.output else { return nil }
         var usage = Usage(inputTokens: max(0, input - start.input), outputTokens: output - start.output)
         if let cost, let before = start.cost, cost > before {
-            // Of the difference of two sums only so many digits mean something.
+            // The difference of two sums is exact to the millionth at best.
             usage.estimatedCostUSD = ((cost - before) * 1_000_000).rounded() / 1_000_000
         }
         guard let model else { return usage }

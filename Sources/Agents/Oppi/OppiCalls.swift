@@ -2,18 +2,18 @@ import Vocabulary
 
 /// The tool calls of one session that have begun and not ended.
 ///
-/// Head repeats a call while the model still writes its arguments; it runs only after the message that asks
-/// for it has ended, or at its first output (oppi.md#tool-calls). Until then it is *written*: reported, with its last arguments,
-/// when it runs, so that a card neither shows half a command nor precedes the text that led to it.
+/// Head repeats a call while the model writes its arguments; the call runs only after the message that contains it has
+/// ended, or at its first output (oppi.md#tool-calls). Until then it is *written*: it is reported, with its last arguments,
+/// when it runs. A card thus neither shows half a command nor precedes the text that led to it.
 struct OppiCalls {
-    /// More calls than this at once are not held or tracked; they are reported at once.
+    /// Calls beyond this number are reported at once and not tracked.
     private static let limit = 1_000
     private var open: [ToolStart] = []
     private var written: [ToolStart] = []
 
     var isEmpty: Bool { open.isEmpty }
 
-    /// The call if it is to be reported now.
+    /// The call, if it is to be reported now.
     mutating func started(_ start: ToolStart, isStillWritten: Bool) -> ToolStart? {
         guard !open.contains(where: { $0.call == start.call }) else { return nil }
         guard isStillWritten, written.count < Self.limit else {
@@ -30,7 +30,7 @@ struct OppiCalls {
 
     func isWritten(_ call: ToolCallID) -> Bool { written.contains { $0.call == call } }
 
-    /// The message is whole: all its calls run.
+    /// The message is complete: all its calls run.
     mutating func messageEnded() -> [ToolStart] {
         defer { written = [] }
         for start in written { remember(start) }
@@ -39,7 +39,7 @@ struct OppiCalls {
 
     mutating func dropWritten() { written = [] }
 
-    /// Something shows that the call runs; returns it if it was not reported yet.
+    /// A frame shows that the call runs. Returns the call if it was not reported yet.
     mutating func runs(_ call: ToolCallID) -> ToolStart? {
         guard let at = written.firstIndex(where: { $0.call == call }) else { return nil }
         let start = written.remove(at: at)
@@ -49,7 +49,8 @@ struct OppiCalls {
 
     mutating func ended(_ call: ToolCallID) { open.removeAll { $0.call == call } }
 
-    /// A permission names no call: it is the newest open one of the tool with equal input (oppi.md#permissions).
+    /// The call that a permission is about. A permission names none, so this is the
+    /// newest open call of the tool with equal input (oppi.md#permissions).
     func asked(tool: String, input: JSONText?) -> ToolCallID? {
         open.last { $0.name == tool && $0.arguments == input }?.call
     }
@@ -58,10 +59,10 @@ struct OppiCalls {
 
     private static let namelessPrefix = "nameless-"
 
-    /// By the number of the frame that began it.
+    /// A name for the call, from the `seq` of its first frame.
     static func nameless(_ sequence: Int) -> ToolCallID { ToolCallID("\(namelessPrefix)\(sequence)") }
 
-    /// Nil: of any tool.
+    /// The oldest open call without an id, of this tool or, if `tool` is nil, of any.
     func oldestNameless(of tool: String?) -> ToolCallID? {
         (open + written).first { $0.call.text.hasPrefix(Self.namelessPrefix) && (tool == nil || $0.name == tool) }?.call
     }

@@ -2,11 +2,11 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// Whose loop begins (oppi.md#retries-compaction-queue).
+// Beginnings of loops, and the runs that they belong to (oppi.md#retries-compaction-queue).
 extension OppiDecoder {
     enum Beginning {
         case prompted(Prompted)
-        /// What the run before it said stays.
+        /// A loop of the same run, which keeps its text.
         case retry
         case other
     }
@@ -16,7 +16,7 @@ extension OppiDecoder {
         "tool_end", "stop_confirmed", "session_ended",
     ]
 
-    /// All others say nothing of the loop, known ones and unknown ones.
+    /// Whether the frame is part of a loop. All other types, known and unknown, reveal nothing of one.
     static func isOfLoop(_ type: String, _ root: FrameNode) -> Bool {
         typesOfLoop.contains(type) || type == "error" && root["seq"] != nil
     }
@@ -24,7 +24,7 @@ extension OppiDecoder {
     mutating func loopBegan(_ id: AgentSession) -> [Observation] {
         guard let session = sessions[id] else { return [] }
         if session.isRetrying { return begun(id, .retry) }
-        // A stop is one of the loop, whichever messages it takes up.
+        // A stop applies to one loop, whichever messages that takes up.
         if session.held?.mayLackRetry != true {
             sessions[id]?.stopping = false
             sessions[id]?.stopsForUs = false
@@ -38,12 +38,12 @@ extension OppiDecoder {
         return []
     }
 
-    /// The first frame of a loop: a user's message, whose words say whose it is. A retry has none.
+    /// The first frame of a loop: a user's message, whose words identify the run. A retry has none.
     mutating func opened(_ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant) -> [Observation] {
         guard let session = sessions[id], Self.isOfLoop(type, root) else { return [] }
         sessions[id]?.isOpening = false
         guard type == "message_end", root["role"]?.holds("user") == true else {
-            // Nothing of a loop is to be heard after the end of its session.
+            // The session has ended, and with it the loop.
             if type == "session_ended" { return settle(id) }
             guard session.held != nil else { return begun(id, .other) }
             return retries(id, session.lastError ?? "", after: .zero, at: now) + begun(id, .retry)
@@ -85,7 +85,7 @@ extension OppiDecoder {
         return [signal(id, .started)] + (said.isEmpty ? [] : [signal(id, .text(.segmentEnded(said)))])
     }
 
-    /// A loop that is running and whose beginning was missed is another's, until a trace says that it is ours.
+    /// Joins a running loop whose beginning was missed. It counts as another client's until a trace names it as ours.
     mutating func joins(_ id: AgentSession, status: String) {
         sessions[id]?.mayBeWithin = false
         guard let session = sessions[id], status == "busy", !session.isRunning, !session.isOpening else { return }

@@ -1,7 +1,7 @@
 import JSONReading
 import Vocabulary
 
-// What the link tells the decoder of the one session that it reads (oppi.md#envelope-and-sequence-numbers).
+// Calls from the live link about the one session that it reads (oppi.md#envelope-and-sequence-numbers).
 extension OppiDecoder {
     private var native: AgentSession? { live?.native }
 
@@ -16,29 +16,29 @@ extension OppiDecoder {
 
     private var state: Session? { native.flatMap { sessions[$0] } }
 
-    /// The number of the last durable frame.
+    /// The `seq` of the last durable frame.
     var lastSequence: Int { state?.lastSequence ?? 0 }
-    /// A loop is running, as far as its frames say.
+    /// A loop is running, according to its frames.
     var isRunning: Bool { state?.isRunning == true }
     var runningRun: RunID? { state.flatMap { $0.isRunning ? $0.run : nil } }
-    /// Between two attempts, as far as is known, a session is idle and nothing of it can be stopped.
+    /// Whether the run is between two attempts, where the session is idle and a stop has no effect.
     var isBetweenAttempts: Bool { state.map { $0.isRetrying || $0.held != nil } ?? false }
     func isCompacting(at now: Instant) -> Bool { state?.compactsUntil.map { now < $0 } ?? false }
-    /// Its loop has ended, and a retry may follow.
+    /// The loop has ended, and a retry may follow.
     var isHolding: Bool { heldEnd != nil }
     var heldEnd: RunEvent? { state?.held?.event }
-    /// Its loop has failed, and begins again by then.
+    /// When the next attempt of a failed loop begins at the latest.
     var retryUntil: Instant? { state.flatMap { $0.isRetrying ? $0.retryUntil : nil } }
     var hasOpenTool: Bool { state?.calls.isEmpty == false }
 
-    /// A prompt of ours is about to be written, under this request id.
+    /// A prompt of ours is about to be sent under this request id.
     mutating func willBegin(_ run: RunID, _ text: String, waits: Bool, request: String) {
         guard let native else { return }
         remember(request, native, run)
         change { $0.prompted = Prompted(run: run, text: text, waits: waits) }
     }
 
-    /// The server has this prompt, and its run may yet begin. `text` is empty where an earlier process sealed it.
+    /// The server has this prompt, and its run may still begin. `text` is empty if an earlier process sent it.
     mutating func mayBegin(_ run: RunID, _ text: String) {
         guard runningRun != run else { return }
         change { $0.prompted = Prompted(run: run, text: text, waits: true) }
@@ -48,7 +48,7 @@ extension OppiDecoder {
         change { if $0.prompted?.run == run { $0.prompted?.isStarted = true } }
     }
 
-    /// It will not begin, or its end is known otherwise.
+    /// Drops a run that will not begin, or whose end is known from elsewhere.
     mutating func abandon(_ run: RunID) {
         change { session in
             if session.prompted?.run == run { session.prompted = nil }
@@ -60,7 +60,7 @@ extension OppiDecoder {
         }
     }
 
-    /// This run is going, as a trace says, with what was written into it.
+    /// A trace reports this run as running, with the messages written into it.
     mutating func takeUp(_ run: RunID, _ text: String, steered marks: [OppiMark]) {
         let prompted = Prompted(run: run, text: text)
         let isReadable = !text.isEmpty && !prompted.isCommand && !marks.contains(.command)
@@ -80,21 +80,21 @@ extension OppiDecoder {
         }
     }
 
-    /// A message of ours goes into the run.
+    /// A message of ours is written into the run.
     mutating func steers(_ run: RunID, _ text: String) {
         let mark: OppiMark? = text.hasPrefix("/") ? .command : nil
         change { $0.steers(Prompted(run: run, text: text, mark: mark)) }
     }
 
-    /// The server has not taken it.
+    /// The server did not accept the message.
     mutating func steersNot(_ run: RunID) { change { $0.unheard.removeAll { $0.run == run } } }
 
-    /// Messages that went into a run and that no loop has taken up.
+    /// Messages written into a run that no loop has taken up.
     var unheard: [RunID] { state?.unheard.map(\.run) ?? [] }
 
     mutating func stops() { change { $0.stopsForUs = true } }
 
-    /// The wait for the next attempt is cancelled: it begins until then, or not at all.
+    /// The wait for the next attempt was cancelled: the attempt begins by `moment`, or not at all.
     mutating func retriesUntil(_ moment: Instant) {
         change { session in session.retryUntil = session.retryUntil.map { min($0, moment) } }
     }
@@ -107,7 +107,7 @@ extension OppiDecoder {
         live?.isReplay = false
     }
 
-    /// What was missed comes until the answer to our subscription.
+    /// Frames until the answer to our subscription are replays.
     mutating func replays(_ isReplay: Bool, at now: Instant) {
         live?.isReplay = isReplay
         guard !isReplay else { return }
@@ -126,16 +126,16 @@ extension OppiDecoder {
     mutating func setServerEpoch(_ epoch: Instant?) { live?.serverEpoch = epoch }
     mutating func setWorkspace(_ name: String?) { live?.workspace = name }
 
-    /// A replayed frame may have had a number that none has.
+    /// Corrects a number that was too high: a replay may have carried one that the server never gave.
     mutating func isAt(atMost sequence: Int) { change { $0.lastSequence = min($0.lastSequence, sequence) } }
 
-    /// The numbers go on from here, whatever was missed.
+    /// Numbers continue from here, after frames that stay missed.
     mutating func continues(after sequence: Int) {
         change { session in
             session.lastSequence = sequence
             session.isOpening = false
             session.mayBeWithin = true
-            // How long it waits to begin again, it may have begun.
+            // The next attempt may have begun while frames were missed.
             session.retryUntil = nil
             session.compactsUntil = nil
         }

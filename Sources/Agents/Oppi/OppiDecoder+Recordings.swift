@@ -2,7 +2,7 @@ package import AgentKit
 import JSONReading
 package import Vocabulary
 
-// What only a recording has: frames of ours, and REST beside them.
+// Parts of a recording that a live link lacks: frames that the bridge sent, and REST answers.
 extension OppiDecoder {
     package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
         guard let root = parser.parse(frame, capacity: capacity) else { return [] }
@@ -56,7 +56,8 @@ extension OppiDecoder {
         return []
     }
 
-    /// The whole history of a session: what became of the run that was open when the link went (oppi.md#recommended-connector-procedure).
+    /// The whole history of a session, which tells the outcome of the run that was open
+    /// when the link went down (oppi.md#recommended-connector-procedure).
     mutating func trace(_ body: FrameNode?) -> [Observation] {
         guard let trace = OppiTrace(body), !tracesAsked.isEmpty else { return [] }
         let id = tracesAsked.removeFirst()

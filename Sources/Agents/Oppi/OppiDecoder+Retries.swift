@@ -4,10 +4,10 @@ import Vocabulary
 
 // Loops that fail and begin again (oppi.md#retries-compaction-queue).
 extension OppiDecoder.Session {
-    /// As much as the text of a run may have.
+    /// The longest text of a run.
     private static let limit = 4_000_000
 
-    /// An error directly before the message was the message's.
+    /// An error directly before the message belongs to it.
     mutating func messageEnded() { (hasFailed, failsNext) = (failsNext, false) }
 
     mutating func remember(_ text: String) {
@@ -15,7 +15,7 @@ extension OppiDecoder.Session {
         lastSaid = text
     }
 
-    /// Something follows the last message, which was no failure then.
+    /// A frame follows the last message, which therefore did not fail.
     mutating func lastWasGood() {
         let text = lastSaid
         lastSaid = ""
@@ -24,22 +24,22 @@ extension OppiDecoder.Session {
     }
 }
 
-/// How a loop ended that may be tried again.
+/// The end of a loop that may be retried.
 struct OppiHeld {
     let event: RunEvent
-    /// Its last message has words, and no error was named.
+    /// The last message has words, and no error was reported.
     let looksWell: Bool
-    /// Nil: while the socket is lost.
+    /// When the end becomes final, or nil while the socket is lost.
     var until: Instant?
-    /// What says that it is tried again is never replayed.
+    /// The frames that announce a retry are never replayed, so this one may have been missed.
     var mayLackRetry: Bool
 
     /// In milliseconds.
     static let longestRetry = 3_600_000
     private static let limit = Duration.seconds(2)
-    /// A retry is announced in the same turn of the server's loop.
+    /// The server announces a retry in the same turn of its event loop.
     private static let limitOfWell = Duration.milliseconds(200)
-    /// Retries wait for a while before they begin, and what announces them is not heard.
+    /// A retry begins after a delay, and its announcement may have been missed.
     static let limitUnheard = Duration.seconds(15)
     static let limitOfWellUnheard = Duration.seconds(3)
 
@@ -66,10 +66,10 @@ struct OppiHeld {
 extension OppiDecoder {
     typealias Held = OppiHeld
 
-    /// A compaction asks a model, and says when it has ended.
+    /// A compaction asks a model, and reports its end.
     private static let compactionLimit = Duration.seconds(600)
 
-    /// It begins a while after the delay at the latest.
+    /// Allowance after the announced delay.
     private static let retryPatience = Duration.seconds(60)
 
     mutating func retries(_ id: AgentSession, _ reason: String, after delay: Duration, at now: Instant) -> [Observation]
@@ -80,7 +80,7 @@ extension OppiDecoder {
         return [signal(id, .retrying(reason: reason))]
     }
 
-    /// The seed dialect names the error of a run here alone.
+    /// The seed dialect reports the error of a run only here.
     mutating func retriesEnded(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
         guard root["success"]?.flag == false, let session = sessions[id], session.isRetrying || session.held != nil
         else { return [] }
@@ -91,7 +91,7 @@ extension OppiDecoder {
         return [signal(id, .failed(RunFailure(message: root["finalError"]?.string ?? session.lastError ?? "")))]
     }
 
-    /// Of a context that has overflowed: the loop begins again by itself. Any other compaction changes nothing.
+    /// A compaction of an overflowed context ends with a retry. Any other changes nothing.
     mutating func compacted(
         _ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant
     ) -> [Observation] {

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// Tool calls, and what the agent asks a person.
+// Tool calls, and the agent's questions to a person.
 extension OppiDecoder {
     mutating func tool(_ type: String, _ root: FrameNode, _ id: AgentSession) -> [Observation] {
         let name = root["tool"]?.string ?? "tool"
@@ -19,12 +19,12 @@ extension OppiDecoder {
             return [signal(id, .tool(.started(start)))]
         case "tool_output":
             let replaces = root["mode"]?.holds("replace") == true
-            // While a call is written its long arguments are mirrored as output (oppi.md#tool-calls).
+            // While a call is written, head mirrors its long arguments as output (oppi.md#tool-calls).
             if replaces, sessions[id]?.calls.isWritten(call) == true { return [] }
             let begun = runs(call, id)
             var output = root["output"]?.string ?? ""
             if root["truncated"]?.flag == true { output = Self.lastPart(of: root["totalBytes"]) + output }
-            // Images come as data URIs: nothing a card could show.
+            // Images come as data URIs, which a card cannot show.
             guard !output.hasPrefix("data:") else { return begun }
             return begun + [
                 signal(id, .tool(.progress(ToolProgress(call: call, output: output, append: !replaces))))
@@ -41,19 +41,19 @@ extension OppiDecoder {
         }
     }
 
-    /// Head sends the end of a long output alone; its whole is with the server (oppi.md#tool-calls).
+    /// A notice before the end of a long output. Head sends only that end; the server keeps the whole (oppi.md#tool-calls).
     private static func lastPart(of bytes: FrameNode?) -> String {
         guard let bytes = bytes?.integer(in: .counts) else { return "[The end of a longer output]\n" }
         return "[The end of \(bytes / 1_024) KB of output]\n"
     }
 
-    /// In theory a call has no id: then the order says which one is meant (oppi.md#tool-calls).
+    /// The call of a frame without an id, which is possible in theory: the order identifies it (oppi.md#tool-calls).
     private func nameless(_ type: String, _ root: FrameNode, _ id: AgentSession) -> ToolCallID? {
         let calls = sessions[id]?.calls ?? OppiCalls()
         let tool = root["tool"]?.string
         guard type == "tool_start" else { return calls.oldestNameless(of: tool) }
         guard let tool, let sequence = root["seq"]?.integer(in: .counts) else { return nil }
-        // Head repeats it while it is written, and once more when it runs.
+        // Head repeats `tool_start` while the call is written, and once more when it runs.
         return (isHead ? calls.oldestNameless(of: tool) : nil) ?? OppiCalls.nameless(sequence)
     }
 
@@ -61,8 +61,8 @@ extension OppiDecoder {
         sessions[id]?.calls.runs(call).map { [signal(id, .tool(.started($0)))] } ?? []
     }
 
-    /// Of a recording, since a live link reads its dialogs itself. Only head has those that go anywhere (oppi.md#extension-dialogs); an `ask`
-    /// has several questions and one answer, and is counted.
+    /// A dialog of a recording; a live link reads its dialogs itself. Only head's dialogs reach an agent
+    /// (oppi.md#extension-dialogs). An `ask` has several questions and one answer, and counts as unknown.
     mutating func dialog(_ root: FrameNode, _ id: AgentSession, at now: Instant) -> [Observation] {
         if let request = DialogRequest.read(root, at: now) { return [signal(id, .approvalRequested(request))] }
         guard let question = DialogRequest.question(root, at: now) else {
@@ -84,7 +84,7 @@ extension OppiDecoder {
         case "permission_cancelled":
             return [aside(id, .approvalSettled(ApprovalSettlement(id: approval, outcome: .cancelled)))]
         default:
-            // It comes on every socket, and again after each subscription (oppi.md#permissions).
+            // The frame comes on every socket, and again after each subscription (oppi.md#permissions).
             guard permissions.count >= 1_000 || permissions.insert(approval).inserted else { return [] }
             var request = Self.request(approval, root, workspace: live?.workspace)
             let tool = root["tool"]?.string ?? "tool"
@@ -94,10 +94,11 @@ extension OppiDecoder {
         }
     }
 
-    /// The same of a frame and of an entry of the list.
+    /// The request from a frame or from an entry of the list of pending permissions.
     static func request(_ id: ApprovalID, _ root: FrameNode, workspace: String?) -> ApprovalRequest {
         let tool = root["tool"]?.string ?? "tool"
-        // The server's own summary hides what is behind `&&`, what a file is given, and all beyond 100 characters (oppi.md#permissions).
+        // The server's own summary hides the commands behind `&&`, the content for a
+        // file, and everything beyond 100 characters (oppi.md#permissions).
         let input = root["input"].flatMap { $0.isNull ? nil : AskedInput($0) }
         var facts = input?.facts ?? AskFacts()
         if input == nil, let summary = root["displaySummary"] { facts.lines.append(.init("summary", summary)) }
@@ -105,20 +106,21 @@ extension OppiDecoder {
         var request = ApprovalRequest(
             id: id, subject: .permission, title: "Allow \(tool)?", message: root["reason"]?.string ?? "",
             command: input?.command,
-            // The server grants no rule for its own policy (oppi.md#permissions).
+            // The server stores no rule for its own policy (oppi.md#permissions).
             allowed: tool.hasPrefix("policy.") ? [.approve, .deny] : nil, facts: facts)
-        // Nothing says what the tool would be given.
+        // No member names the tool's input.
         request.isIncomplete = input == nil
         return request
     }
 
-    /// A permission may come on another socket than the frames of its run: then the session alone is named.
+    /// A signal that names the session alone while no run is known: a
+    /// permission may come on another socket than its run's frames.
     private func aside(_ id: AgentSession, _ event: RunEvent) -> Observation {
         guard let live, !isRunning else { return signal(id, event) }
         return .signal(RunSignal(run: nil, session: live.session, event: event))
     }
 
-    /// `timeoutAt` is on the server's clock, and lies a hundred years ahead where there is none (oppi.md#permissions).
+    /// `timeoutAt` is on the server's clock, and lies a hundred years ahead if there is no limit (oppi.md#permissions).
     private func expiry(_ root: FrameNode) -> Instant? {
         guard root["expires"]?.flag != false, let epoch = live?.serverEpoch,
             let moment = root["timeoutAt"]?.integer(in: .wallMilliseconds)

@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-// The owner of a person's message within a loop (oppi.md#retries-compaction-queue).
+// The owner of a user's message within a loop (oppi.md#retries-compaction-queue).
 extension OppiDecoder.Session {
     private static let unheardLimit = 16
 
@@ -11,7 +11,8 @@ extension OppiDecoder.Session {
         if unheard.count > Self.unheardLimit { unheard.removeFirst() }
     }
 
-    /// True: it is one of ours. The agent writes a skill or a template out, so that the next message of unknown words is that.
+    /// True if the message is ours. The agent expands a skill or a template, so a
+    /// message of unknown words counts as the pending command.
     mutating func hears(_ text: String) -> Bool {
         if let index = unheard.firstIndex(where: { $0.mark != .command && $0.isSaid(by: text) }) {
             unheard.remove(at: index)
@@ -25,13 +26,13 @@ extension OppiDecoder.Session {
 }
 
 extension OppiDecoder {
-    /// A skill of ours that waited behind the run of another client, written out by the agent.
+    /// Whether the message is a skill of ours that waited behind another client's run, as the agent expands it.
     func isOurCommand(_ prompted: Prompted, _ text: String, _ id: AgentSession) -> Bool {
         prompted.waits && prompted.text.hasPrefix("/skill:") && text.hasPrefix("<skill ")
             && sessions[id]?.isOurs == false
     }
 
-    /// The last loop of this run ended so while nobody listened: another attempt may follow, as after a loss of the socket.
+    /// The last loop of this run ended while no socket was open: another attempt may follow, as after a lost socket.
     mutating func holds(
         _ run: RunID, _ text: String, steered marks: [OppiMark], _ told: OppiTold, said texts: [String],
         at now: Instant

@@ -4,17 +4,18 @@ package import Vocabulary
 
 /// Frames of an Oppi server, both dialects (oppi.md#dialects), to observations.
 ///
-/// - `message_end` is authoritative; deltas are a preview that may have holes (oppi.md#canonical-text). After a reconnect in mid-message
-///   the additions have no place until the next live `message_end` (14.4).
-/// - Frames with a `seq` not above the last one seen of their session are repeats (14.4).
-/// - `agent_end` holds its verdict where a retry or a compaction may follow (oppi.md#retries-compaction-queue): for 2 s after an error or an
-///   empty message, and in the seed dialect, which does not name an error before it tries again, for 200 ms after any message.
-/// - What failed is the last message, which keeps its words: those that ended before it stay in the answer of the run that is tried again.
-/// - A numbered `error` directly before `message_end` is that message's; from any other the agent has recovered.
-/// - Oppi names no runs: those that a prompt of ours begins have the prompt's name, all others are counted. `agent_start` does not say
-///   whose loop begins: the user's message behind it does. Within the loop of another client that message begins ours, too (9.5).
+/// - `message_end` is authoritative; deltas are a preview that may have holes (oppi.md#canonical-text). After a
+///   reconnect in mid-message, deltas are dropped until the next live `message_end`.
+/// - A frame whose `seq` is not above the last one of its session is a repeat.
+/// - `agent_end` is held back where a retry or a compaction may follow (oppi.md#retries-compaction-queue): for 2 s after an
+///   error or an empty message, and for 200 ms after any message in the seed dialect, which reports no error before a retry.
+/// - A failure concerns the last message, which keeps its words. Messages that
+///   ended before it stay in the answer of the retried run.
+/// - A numbered `error` directly before `message_end` belongs to that message; the agent recovered from any other.
+/// - Oppi names no runs: those that a prompt of ours begins have the prompt's name, all others are counted. `agent_start` does
+///   not tell whose loop begins; the user's message after it does. Within another client's loop that message begins our run, too.
 ///
-/// A recording may hold many sessions. On a live link there is a decoder for each (`OppiDecoder+Live.swift`).
+/// A recording may hold many sessions. A live link has a decoder for each (`OppiDecoder+Live.swift`).
 package struct OppiDecoder: AgentDecoder {
     struct Session {
         var lastSequence = 0
@@ -22,40 +23,42 @@ package struct OppiDecoder: AgentDecoder {
         var run: RunID?
         var isRunning = false
         var isRetrying = false
-        /// While it waits to begin again.
+        /// When the next attempt begins at the latest.
         var retryUntil: Instant?
-        /// A loop has begun, and its next frame says whose it is.
+        /// A loop has begun, and its next frame identifies its run.
         var isOpening = false
-        /// Frames were lost for good, so that a loop may be running.
+        /// Frames were lost for good, so a loop may be running.
         var mayBeWithin = false
         var prompted: Prompted?
         var lacksBeginning = false
         var lastMessageWasEmpty = false
         var lastError: String?
-        /// The last frame was an error: the message that ends next is the one that failed.
+        /// The last frame was an error: the message that ends next is the failed one.
         var failsNext = false
-        /// The last message is one that failed.
+        /// The last message failed.
         var hasFailed = false
-        /// The server has taken a stop, of whichever client.
+        /// The server accepted a stop of some client.
         var stopping = false
-        /// This bridge has asked for one.
+        /// This bridge requested a stop.
         var stopsForUs = false
-        /// The run is an answer to a prompt of this bridge.
+        /// The run answers a prompt of this bridge.
         var isOurs = false
-        /// The context is being compacted, until then at the latest.
+        /// When the compaction of the context ends at the latest.
         var compactsUntil: Instant?
         var account: OppiAccount?
         var accountAtStart: OppiAccount?
         var held: Held?
-        /// What the messages of the run said that ended well, without the last one, which may have failed.
+        /// Text of the run's complete messages, without the last one, which may have failed.
         var said = ""
         var lastSaid = ""
         var calls = OppiCalls()
-        /// What we said in the run: its prompt, and what steered it. Nil: the run is another's, or the agent may say it in other words.
+        /// Messages of ours in the run: its prompt, and those that steered it. Nil if
+        /// the run is another client's, or if the agent may reword them.
         var ours: [Prompted]?
-        /// What we wrote into runs that no loop has taken up: the agent keeps it over the end of a loop that failed.
+        /// Messages written into runs that no loop has taken up; the agent keeps them after a loop that failed.
         var unheard: [Prompted] = []
-        /// The model has said something in this loop. What is taken up before that came from the agent's queue, behind the prompt.
+        /// The model produced output in this loop. A message taken up before
+        /// that came from the agent's queue, after the prompt.
         var hasSpoken = false
     }
 
@@ -63,40 +66,40 @@ package struct OppiDecoder: AgentDecoder {
     struct Prompted {
         var run: RunID
         var text: String
-        /// Behind the run of another client.
+        /// The prompt waits behind another client's run.
         var waits = false
-        /// Of an earlier process, whose words are not known.
+        /// Length and hash of an earlier process's message, whose words are unknown.
         var mark: OppiMark?
-        /// The server names it as the one that the loop begins with.
+        /// The server named this prompt as the one that begins the loop.
         var isStarted = false
 
-        /// The agent may say a command of its own in other words, so that only the beginning of a loop can be gone by.
+        /// A command of the agent's own, which the agent may reword: only the beginning of a loop identifies it.
         var isCommand: Bool { text.hasPrefix("/") && !waits }
         func isSaid(by text: String) -> Bool {
             mark?.fits(text) ?? (!self.text.isEmpty && PromptText.isPrompt(text, self.text))
         }
-        /// With the words that the loop begins with, where the server has named it; nil: it is another client's.
+        /// The prompt, with the words that the loop begins with if it has none of its own, or nil if they are another client's.
         func said(by text: String) -> Self? {
             guard isStarted, self.text.isEmpty else { return isSaid(by: text) ? self : nil }
             return Prompted(run: run, text: text, waits: waits)
         }
     }
 
-    /// What a live link says of the one session that it reads.
+    /// Facts from a live link about the one session that it reads.
     struct Live {
-        /// The server's name for it.
+        /// The server's name for the session.
         let native: AgentSession
         /// The bridge's name for the session.
         let session: AgentSession
-        /// Of the names of runs that no prompt of ours began.
+        /// Prefix for the names of runs that no prompt of ours began.
         let runPrefix: String
-        /// The frames are a repetition of missed ones: they say nothing of the message that is being written.
+        /// Frames are replays of missed ones, which omit the message being written.
         var isReplay = false
-        /// Messages of the run that a trace has given already.
+        /// Messages of the run that a trace has already supplied.
         var known: [String] = []
-        /// 1970 on the server's clock, as a moment of ours.
+        /// The instant of ours at which the server's clock reads 1970.
         var serverEpoch: Instant?
-        /// Where its session works, in the server's words.
+        /// The session's workspace, in the server's words.
         var workspace: String?
     }
 
@@ -104,9 +107,9 @@ package struct OppiDecoder: AgentDecoder {
     var sessions: [AgentSession: Session] = [:]
     var live: Live?
     private var prompts: [String: (AgentSession, RunID)] = [:]
-    /// That were asked for.
+    /// Permissions already reported.
     var permissions: Set<ApprovalID> = []
-    /// Of a recording, by the dialog's name.
+    /// Questions of a recording, by their dialog's id.
     var questions: [String: (question: Question, session: AgentSession)] = [:]
     var tracesAsked: [AgentSession] = []
     var isLost = false
@@ -123,7 +126,7 @@ package struct OppiDecoder: AgentDecoder {
 
     init(_ live: Live) { self.live = live }
 
-    /// The answer to a request of this id is about this prompt.
+    /// Notes the prompt that the answer to this request id is about.
     mutating func remember(_ request: String, _ session: AgentSession, _ run: RunID) {
         if prompts.count < 1_000 { prompts[request] = (session, run) }
     }
@@ -256,7 +259,7 @@ package struct OppiDecoder: AgentDecoder {
             if let account = OppiAccount(root["session"]) { sessions[id]?.account = account }
             return []
         case "connected":
-            // A smaller number than the last one seen is a new activation: the numbers restart (oppi.md#on-the-socket).
+            // A number below the last one seen is a new activation: numbers restart (oppi.md#on-the-socket).
             let last = sessions[id]?.lastSequence ?? 0
             if let current = root["currentSeq"]?.integer(in: .counts), current < last {
                 sessions[id]?.lastSequence = current
@@ -277,7 +280,7 @@ package struct OppiDecoder: AgentDecoder {
         }
     }
 
-    /// The live link alone: no person waits for a recording.
+    /// Signs of life are for the live link; nobody watches a recording.
     mutating func alive(_ id: AgentSession, _ activity: RunActivity, at now: Instant) -> [Observation] {
         guard live?.isReplay == false, sessions[id]?.isRunning == true else { return [] }
         guard activity == .compacting || signs.isDue(run(of: id), at: now) else { return [] }
@@ -285,7 +288,7 @@ package struct OppiDecoder: AgentDecoder {
     }
 
     private func mayAppend(_ id: AgentSession) -> Bool {
-        // A piece that precedes the frame that begins its run is left to the end of its message.
+        // A delta before the first frame of its run is dropped; `message_end` has its text.
         guard live == nil || sessions[id]?.isRunning == true else { return false }
         return sessions[id]?.lacksBeginning == false && live?.isReplay != true
     }
@@ -295,14 +298,14 @@ package struct OppiDecoder: AgentDecoder {
         let text = root["content"]?.string ?? ""
         sessions[id]?.lastMessageWasEmpty = text.isEmpty
         defer { sessions[id]?.hasSpoken = true }
-        // A message before the start of its run: the run began while the link was down, and no prompt of ours is known to be in it.
+        // A message before the start of its run: the run began while the link was down, without a known prompt of ours.
         if let session = sessions[id], !session.isRunning { _ = begun(id, session.isRetrying ? .retry : .other) }
-        // The agent recovered from what it complained of.
+        // The agent recovered from the error.
         if !text.isEmpty, sessions[id]?.failsNext != true { sessions[id]?.lastError = nil }
         // A call that is still written when its message fails, or is stopped, never runs.
         if let session = sessions[id], session.failsNext || session.stopping { sessions[id]?.calls.dropWritten() }
         sessions[id]?.messageEnded()
-        // What is replayed says nothing of the message that was cut.
+        // A replay omits the message that the lost link cut off.
         if live?.isReplay != true { sessions[id]?.lacksBeginning = false }
         let calls = (sessions[id]?.calls.messageEnded() ?? []).map { signal(id, .tool(.started($0))) }
         if let place = live?.known.firstIndex(of: text) {
@@ -313,13 +316,13 @@ package struct OppiDecoder: AgentDecoder {
         return [signal(id, .text(.segmentEnded(text)))] + calls
     }
 
-    /// Our prompt, taken up within the loop of a run that another client began: its answer begins here.
+    /// A user's message. If it is our prompt, taken up within another client's loop, its run begins here.
     private mutating func userSaid(_ text: String, _ id: AgentSession) -> [Observation] {
         guard let session = sessions[id] else { return [] }
         let command = session.prompted.flatMap { isOurCommand($0, text, id) ? $0 : nil }
         guard let prompted = session.prompted?.said(by: text) ?? command else {
             if sessions[id]?.hears(text) == true { return [] }
-            // Another client's, taken up within the loop of ours: what follows is the answer to that.
+            // Another client's message, taken up within our loop: the text that follows answers it.
             guard session.isRunning, session.ours != nil, session.hasSpoken else { return [] }
             return [signal(id, .finished(RunEnd()))] + begun(id, .other)
         }

@@ -1,12 +1,12 @@
 import AgentKit
 import Vocabulary
 
-/// The words of a message that was written into a run, as a fact keeps them: their length and hash, by which the history's row is known
-/// again, with what agents write behind it (`PromptText`). A command may be there in any words.
+/// Length and hash of a message that was written into a run, short enough for a fact. They recognise the message's row in
+/// the history, with the lines that agents append (`PromptText`). A command may be there in any words.
 struct OppiMark: Hashable {
     static let command = OppiMark(text: "/")
 
-    /// Of letters, digits and `-`, or a slash.
+    /// Letters, digits and `-`, or a slash.
     let text: String
 
     private init(text: String) { self.text = text }
@@ -15,7 +15,7 @@ struct OppiMark: Hashable {
         self = words.hasPrefix("/") ? .command : OppiMark(text: Self.text(of: words.trimmed))
     }
 
-    /// Nil: it is none.
+    /// Nil if the fact is no mark.
     init?(fact: Substring) {
         guard !fact.isEmpty, fact.utf8.count <= 64 else { return nil }
         text = String(fact)
@@ -53,17 +53,17 @@ struct OppiSteers: Hashable {
         if list.count > Self.limit { list.removeFirst() }
     }
 
-    /// As an earlier process left them.
+    /// Marks from an earlier process.
     mutating func add(_ marks: [OppiMark], into target: RunID) {
         for (index, mark) in marks.enumerated() {
             list.append(Steer(run: RunID("\(target)+\(index)"), into: target, mark: mark))
         }
     }
 
-    /// It is not in a run after all.
+    /// The message was not written into a run after all.
     mutating func remove(_ run: RunID) { list.removeAll { $0.run == run } }
 
-    /// What was not taken up before is in this run.
+    /// Moves messages that no loop took up into this run.
     mutating func move(_ unheard: [RunID], to target: RunID) {
         for index in list.indices where unheard.contains(list[index].run) { list[index].into = target }
     }

@@ -10,7 +10,7 @@ package struct OppiPlugin: AgentPlugin {
     package var kind: AgentKind { AgentKind(rawValue: "oppi") }
     package var name: String { "Oppi" }
 
-    /// What belongs to a session names it, or has its sequence number; pi's frames, which Oppi's are made of, have neither.
+    /// Oppi's frames of a session name it or have a `seq`; pi's frames, from which Oppi's derive, have neither.
     package func recognises(_ type: String, _ root: FrameNode) -> Bool {
         if Self.typesOfTheStream.contains(type) { return true }
         let isOfSession =
@@ -26,7 +26,7 @@ package struct OppiPlugin: AgentPlugin {
         "tool_end", "tool_output", "tool_start", "turn_ack", "turn_end", "turn_start",
     ]
 
-    /// What else the server sends, in either dialect (oppi.md#server--client-frames).
+    /// Further frames of the server, in either dialect (oppi.md#server--client-frames).
     private static let typesBeside: Set = [
         "compaction_end", "compaction_start", "extension_ui_notification", "extension_ui_request", "git_status",
         "permission_cancelled", "permission_expired", "session_deleted", "stop_failed",
@@ -66,8 +66,8 @@ package struct OppiPlugin: AgentPlugin {
 }
 
 extension ValueForm where Value == Secret {
-    /// A link holds a token, so that nothing of it is shown but where it leads. Tokens go there, as they go to the address of the
-    /// configuration: nil, where it is not used.
+    /// An invite link holds a token, so only its address is ever shown. The token is sent there, so the link must satisfy
+    /// the rules for a configured address, unless `address` is nil because the link's address is not used.
     fileprivate static func invite(to address: ValueForm<WebAddress>?) -> Self {
         Self(isSecret: true) { content throws(Complaint) in
             guard case .string(let text) = content, text.utf8.count <= 8_192, let invite = OppiInvite(text) else {
@@ -99,17 +99,17 @@ extension ValueForm where Value == [UInt8] {
     }
 }
 
-/// What the configuration says of an Oppi server.
+/// Configuration of an Oppi server.
 package struct OppiValues: AgentValues {
     package var address = WebAddress(.http, "127.0.0.1", 7749)
     package var token: Secret?
-    /// A link for pairing.
+    /// An invite link for pairing.
     package var invite: Secret?
     /// SHA-256 of the server's certificate, which then needs no authority.
     package var pin: [UInt8]?
     package var authorityFile: String?
     package var listener = ListenerTrust.own
-    /// Nil: the only one there is.
+    /// The workspace, or nil for the only one.
     package var workspace: String?
 
     package init() {}

@@ -2,19 +2,19 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// What the ring of a session says of its last run, beside a trace that keeps failed and stopped messages without a mark
-/// (oppi.md#over-rest).
+/// The state of a session's last run according to its event ring. The trace beside it keeps
+/// failed and stopped messages without a mark (oppi.md#over-rest).
 struct OppiTold: Hashable {
-    /// How a loop ended behind which the agent may try again.
+    /// The end of a loop that the agent may retry.
     enum End { case failed, well }
 
-    /// The words of its prompt.
+    /// Words of the run's prompt.
     private(set) var prompt: String?
-    /// Why its last message failed, or that another client has stopped it. The seed dialect names no failure.
+    /// Why the last message failed, or that another client stopped it. The seed dialect reports no failure.
     private(set) var failure: String?
-    /// Nil: its loop goes on, was stopped, or the ring does not have its end.
+    /// Nil if the loop is running, was stopped, or ended before the ring's oldest event.
     private(set) var end: End?
-    /// A loop was at work when the ring was read. The status beside a trace may be a second older.
+    /// A loop was running when the ring was read. The status beside a trace may be a second older.
     var isRunning = false
 
     init(_ events: [FrameNode]) {
@@ -28,7 +28,7 @@ struct OppiTold: Hashable {
             case "agent_start": (failure, isStopped, isEmpty, isRunning) = (nil, false, false, true)
             case "message_end" where event["role"]?.holds("user") == true:
                 (prompt, failure) = (event["content"]?.string, nil)
-            // A stop cuts the message that is being written, which ends then as any other.
+            // A stop cuts off the message being written, which then ends like any other.
             case "message_end":
                 if !isStopped { failure = error }
                 isEmpty = event["content"]?.string?.isEmpty != false

@@ -2,18 +2,17 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The whole history of a session (oppi.md#shared-objects, TraceEvent): what a question was answered with, when the frames of its
-/// run are not to be had any more.
+/// The whole history of a session (oppi.md#shared-objects, TraceEvent): the source of answers whose frames are lost.
 ///
-/// An assistant's message has an event for each of its blocks of text; they are joined as `message_end` joins them.
+/// An assistant's message has an event for each of its blocks of text; they are joined as in `message_end`.
 struct OppiTrace {
-    /// What follows one question, up to the next.
+    /// The rows between one question and the next.
     struct Answer: Hashable {
         var texts: [String] = []
-        /// It ends with words, and not with a tool or with nothing. They may be those of a message that failed or was stopped: the trace
-        /// does not say so, the events beside it may (`OppiTold`).
+        /// The answer ends with words, not with a tool or nothing. They may be those of a failed or
+        /// stopped message: the trace does not tell, the events beside it may (`OppiTold`).
         var isComplete = false
-        /// The question after it.
+        /// The next question.
         var next: String?
 
         var text: String { texts.joined(separator: "\n\n") }
@@ -22,7 +21,7 @@ struct OppiTrace {
     private let rows: [FrameNode]
     let status: String?
 
-    /// Nil: it is no trace.
+    /// Nil if the body is no trace.
     init?(_ body: FrameNode?) {
         guard let rows = body?["trace"]?.elements else { return nil }
         self.rows = rows
@@ -33,7 +32,7 @@ struct OppiTrace {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// A person's message in these words is in it, whenever that was written.
+    /// Whether a user's message has these words, written at any time.
     func holds(_ words: String) -> Bool {
         rows.contains { $0["type"]?.holds("user") == true && PromptText.isPrompt(Self.words(of: $0), words) }
     }
@@ -42,13 +41,14 @@ struct OppiTrace {
         answer(after: rows.lastIndex { $0["type"]?.holds("user") == true } ?? -1)
     }
 
-    /// Between two clocks, of which one may have been read a moment before the other.
+    /// Difference between two clocks, one of which may have been read a moment before the other.
     private static let tolerance: Int64 = 5_000
 
-    /// To the question with this text that was written then: of several the first, or where the time is not known the newest. Nil: it was
-    /// not asked. `twins`: when questions with the same text were written before it, each of which has a place of its own.
-    /// Without its text the question is known by its time alone.
-    /// `across`: what was written into its run, in which the answer goes on.
+    /// The answer to the question with this text that was written at `sentAt`: of several the first, or the newest if the
+    /// time is unknown. Nil if the question is not there. Without its text, its time alone identifies it.
+    ///
+    /// - `twins`: times of earlier questions with the same text, each of which has a row of its own.
+    /// - `across`: messages written into the question's run, within which its answer continues.
     func answer(
         to question: String, sentAt: Int64?, behind twins: [Int64?] = [], across marks: [OppiMark] = []
     ) -> Answer? {
@@ -64,7 +64,7 @@ struct OppiTrace {
         return (sentAt == nil ? fitting.last : fitting.first).map { answer(after: $0, across: marks) }
     }
 
-    /// A person's message: the server puts its pictures behind its words, each in a line (oppi.md#shared-objects).
+    /// Words of a user's message. The server appends its pictures, each in a line of its own (oppi.md#shared-objects).
     private static func words(of row: FrameNode) -> Substring {
         var text = (row["text"]?.string ?? "")[...]
         while true {
@@ -81,7 +81,7 @@ struct OppiTrace {
         return asked >= sentAt - Self.tolerance
     }
 
-    /// To the first question of that time, whatever its words.
+    /// The answer to the first question of that time, whatever its words.
     func answer(toAnyIn time: ClosedRange<Int64>, across marks: [OppiMark] = []) -> Answer? {
         let place = rows.firstIndex { row in
             guard row["type"]?.holds("user") == true,
@@ -115,7 +115,7 @@ struct OppiTrace {
                 if own != nil, own == entry, !answer.texts.isEmpty {
                     answer.texts[answer.texts.count - 1] += text
                 } else if !text.isEmpty {
-                    // Without a tool between them the message before this one failed: the file keeps it.
+                    // Without a tool between them, the message before this one failed; the file keeps it.
                     if own != nil, entry != nil { answer.texts.removeLast() }
                     answer.texts.append(text)
                 }
@@ -130,7 +130,7 @@ struct OppiTrace {
         return answer
     }
 
-    /// Of `2026-02-20T15:00:00.000Z`, as every row has it; nil for any other form.
+    /// Milliseconds since 1970 of a time such as `2026-02-20T15:00:00.000Z`, the form of every row, or nil for any other form.
     static func milliseconds(_ text: String) -> Int64? {
         let parts = text.split(whereSeparator: { "-T:.Z".contains($0) }).map { Int64($0) }
         guard text.hasSuffix("Z"), (6...7).contains(parts.count), !parts.contains(nil) else { return nil }

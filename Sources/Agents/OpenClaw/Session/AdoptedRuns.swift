@@ -2,27 +2,27 @@ import Vocabulary
 
 /// Runs of the gateway's own that answer a message of ours (openclaw.md#chatsend, openclaw.md#disconnects).
 ///
-/// Where a session is busy with another client's run, or with one that was stopped and not let go of, our run ends at once, without a word
-/// and without having begun. Its answer comes in a run that the gateway names (E1, E2), or within the other client's run, behind our
-/// message's row (E3). After a restart a gateway of the newer kind goes on with a run under another name.
+/// While a session is busy with another client's run, or with a stopped run whose agent has not let go, our run ends at once,
+/// without words and without having begun. The answer comes in a run that the gateway names (E1, E2), or within the other
+/// client's run, after our message's row (E3). After a restart, a newer gateway resumes a run under another name.
 ///
-/// States of a run of ours:
-/// - `orphaned`: it ended so. Can transition to: taken (the other client's run took our message), adopted, given up (a while after nothing
-///   else was at work in the session: `Patience`).
-/// - `dead`: its gateway is younger than it. Can transition to: adopted, given up (`resumption` after the greeting, and at the latest
-///   `latestResumption` after the gateway began; where the gateway shows that it is about to go on, `resumption` after that, and at the
-///   latest `latestSettlement` after it began).
-/// - `taken`: rows of the assistant are its answer, until the run that took it ends. Then the history has the rest.
-/// - `adopted`: the frames of the other run are its own, until that ends. Then the history has what was not seen.
+/// States of our run:
+/// - `orphaned`: the run ended this way. Can transition to: taken (the other client's run took
+///   our message), adopted, given up (`Patience` after the session's last other run).
+/// - `dead`: the gateway's process is younger than the run. Can transition to: adopted, given up (`resumption` after
+///   the greeting, at most `latestResumption` after the process began; once the gateway shows that it will resume the
+///   run, `resumption` after that, at most `latestSettlement` after the process began).
+/// - `taken`: assistant rows are the answer until the run that took the message ends. The history then has the rest.
+/// - `adopted`: frames of the other run are the answer until that run ends. The history then has the frames that were missed.
 ///
 /// Invariants:
-/// - Nothing is adopted for its time alone: a row has our message's key or its words, or says that the gateway goes on after its
-///   restart. Where a gateway tells no rows (E1), the run that began next is a candidate, of which nothing is shown before the history has
-///   our message in front of its answer.
+/// - Timing alone adopts nothing: a row must have our message's key or words, or report that the gateway
+///   resumes after its restart. Without rows (E1), the run that begins next is a candidate, and none of it
+///   is shown before the history has our message in front of its answer.
 /// - A run answers one message of ours, and a run that we began answers no other.
-/// - The other client's run takes our message with the second row that has our key: the first is that of its acceptance.
-/// - What is at work in a session is known by frames of any kind, and by histories that say it; a lost socket forgets it, and keeps what
-///   was adopted.
+/// - The other client's run takes our message with the second row of our key; the first marks its acceptance.
+/// - Runs at work in a session are known from frames of any kind and from
+///   histories. A lost socket clears them and keeps adoptions.
 struct AdoptedRuns {
     enum Stage: Hashable {
         case orphaned(since: Instant)
@@ -31,13 +31,13 @@ struct AdoptedRuns {
         case adopted(as: RunID)
     }
 
-    /// How long an orphan is waited for while nothing is known to be at work in its session.
+    /// How long an orphan waits while no run is known to be at work in its session.
     enum Patience {
-        /// What was at work was seen.
+        /// The session's other run was seen at work.
         case known
-        /// On this socket nothing was seen of the session's other runs.
+        /// No other run of the session was seen on this socket.
         case unseen
-        /// Another process of this bridge, or another socket, had the end.
+        /// The run's end reached an earlier process of this bridge, or another socket.
         case unheard
 
         fileprivate var duration: Duration {
@@ -49,24 +49,24 @@ struct AdoptedRuns {
         }
     }
 
-    /// Which run answers a message of ours.
+    /// The run that answers a message of ours.
     struct Adoption {
         let run: RunID
         let stage: Stage
-        /// The gateway announced it before that was known.
+        /// The gateway announced the run before it was known to be the answer, so frames were missed.
         let hasMissed: Bool
     }
 
     fileprivate struct Waiting {
         let session: AgentSession
-        /// Its message; nil: none of ours began it.
+        /// Words of the message, or nil if no message of ours began the run.
         let text: String?
         var stage: Stage
-        /// Began next in its session, of a name that nobody knows.
+        /// A run of an unknown name, the next to begin in the session.
         var candidate: RunID?
-        /// Something of the candidate was not shown.
+        /// A frame of the candidate was not shown.
         var hasMissed = false
-        /// Since when nothing is known to be at work in the session.
+        /// Since when no run is known to be at work in the session.
         var freeSince: Instant?
         var patience = Patience.known
     }
@@ -77,17 +77,17 @@ struct AdoptedRuns {
     private static let limit = 256
 
     private var waiting: [RunID: Waiting] = [:]
-    /// What is at work in each session: it said something, and has not ended.
+    /// Runs at work in each session: a frame of theirs came, and no end.
     private var active: [AgentSession: Set<RunID>] = [:]
-    /// When the agent let go of a run that was stopped.
+    /// When the agent last let go of a stopped run.
     private var stopped: [AgentSession: Instant] = [:]
 
     func stage(of run: RunID) -> Stage? { waiting[run]?.stage }
 
-    /// Its answer is in no rows of its own while this lasts.
+    /// The answer does not come in the run's own rows.
     func isAwaited(_ run: RunID) -> Bool { waiting[run] != nil }
 
-    /// Another run than this is at work in its session, or was stopped a moment ago: the gateway may not have let go of it.
+    /// Another run is at work in the session, or one was stopped a moment ago and the gateway may not have let go of it.
     func isBusy(_ session: AgentSession, besides run: RunID, at now: Instant) -> Bool {
         if stopped[session].map({ now - $0 < .seconds(2) }) == true { return true }
         return active[session]?.contains { $0 != run } == true
@@ -100,7 +100,7 @@ struct AdoptedRuns {
 
     // MARK: Runs of the session
 
-    /// `isOurs`: a message of ours began it.
+    /// `isOurs`: a message of ours began the run.
     mutating func began(_ run: RunID, in session: AgentSession, isOurs: Bool) {
         isAtWork(run, in: session)
         guard !isOurs, waiting[run] == nil else { return }
@@ -121,7 +121,7 @@ struct AdoptedRuns {
         }
     }
 
-    /// All that is, as a history says it.
+    /// `runs`: all runs at work, from a history.
     mutating func areAtWork(_ runs: [RunID], in session: AgentSession, at now: Instant) {
         active[session] = nil
         for run in runs { isAtWork(run, in: session) }
@@ -134,7 +134,7 @@ struct AdoptedRuns {
         }
     }
 
-    /// It ended, and the agent has let go of it. What it may have answered.
+    /// The run ended, and its agent has let go. Returns the runs of ours that it may have answered.
     mutating func ended(_ run: RunID, in session: AgentSession?, at now: Instant) -> [RunID] {
         for key in session.map({ [$0] }) ?? Array(active.keys) { active[key]?.remove(run) }
         var answered: [RunID] = []
@@ -146,7 +146,7 @@ struct AdoptedRuns {
         return answered.sorted()
     }
 
-    /// An adopted run ended: what waits for it does so no longer, whatever becomes of the run of ours.
+    /// An adopted run ended: it keeps nobody waiting, although the run of ours may still be open.
     mutating func adoptedEnded(_ other: RunID, at now: Instant) {
         for session in active.keys.sorted() where active[session]?.remove(other) != nil {
             if active[session]?.isEmpty == true { isFree(session, at: now) }
@@ -155,7 +155,7 @@ struct AdoptedRuns {
 
     // MARK: Ours
 
-    /// False: there is no room for it.
+    /// False if there is no room for the orphan.
     mutating func orphaned(
         _ run: RunID, in session: AgentSession, _ text: String?, _ patience: Patience = .known, at now: Instant
     ) -> Bool {
@@ -172,7 +172,7 @@ struct AdoptedRuns {
         waiting[run] = Waiting(session: session, text: nil, stage: .dead(until: end, latest: latest))
     }
 
-    /// The gateway took a message there, of whoever it is: a run begins soon, maybe the one that goes on.
+    /// The gateway took a message of any client: a run begins soon, maybe the one that resumes ours.
     mutating func tookMessage(in session: AgentSession, at now: Instant) {
         for (name, known) in waiting where known.session == session {
             guard case .dead(let end, let latest) = known.stage else { continue }
@@ -182,8 +182,8 @@ struct AdoptedRuns {
 
     // MARK: Rows
 
-    /// A message of a user was written down. The run of ours that it decides about: which run answers that is known now. `isFirst`: the
-    /// row of that key which says that the gateway has it.
+    /// A user's row was written. Returns the run of ours whose answering run this row
+    /// decides. `isFirst`: the row is the first with its key, which marks acceptance.
     mutating func asked(
         in session: AgentSession, by asker: String?, _ text: String, isInterruption: Bool, isFirst: Bool = false
     ) -> Adoption? {
@@ -206,7 +206,7 @@ struct AdoptedRuns {
         return nil
     }
 
-    /// The history says that this one goes on for it.
+    /// The history reports that `other` resumes `run`.
     mutating func adopt(_ other: RunID, for run: RunID, in session: AgentSession) -> Adoption {
         waiting[run] = Waiting(session: session, text: nil, stage: .adopted(as: other))
         active[session, default: []].insert(other)
@@ -217,14 +217,14 @@ struct AdoptedRuns {
         asked.map { AskedPrompt.holds(text, $0) } ?? false
     }
 
-    /// The run of ours whose answer a row of the assistant is.
+    /// The run of ours that the next assistant row answers.
     func answered(in session: AgentSession) -> RunID? {
         waiting.filter { known in
             if known.value.session == session, case .taken = known.value.stage { true } else { false }
         }.keys.min()
     }
 
-    /// The run that answers it, which its stop has to name.
+    /// The run that answers ours; a stop must name that one.
     func answer(to run: RunID) -> RunID? {
         if case .adopted(let other)? = waiting[run]?.stage { other } else { nil }
     }
@@ -232,7 +232,7 @@ struct AdoptedRuns {
     /// The run of ours that this one answers.
     func name(of run: RunID) -> RunID? { waiting.first { $0.value.stage == .adopted(as: run) }?.key }
 
-    /// Its message may begin, or go on, in a run whose name is not known yet.
+    /// The message may begin, or be resumed, in a run whose name is not known yet.
     func awaitsName(_ run: RunID) -> Bool { waiting[run]?.isOpen == true }
 
     /// The run that began next, while it is at work.
@@ -241,19 +241,20 @@ struct AdoptedRuns {
         return active[known.session]?.contains(candidate) == true ? candidate : nil
     }
 
-    /// The runs of ours that this one may answer.
+    /// Runs of ours that this one may answer.
     func mayBeAnswered(by run: RunID) -> [RunID] {
         waiting.filter { $0.value.candidate == run && $0.value.isOpen }.keys.sorted()
     }
 
-    /// Nothing of it is shown before it is known whose answer it is. `isNews`: that leaves something out.
+    /// Whether frames of this run stay hidden until the message that it answers
+    /// is known. `isNews`: this frame has something to show.
     mutating func isCandidate(_ run: RunID, isNews: Bool) -> Bool {
         let ours = mayBeAnswered(by: run)
         if isNews { for name in ours { waiting[name]?.hasMissed = true } }
         return !ours.isEmpty
     }
 
-    /// What began next, and has ended, was another's answer.
+    /// The candidate, which has ended, answered another message.
     mutating func isNoAnswer(to run: RunID, at now: Instant) {
         guard let known = waiting[run], known.candidate != nil, candidate(of: run) == nil else { return }
         waiting[run]?.candidate = nil
@@ -264,7 +265,7 @@ struct AdoptedRuns {
 
     mutating func forget(_ run: RunID) { waiting[run] = nil }
 
-    /// Waited for long enough.
+    /// Removes and returns the runs that have waited long enough.
     mutating func givenUp(at now: Instant) -> [RunID] {
         let due = waiting.filter { $0.value.givenUpAt.map { $0 <= now } == true }.keys.sorted()
         for run in due { waiting[run] = nil }

@@ -1,11 +1,11 @@
 import JSONReading
 import Vocabulary
 
-/// Why a gateway did not let us in, read from its error or, where it sent none, from the reason of its close.
+/// Why a gateway refused the connection, from its error or, without one, from the reason of its close.
 struct ConnectRefusal {
     var code: String
     var message: String
-    /// `details.code`, or what an old gateway's message amounts to.
+    /// `details.code`, or the code that an old gateway's message implies.
     var detail: String?
     var reason: String?
     var requestID: String?
@@ -38,12 +38,13 @@ struct ConnectRefusal {
         detail = Self.meaning(of: closeReason, code: "")
     }
 
-    /// At most ten minutes, whatever the far side says.
+    /// The requested delay, at most ten minutes.
     static func delay(_ node: FrameNode?) -> Duration? {
         (node?.integer(clampedTo: 0...600_000)).map { .milliseconds($0) }
     }
 
-    /// A name that is safe in a command line a person copies (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+    /// Whether the id is safe in a command line that a person copies
+    /// (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
     private static func isRequestID(_ text: String) -> Bool {
         guard let first = text.utf8.first, text.utf8.count <= 128 else { return false }
         func isAlphanumeric(_ byte: UInt8) -> Bool {
@@ -52,7 +53,8 @@ struct ConnectRefusal {
         return isAlphanumeric(first) && text.utf8.allSatisfy { isAlphanumeric($0) || "._:-".utf8.contains($0) }
     }
 
-    /// Gateways of early 2026 send no details: there only the text helps (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge). The longer phrases come first.
+    /// The code of a message without details, as gateways of early 2026 send it
+    /// (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge). Longer phrases precede those that they contain.
     private static func meaning(of message: String, code: String) -> String? {
         if code == "NOT_PAIRED" { return "PAIRING_REQUIRED" }
         let said = message.lowercased()

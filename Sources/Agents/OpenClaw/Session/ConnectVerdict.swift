@@ -1,13 +1,13 @@
 import Vocabulary
 
-/// What to do about a refused introduction (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+/// The next step after a refused introduction (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 enum ConnectVerdict: Hashable {
     case again(Redial, OpenClawSession.Trouble?)
-    /// Gateways of early 2026 do not know the newer signed text.
+    /// Gateways of early 2026 do not know signed text v3.
     case signTheOldWay
     case showDeviceToken
 
-    /// What was tried already, so that nothing is tried for ever.
+    /// Measures already tried. Each is tried once.
     struct Tried {
         var proof: DeviceProof.Version?
         var hasKeptToken: Bool
@@ -15,13 +15,13 @@ enum ConnectVerdict: Hashable {
         var mayShowDeviceToken: Bool
     }
 
-    /// A person is about to approve the bridge.
+    /// The gateway's owner is about to approve the bridge, so retry soon.
     private static let pairingInterval = Duration.seconds(15)
-    /// What a person has to mend may be mended at any time; more often than this, gateways count it as an attack.
+    /// A person may mend the cause at any time, but gateways count a faster retry as an attack.
     static let mendingInterval = Duration.seconds(60)
     private static let rateLimitInterval = Duration.seconds(900)
 
-    /// No refusal is final: what only a person can mend is tried again by itself once it may be mended.
+    /// No refusal is final: a cause that only a person can mend is retried at `mendingInterval`.
     init(_ refusal: ConnectRefusal, tried: Tried) {
         if refusal.code == "UNAVAILABLE", refusal.detail == nil {
             self = .again(refusal.retryAfter.map { .after($0) } ?? .byBackOff, nil)
@@ -53,12 +53,12 @@ enum ConnectVerdict: Hashable {
         }
     }
 
-    /// Only a person can help.
+    /// A person must mend the cause.
     private static func mended(_ trouble: OpenClawSession.Trouble) -> ConnectVerdict {
         .again(.after(mendingInterval), trouble)
     }
 
-    /// It may pass without anybody's help.
+    /// The cause may pass without a person.
     private static func byItself(_ refusal: ConnectRefusal, _ remedy: String) -> ConnectVerdict {
         .again(
             refusal.retryAfter.map { .after(max($0, .seconds(1))) } ?? .byBackOff,
@@ -121,7 +121,7 @@ enum ConnectVerdict: Hashable {
     private static let deviceRemedy =
         "Delete the bridge's device key, so that a new one is made, and approve it with `openclaw devices approve`."
 
-    /// Only a person can help; the rest of the documented list is handled above.
+    /// Codes whose cause a person must mend; `init` handles the rest of the documented list.
     private static let mendable: [String: (kind: OpenClawSession.Trouble.Kind, remedy: String)] = [
         "AUTH_TOKEN_MISSING": (.credential, tokenRemedy),
         "AUTH_BOOTSTRAP_TOKEN_INVALID": (.credential, tokenRemedy),
@@ -142,7 +142,7 @@ enum ConnectVerdict: Hashable {
         "CLIENT_VERSION_MISMATCH": (.version, "Update sophon-bridge and OpenClaw to matching versions."),
     ]
 
-    /// The gateway may be set right while we go on trying.
+    /// Codes whose cause a person may mend on the gateway while the bridge retries.
     private static let remedies: [String: String] = [
         "AUTH_REQUIRED": tokenRemedy,
         "AUTH_UNAUTHORIZED": tokenRemedy,

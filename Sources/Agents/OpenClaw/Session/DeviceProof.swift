@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-/// The text a device signs to prove itself (openclaw.md#device-identity-and-signature).
+/// The text that a device signs to prove its identity (openclaw.md#device-identity-and-signature).
 struct DeviceProof {
     enum Version: String, Hashable, Sendable { case v2, v3 }
 
@@ -9,11 +9,11 @@ struct DeviceProof {
     var clientID: String
     var clientMode: String
     var role: String
-    /// As they are sent, in the same order.
+    /// Scopes of `connect`, in the same order.
     var scopes: [String]
-    /// The challenge's own time, so that clocks need not agree.
+    /// The challenge's own time, so the two clocks need not agree.
     var signedAtMilliseconds: Int
-    /// The token that is sent, or none. A password is never part of it.
+    /// The token that `connect` sends, or nil. A password is never part of the text.
     var token: String?
     var nonce: String
     var platform: String
@@ -28,7 +28,7 @@ struct DeviceProof {
         return fields.joined(separator: "|")
     }
 
-    /// Trimmed, and A to Z lowered; other letters stay as they are.
+    /// Trims the text and lowers A to Z; other letters stay.
     private static func normal(_ text: String) -> String {
         String(
             decoding: text.trimmed.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 + 32 : $0 },

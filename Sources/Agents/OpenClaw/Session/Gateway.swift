@@ -6,26 +6,26 @@ struct Gateway {
     var version: String
     var protocolVersion: Int
     var methods: Set<String>
-    /// The scopes this socket really has; nil where the gateway does not say (E1, E2).
+    /// Scopes of this socket, or nil if the gateway does not list them (E1, E2).
     var scopes: [String]?
     var tickInterval: Duration
-    /// The largest frame it takes.
+    /// The largest frame that the gateway accepts.
     var maxPayload: Int
-    /// What it takes of one file, before base64 (openclaw.md#chatsend).
+    /// The largest file that the gateway accepts, before base64 (openclaw.md#chatsend).
     var fileLimit: Int
     var pictureLimit: Int
-    /// The earliest and the latest moment at which its process can have begun, on our clock; nil: it did not say. Its age is of some moment
-    /// between the introduction and the greeting.
+    /// The earliest and the latest start of the gateway's process on our clock, or nil if it does not
+    /// report its age. The age is of some moment between the introduction and the greeting.
     var startedAfter: Instant?
     var startedBefore: Instant?
     let greetedAt: Instant
-    /// Bare session keys belong to it.
+    /// The agent that owns bare session keys.
     var defaultAgent: String?
     var deviceToken: (token: String, role: String, scopes: [String])?
 
     private static let unsaidFileLimit = 5_000_000
 
-    /// Nil when it is no greeting.
+    /// Nil if the payload is no greeting.
     init?(_ payload: FrameNode?, askedAt: Instant, at now: Instant) {
         guard let payload, payload["type"]?.holds("hello-ok") == true,
             let protocolVersion = payload["protocol"]?.integer(in: 0...1_000_000)
@@ -36,7 +36,7 @@ struct Gateway {
         methods = Set(payload["features"]?["methods"]?.elements.compactMap(\.string) ?? [])
         let policy = payload["policy"]
         tickInterval = .milliseconds(policy?["tickIntervalMs"]?.integer(clampedTo: 1_000...600_000) ?? 30_000)
-        // Beyond that a frame is too much for what may wait to be sent.
+        // A larger frame would exceed the buffer for unsent bytes.
         maxPayload = policy?["maxPayload"]?.integer(clampedTo: 65_536...(32 << 20)) ?? 524_288
         let files = policy?["attachments"]
         fileLimit = files?["maxBytes"]?.integer(clampedTo: 0...(1 << 40)) ?? Self.unsaidFileLimit
@@ -54,26 +54,26 @@ struct Gateway {
         }
     }
 
-    /// The list of methods is a cautious one: a method that is not in it may still exist (openclaw.md#hello-ok).
+    /// Whether the gateway lists the method. The list is conservative: a method outside it may exist (openclaw.md#hello-ok).
     func offers(_ method: String) -> Bool { methods.contains(method) }
 
-    /// Protocol 4: it lets runs go on after its restart, an error frame is the last word, and a stop has two lifecycle frames.
+    /// Protocol 4: runs resume after a restart, an error frame is final, and a stop has two lifecycle frames.
     var isNew: Bool { protocolVersion > 3 }
 
-    /// Nil: unknown.
+    /// Whether the scope is granted, or nil if unknown.
     func grants(_ scope: String) -> Bool? {
         guard let scopes else { return nil }
         if scopes.contains(scope) || scopes.contains("operator.admin") { return true }
         return scope == "operator.read" && scopes.contains("operator.write")
     }
 
-    /// The gateway stopped at that moment, and runs again since, maybe within the same process.
+    /// The gateway stopped at that moment and has restarted since, maybe within the same process.
     mutating func began(after moment: Instant) {
         startedAfter = max(startedAfter ?? moment, moment)
         if startedBefore.map({ $0 < moment }) ?? true { startedBefore = max(greetedAt, moment) }
     }
 
-    /// The process is another one than the one that greeted us before: its memory of our messages is gone.
+    /// The process differs from the one that greeted last: its memory of our messages is gone.
     func hasRestarted(since earlier: Gateway?) -> Bool {
         guard let earlier else { return false }
         guard let startedAfter, let before = earlier.startedBefore else { return true }

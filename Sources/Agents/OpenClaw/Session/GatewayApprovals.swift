@@ -1,24 +1,24 @@
 import Vocabulary
 
-/// Decisions on their way to the gateway, and what is known of the questions they answer.
+/// Decisions on their way to the gateway, and the questions that they answer.
 ///
-/// - A decision is kept until the gateway has answered it, its question is settled, or the question has expired; a lost socket
-///   makes it due again.
-/// - A yes leaves for what was shown alone: on each socket it waits until its question has been seen there, or the lists of open ones
-///   are here without it.
-/// - Of two decisions about one question the later one counts; an answer to the earlier one is not its answer (`awaited(_:as:)`).
-/// - A question that was open when this socket asked for the list is remembered for as long as it is asked what became of a run
-///   of its session, also when it is settled meanwhile: the answer may be older than the settlement.
+/// - A decision is kept until the gateway has answered it, its question is settled,
+///   or the question has expired; a lost socket makes it due again.
+/// - A yes applies only to the question that was shown. On each socket it waits until its
+///   question was seen there, or until the lists of open questions arrived without it.
+/// - Of two decisions about one question the later counts; the answer to the earlier one is dropped (`awaited(_:as:)`).
+/// - A question that was open when this socket requested the list is kept while a run of its session is looked
+///   up, even if it is settled meanwhile: the look-up's answer may be older than the settlement.
 struct GatewayApprovals {
     struct Decision {
         let subject: ApprovalRequest.Subject
         let decision: ApprovalDecision
         let expiresAt: Instant
-        /// Nil for a denial of an unseen question, which holds for whatever has its name.
+        /// The question's fingerprint, or nil for a denial of an unseen question, which applies to any question of that name.
         fileprivate(set) var fingerprint: AskFingerprint?
         /// The question was seen on this socket.
         fileprivate(set) var isSeen = false
-        /// When it left first; it may have arrived then.
+        /// When the decision was first sent; the gateway may have it since then.
         fileprivate(set) var askedAt: Instant?
         fileprivate(set) var tries = 0
         fileprivate(set) var errand = Errand.due
@@ -41,47 +41,47 @@ struct GatewayApprovals {
         let expiresAt: Instant?
     }
 
-    /// A question that was open when this socket asked.
+    /// A question that was open when this socket requested the list.
     private struct Listed {
         let session: AgentSession
-        /// While it was asked what became of its session's run.
+        /// Settled while a run of its session was looked up.
         var isSettled: Bool
     }
 
     private static let decisionsLimit = 256
     private static let listedLimit = 256
     private static let askedLimit = 1_000
-    /// How long a yes waits for a list that does not come, before that is asked for again.
+    /// How long a yes waits for the list before the list is requested again.
     static let listPause = Duration.seconds(15)
-    /// Where the gateway does not say when an approval expires: its longest life by default (openclaw.md#approvals).
+    /// Lifetime of an approval without an expiry: the gateway's longest default (openclaw.md#approvals).
     static let life = Duration.seconds(1_800)
 
     private var decisions: [ApprovalID: Decision] = [:]
-    /// Each yes whose question this socket has just shown.
+    /// Decisions of yes whose question this socket has just shown.
     private var shown: [ApprovalID] = []
     private var questions: [ApprovalID: Asked] = [:]
-    /// This socket has answered with all open questions, and none of them was forgotten.
+    /// The lists of this socket arrived, and none of their questions was dropped since.
     private(set) var areListed = false
-    /// One of the lists that this socket was asked for did not come.
+    /// A list that this socket requested did not arrive.
     var lacksList = false
     private var listing: [ApprovalID: Listed] = [:]
-    /// Questions of an earlier process of the gateway, which the list of this one may not have.
+    /// Questions of the gateway's earlier process, which the list of this one may lack.
     private var doubtful: Set<ApprovalID> = []
-    /// Questions that an earlier process of this bridge had open, each with a moment before it was asked.
+    /// Questions that an earlier process of this bridge had open, each with a moment before it was raised.
     private var earlier: [ApprovalID: Instant] = [:]
 
     // MARK: Decisions
 
     subscript(approval: ApprovalID) -> Decision? { decisions[approval] }
 
-    /// All that is kept, in an order that is the same everywhere.
+    /// All kept decisions, sorted.
     var kept: [ApprovalID] { decisions.keys.sorted() }
 
     func due(at now: Instant) -> [ApprovalID] {
         kept.filter { decisions[$0]?.errand.resendAt.map { $0 <= now } == true }
     }
 
-    /// Those past their deadline. One that the core asked for is answered.
+    /// Decisions past their deadline, without those that are in flight.
     func expired(at now: Instant) -> [ApprovalID] {
         kept.filter { decisions[$0].map { $0.errand != .asked && $0.expiresAt <= now } == true }
     }
@@ -98,7 +98,7 @@ struct GatewayApprovals {
         questions[approval]?.expiresAt ?? now + Self.life
     }
 
-    /// Refuses a yes (false) where another question has this name, or nothing says what was allowed.
+    /// Keeps a decision. False for a yes whose question differs from the one of that name, or whose question was never shown.
     mutating func keep(_ decision: Decision, about approval: ApprovalID) -> Bool {
         let asked = questions[approval]?.fingerprint
         if decision.decision != .deny {
@@ -110,26 +110,26 @@ struct GatewayApprovals {
         return true
     }
 
-    /// A yes whose question this socket has not shown yet.
+    /// Whether this is a yes whose question this socket has not shown yet.
     func waitsForList(_ approval: ApprovalID) -> Bool {
         guard let known = decisions[approval], known.decision != .deny else { return false }
         return !known.isSeen && !areListed
     }
 
-    /// Each yes that waited for its question, which was seen now.
+    /// Takes each yes that waited for its question, which is now shown.
     mutating func takeShown() -> [ApprovalID] {
         defer { shown.removeAll() }
         return shown
     }
 
-    /// All lists of this socket are here. Those that waited for it.
+    /// All lists of this socket arrived. Returns each yes that waited for them.
     mutating func listsCame() -> [ApprovalID] {
         let waiting = kept.filter { waitsForList($0) }
         areListed = true
         return waiting
     }
 
-    /// Nil: it was replaced, or its question is settled.
+    /// The decision, or nil if it was replaced or its question is settled.
     func awaited(_ approval: ApprovalID, as decision: ApprovalDecision) -> Decision? {
         decisions[approval].flatMap { $0.decision == decision ? $0 : nil }
     }
@@ -150,7 +150,7 @@ struct GatewayApprovals {
     mutating func requested(_ request: ApprovalRequest) {
         doubtful.remove(request.id)
         let fingerprint = AskFingerprint(of: request)
-        // What was decided was not said of this: it is another one under the same name.
+        // The kept decision was about another question of the same name.
         if let known = decisions[request.id]?.fingerprint, known != fingerprint { decisions[request.id] = nil }
         if waitsForList(request.id), decisions[request.id]?.errand != .asked { shown.append(request.id) }
         decisions[request.id]?.isSeen = true
@@ -161,39 +161,39 @@ struct GatewayApprovals {
         questions[request.id] = Asked(fingerprint: fingerprint, expiresAt: request.expiresAt)
     }
 
-    /// The process that asked them is gone.
+    /// The process that raised the open questions is gone.
     mutating func gatewayRestarted() { doubtful = Set(questions.keys) }
 
     mutating func wasOpen(_ approval: ApprovalID, since moment: Instant) {
         if earlier.count < Self.askedLimit { earlier[approval] = moment }
     }
 
-    /// A process of the gateway greets this one for the first time.
+    /// The gateway's process greets this process of the bridge for the first time.
     mutating func gatewayBegan(_ began: Instant?) {
         if let began { doubtful.formUnion(earlier.filter { $0.value < began }.keys) }
         earlier.removeAll()
     }
 
-    /// Those that the new process does not know: all lists are here.
+    /// Takes the questions that the new process does not know, once all lists are here.
     mutating func takeDead() -> [ApprovalID] {
         defer { doubtful.removeAll() }
         return doubtful.sorted()
     }
 
-    /// It is in the list of open questions that this socket asked for.
+    /// The list of open questions that this socket requested has the question.
     mutating func listed(_ approval: ApprovalID, in session: AgentSession?) {
         guard listing.count < Self.listedLimit else { return }
         listing[approval] = session.map { Listed(session: $0, isSettled: listing[approval]?.isSettled ?? false) }
     }
 
-    /// The exec questions that were open in a session when this socket asked.
+    /// Exec questions that were open in the session when this socket requested the list.
     func listed(in session: AgentSession) -> [ApprovalID] {
         listing.filter { $0.value.session == session }.keys.sorted()
     }
 
-    /// `isSessionAsked`: whether it is being asked what became of a run of the question's session. A decision can overtake that
-    /// answer: while it is awaited, its questions are remembered. A run that an inline approval held would go on after the
-    /// decision, and not be over in an answer that was under way by then.
+    /// `isSessionAsked`: whether a run of the question's session is being looked up. A decision can overtake the
+    /// look-up's answer, so the question is kept until then: a run held by an inline approval continues after the
+    /// decision, and an answer sent before it would not report the run as over.
     mutating func settled(_ approval: ApprovalID, isSessionAsked: (AgentSession) -> Bool) {
         decisions[approval] = nil
         questions[approval] = nil
@@ -206,7 +206,7 @@ struct GatewayApprovals {
         }
     }
 
-    /// No run of the session is asked about any more.
+    /// The last look-up of the session has ended.
     mutating func forgetSettled(in session: AgentSession) {
         guard listing.values.contains(where: { $0.isSettled && $0.session == session }) else { return }
         listing = listing.filter { !$0.value.isSettled || $0.value.session != session }

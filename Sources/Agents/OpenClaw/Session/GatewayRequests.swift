@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-/// What was asked of the gateway, and what for.
+/// A request to the gateway, and its purpose.
 enum GatewayRequest: Hashable {
     case subscribe
     case approvals
@@ -9,21 +9,21 @@ enum GatewayRequest: Hashable {
     case abort(RunID)
     case resolve(ApprovalID, ApprovalDecision)
     case history([RunID])
-    /// What began this heartbeat.
+    /// The history with the prompt of this heartbeat.
     case prompt(RunID)
     case wait(RunID)
-    /// Whether its end was one.
+    /// `agent.wait`, to confirm that the run's end is final.
     case lastWord(RunID)
-    /// One row of the history in full: the piece it replaces.
+    /// One row of the history in full, with the piece that it replaces.
     case row(RunID, piece: Int)
-    /// The model for the message that is to begin this run.
+    /// The model for the message that will begin this run.
     case model(RunID, ModelChoice)
-    /// Its level; nil: the agent's own.
+    /// The level for that message; `word` is nil for the agent's own.
     case level(RunID, LevelChoice, word: String?)
     case models(QueryID)
     case schedule(QueryID, ScheduleVerb)
 
-    /// Nil: one of several.
+    /// The method's name, or nil for a request that several methods serve.
     var method: String? {
         switch self {
         case .subscribe, .approvals, .resolve: nil
@@ -50,9 +50,9 @@ enum GatewayRequest: Hashable {
 
 /// Requests in flight on the one socket, each with its deadline.
 ///
-/// - A request is pending from `asks` until it is answered, has expired, or the socket is lost: it leaves by exactly one of these.
-/// - An id is unique among all sockets of this process, so that a late answer is never taken for the answer to a newer request.
-/// - Deadlines are of the reading clock, so that none passes while reading is paused.
+/// - A request is pending from `asks` until it is answered, it expires, or the socket is lost, whichever is first.
+/// - An id is unique among all sockets of this process, so a late answer cannot match a newer request.
+/// - Deadlines are of the reading clock, so none passes while reading is paused.
 struct GatewayRequests {
     private struct Pending {
         var request: GatewayRequest
@@ -69,29 +69,29 @@ struct GatewayRequests {
 
     func count(of request: GatewayRequest) -> Int { pending.values.count { $0.request == request } }
 
-    /// A new socket is dialled.
+    /// A new socket is being dialled.
     mutating func dialled() {
         socketNumber += 1
         requestNumber = 0
     }
 
-    /// Of the next request.
+    /// Number of the next request.
     var nextNumber: Int { requestNumber + 1 }
 
-    /// Of a request whose answer is awaited elsewhere.
+    /// The id of a request whose answer is awaited elsewhere.
     mutating func nextID() -> String {
         requestNumber += 1
         return "b\(socketNumber)-\(requestNumber)"
     }
 
-    /// The id it is sent under.
+    /// Registers the request and returns its id.
     mutating func asks(_ request: GatewayRequest, for limit: Duration, at now: Instant) -> String {
         let id = nextID()
         pending[id] = Pending(request: request, number: requestNumber, askedAt: now, deadline: now + limit)
         return id
     }
 
-    /// Nil: it is not pending.
+    /// Number of a pending request, or nil if the id is not pending.
     func number(of id: String) -> Int? { pending[id]?.number }
 
     func deadline(of request: GatewayRequest) -> Instant? {
@@ -102,10 +102,10 @@ struct GatewayRequests {
         for (id, known) in pending where known.request == request { pending[id]?.deadline = deadline }
     }
 
-    /// Nil: a second answer, or one that is too late (openclaw.md#frames).
+    /// The request, or nil if the answer is a second or a late one (openclaw.md#frames).
     mutating func answered(_ id: String) -> GatewayRequest? { pending.removeValue(forKey: id)?.request }
 
-    /// Those whose deadline has passed, in the order of their ids. `only`: of this one alone.
+    /// Removes and returns the expired requests, sorted by id. `only`: of this one alone.
     mutating func expire(at now: Instant, only request: GatewayRequest? = nil) -> [GatewayRequest] {
         let late = pending.filter { $0.value.deadline <= now && (request ?? $0.value.request) == $0.value.request }
             .sorted { $0.key < $1.key }
@@ -113,12 +113,12 @@ struct GatewayRequests {
         return late.map(\.value.request)
     }
 
-    /// A long frame has left: what was asked behind it could not be answered before.
+    /// A long frame has left: requests behind it could not be answered before.
     mutating func postpone(by pause: Duration, at now: Instant) {
         for (id, known) in pending { pending[id]?.deadline = known.deadline + min(pause, now - known.askedAt) }
     }
 
-    /// Those that nothing repeats on the next socket.
+    /// Requests that were pending. The caller refuses those that nothing repeats on the next socket.
     mutating func socketLost() -> [GatewayRequest] {
         defer { pending.removeAll() }
         return pending.sorted { $0.key < $1.key }.map(\.value.request)

@@ -1,23 +1,23 @@
 import Vocabulary
 
-/// Messages on their way to the gateway, the runs they begin, and the stops of these.
+/// Messages on their way to the gateway, the runs they begin, and the stops of those runs.
 ///
-/// - A run is open until its end was seen, its message was refused, or it was not found for too long (`missesLimit`).
-/// - A message leaves again only under its own key, and never after it was stopped.
+/// - A run is open until its end was seen, its message was refused, or `missesLimit` look-ups in a row did not find it.
+/// - A message is sent again only under its own key, and never after a stop.
 /// - The gateway may put a message into a run of another name: from then on only that name is open (`accepted`).
 struct GatewayRuns {
     struct Run {
         enum Stage: Hashable {
-            /// Not a byte has left. Can transition to: asked (`leaves`).
+            /// Nothing was sent. Can transition to: asked (`leaves`).
             case held(since: Instant)
-            /// It left, `since` for the first time, and the gateway has not taken it. `resendAt`: it asked for a pause.
-            /// Can transition to: accepted, held (the gateway does not have it).
+            /// Sent, first at `since`, and not accepted. `resendAt`: the gateway requested a pause. Can
+            /// transition to: accepted, held (the gateway does not have the message).
             case asked(since: Instant, tries: Int, resendAt: Instant? = nil)
             case accepted
         }
 
         let session: AgentSession
-        /// Nil for a run that was not begun by this session.
+        /// Words of the message, or nil for a run that this session did not begin.
         let text: String?
         fileprivate(set) var files: RunFiles
         fileprivate(set) var stage: Stage
@@ -25,27 +25,27 @@ struct GatewayRuns {
         fileprivate(set) var lastHeard: Instant
         /// The agent began to work on the run.
         fileprivate(set) var hasBegun = false
-        /// A frame of it was seen.
+        /// A frame of the run was seen.
         fileprivate(set) var isHeard = false
-        /// A row with its key was seen.
+        /// A row with the run's key was seen.
         fileprivate var isWritten = false
-        /// The person does not want it any more: it must not leave again.
+        /// A person stopped the message: it must not be sent again.
         fileprivate(set) var isStopped: Bool
-        /// Whose runs that stop ends.
+        /// Which runs the stop covers.
         fileprivate var stopReach: StopReach
-        /// The gateway does not stop it.
+        /// The gateway does not stop the run.
         fileprivate(set) var isUnstoppable = false
-        /// Its frames were lost for a while.
+        /// Frames of the run were lost.
         fileprivate(set) var hasMissed = false
-        /// Its end came, with the newest segment alone: the history is asked for those that were missed.
+        /// The run's end, held back while the history is fetched: it has the newest segment only, and others were missed.
         fileprivate(set) var heldEnd: RunEnd?
-        /// An end without words came, maybe that of its queueing.
+        /// An end without words came, maybe only because the message was queued.
         fileprivate(set) var hasEmptyEnd = false
-        /// It left on the socket that is open.
+        /// The message was sent on the open socket.
         fileprivate(set) var isOnSocket = false
-        /// Its files wait for those of another message: it is not given up.
+        /// The message's files wait behind those of another message, so it is not given up.
         fileprivate var isQueued = false
-        /// Look-ups in a row that found nothing.
+        /// Look-ups in a row that did not find the run.
         fileprivate var misses = 0
 
         init(
@@ -62,15 +62,15 @@ struct GatewayRuns {
         }
 
         var isFollowed: Bool { stage == .accepted }
-        /// All that there was of it was seen, and its agent has not begun.
+        /// Every frame of the run was seen, and the agent has not begun.
         var isUntouched: Bool { isOnSocket && !hasMissed && !hasBegun }
         var isHeld: Bool { if case .held = stage { true } else { false } }
         var isAsked: Bool { if case .asked = stage { true } else { false } }
-        /// It may have arrived: the gateway did not say that it has not.
+        /// The gateway may have the message: it did not refuse it.
         var isInDoubt: Bool { isAsked && resendAt == nil }
         var resendAt: Instant? { if case .asked(_, _, let resendAt) = stage { resendAt } else { nil } }
 
-        /// When a frame or an answer is missed.
+        /// When to look up the run for lack of frames and answers.
         fileprivate var quietAt: Instant? { isFollowed ? lastHeard + GatewayRuns.quietLimit : nil }
 
         /// The core explains a message that never left after 2 minutes (DESIGN.md#a-runs-journey), and closes a turn after 30.
@@ -95,7 +95,7 @@ struct GatewayRuns {
     var verdicts = RunVerdicts()
     var teardowns = Teardowns()
     var adopted = AdoptedRuns()
-    /// Whose chat is over, and whose runs are not.
+    /// Sessions of chats that ended before their runs.
     private var left: Set<AgentSession> = []
 
     subscript(run: RunID) -> Run? { runs[run] }
@@ -106,7 +106,7 @@ struct GatewayRuns {
 
     var sessions: [AgentSession] { runs.values.map(\.session) }
 
-    // Each list is in an order that is the same everywhere.
+    // Each list is sorted, so its order is the same on every machine.
 
     var all: [RunID] { runs.keys.sorted() }
 
@@ -118,7 +118,7 @@ struct GatewayRuns {
 
     func quiet(at now: Instant) -> [RunID] { runs(where: { $0.quietAt.map { $0 <= now } == true }) }
 
-    /// Kept too long for anybody to wait for it.
+    /// Runs whose message waited too long.
     func givenUp(at now: Instant) -> [RunID] { runs(where: { $0.givenUpAt.map { $0 <= now } == true }) }
 
     private func runs(where isMeant: (Run) -> Bool) -> [RunID] { runs.filter { isMeant($0.value) }.keys.sorted() }
@@ -133,7 +133,7 @@ struct GatewayRuns {
 
     mutating func begins(_ run: RunID, _ known: Run) { runs[run] = known }
 
-    /// `question`: what its history is asked for.
+    /// `question`: the message as a later history request searches for it.
     mutating func begins(_ run: RunID, _ known: Run, _ question: OpenClawHistory.Question, at now: Instant) {
         runs[run] = known
         let open = runs
@@ -143,7 +143,7 @@ struct GatewayRuns {
         questions.asked(question, at: now)
     }
 
-    /// It is handed over, maybe again.
+    /// The message is sent, maybe again.
     mutating func leaves(_ run: RunID, at now: Instant, read: Instant) {
         switch runs[run]?.stage {
         case .held, .accepted: runs[run]?.stage = .asked(since: now, tries: 1)
@@ -156,7 +156,7 @@ struct GatewayRuns {
         questions.left(run, at: now)
     }
 
-    /// The gateway did not take it, and asked for a pause.
+    /// The gateway refused the message for now and requested a pause.
     mutating func putOff(_ run: RunID, until moment: Instant) {
         guard case .asked(let since, let tries, _) = runs[run]?.stage else { return }
         runs[run]?.stage = .asked(since: since, tries: tries, resendAt: moment)
@@ -164,27 +164,27 @@ struct GatewayRuns {
 
     mutating func choose(_ files: RunFiles, of run: RunID) { runs[run]?.files = files }
 
-    /// Its files are being read: it leaves when they are.
+    /// The message's files are being read; it is sent when they are here.
     mutating func isLoading(_ run: RunID, at now: Instant) {
         runs[run]?.isQueued = true
         if runs[run]?.resendAt != nil { putOff(run, until: now + .seconds(60)) }
     }
 
-    /// On a new socket it has all its tries again.
+    /// A new socket grants the message all its tries again.
     mutating func beginAnew(_ run: RunID) {
         guard case .asked(let since, _, _) = runs[run]?.stage else { return }
         runs[run]?.stage = .asked(since: since, tries: 0)
     }
 
-    /// The gateway does not have it.
+    /// The gateway does not have the message.
     mutating func holdAgain(_ run: RunID, at now: Instant) { runs[run]?.stage = .held(since: now) }
 
-    /// Its frames were its answer.
+    /// Frames of the run stood in for the missing answer.
     mutating func acceptedUnanswered(_ run: RunID) { runs[run]?.stage = .accepted }
 
-    /// The gateway took it, maybe into a run of another name: that one is followed. True: the stop is still to be sent, to that
-    /// name. A stop that no person asked for does not move to a run that we did not begin. None moves to a run that was
-    /// followed before: the core knows whether that is another turn's (`Bridge.sendAnswered`).
+    /// The gateway accepted the message, maybe into a run of another name, which is followed from now on. True if the stop must
+    /// still be sent, to that name. A stop that no person requested does not move to a run that we did not begin. No stop moves
+    /// to a run that was followed before: only the core knows whether that run belongs to another turn (`Bridge.sendAnswered`).
     mutating func accepted(_ run: RunID, as taken: RunID, at now: Instant, read: Instant) -> Bool {
         runs[run]?.stage = .accepted
         runs[run]?.lastHeard = read
@@ -194,12 +194,12 @@ struct GatewayRuns {
             forget(run)
             if goesOn || !known.stopReach.covers(isOurs: false) { known.isStopped = false }
             if runs[taken] == nil { runs[taken] = known }
-            // The same text runs there (openclaw.md#chatsend), under a key that is not ours: its rows are known by the text.
+            // The same text runs there (openclaw.md#chatsend) under another client's key: its words identify its rows.
             if questions[taken] == nil, let text = known.text {
                 questions.asked(.init(run: taken, text: text), at: questions[run]?.at ?? now)
             }
         }
-        // A stop that overtook the message, or named it as we did, stopped nothing.
+        // A stop that overtook the message, or used our name for it, stopped nothing.
         guard known.isStopped, taken != run || stops[run] == nil else { return false }
         runs[taken]?.isStopped = true
         runs[taken]?.stopReach = known.stopReach
@@ -219,14 +219,14 @@ struct GatewayRuns {
 
     mutating func begun(_ run: RunID) { runs[run]?.hasBegun = true }
 
-    /// A row of the history has its key. True: it is the first.
+    /// A row of the history has the run's key. True if it is the first.
     mutating func written(_ run: RunID) -> Bool {
         guard runs[run]?.isWritten == false else { return false }
         runs[run]?.isWritten = true
         return true
     }
 
-    /// The one run of the session that its agent works on.
+    /// The session's run on which the agent works, or nil if there are several or none.
     func onlyBegun(in session: AgentSession) -> RunID? {
         let begun = runs.filter { $0.value.session == session && $0.value.hasBegun }.keys
         return begun.count == 1 ? begun.first : nil
@@ -238,13 +238,14 @@ struct GatewayRuns {
 
     private static let again = ".again"
 
-    /// The key under which its message left last.
+    /// The key under which the message was last sent.
     func current(_ run: RunID) -> RunID {
         let fresh = RunID(run.text + Self.again)
         return runs[run] == nil && runs[fresh] != nil ? fresh : run
     }
 
-    /// It provably did not run: it leaves again under another key, a moment later. Nil: it may not.
+    /// The gateway provably did not run the message: send it again under another
+    /// key, a moment later. Nil if it must not be sent again.
     mutating func beginsAgain(_ run: RunID, at now: Instant) -> RunID? {
         guard var known = runs[run], known.text != nil, !known.isStopped, !known.files.areGone,
             !run.text.hasSuffix(Self.again)
@@ -259,7 +260,7 @@ struct GatewayRuns {
         return fresh
     }
 
-    /// A frame was about it. A follow-up is a run of its own, which no message began.
+    /// A frame of the run came. A follow-up is a run of its own, which no message began.
     mutating func told(of run: RunID, in session: AgentSession?, at now: Instant, read: Instant) {
         if runs[run] == nil, run.isFollowUp, let session, hasRoom {
             runs[run] = Run(session: session, stage: .accepted, lastHeard: read)
@@ -269,7 +270,7 @@ struct GatewayRuns {
         runs[run]?.misses = 0
     }
 
-    /// A history says that it continues.
+    /// A history reports that the run continues.
     mutating func found(_ run: RunID, in session: AgentSession, read: Instant) {
         guard runs[run] == nil, hasRoom else { return }
         runs[run] = Run(session: session, stage: .accepted, lastHeard: read)
@@ -278,7 +279,7 @@ struct GatewayRuns {
 
     mutating func holds(_ end: RunEnd, of run: RunID) { runs[run]?.heldEnd = end }
 
-    /// The message was refused: neither it nor its stop is owed any more.
+    /// The message was refused: drop it and its stop.
     mutating func forget(_ run: RunID) {
         runs[run] = nil
         verdicts.forget(run)
@@ -288,7 +289,7 @@ struct GatewayRuns {
         stops.forget(run)
     }
 
-    /// A stop stays owed.
+    /// Drops the message. A stop of it stays due.
     mutating func forgetMessage(_ run: RunID) {
         runs[run] = nil
         models.forget(run)
@@ -303,10 +304,10 @@ struct GatewayRuns {
     mutating func isToBeLeft(_ session: AgentSession) { left.insert(session) }
     mutating func isWanted(_ session: AgentSession) { left.remove(session) }
 
-    /// Its chat is over, and so are its runs.
+    /// The session's chat has ended, and so have its runs.
     func isLeft(_ session: AgentSession) -> Bool { left.contains(session) && !sessions.contains(session) }
 
-    /// A run that is not found is not looked for for ever; the core has its own timeout.
+    /// A run that `missesLimit` look-ups did not find is dropped; the core has its own timeout.
     mutating func missed(_ run: RunID) {
         guard var known = runs[run] else { return }
         known.misses += 1
@@ -315,7 +316,7 @@ struct GatewayRuns {
 
     // MARK: The socket
 
-    /// It went on before it was heard of.
+    /// Frames of the run came before it was known.
     mutating func missedFrames(of run: RunID) { runs[run]?.hasMissed = true }
 
     mutating func endedEmpty(_ run: RunID) { runs[run]?.hasEmptyEnd = true }

@@ -1,20 +1,20 @@
 import Vocabulary
 
-/// How the bridge introduces itself on the next socket: what is configured, and what the gateways on earlier sockets have taught
-/// (openclaw.md#handshake).
+/// How the bridge introduces itself on the next socket, from the configuration and from
+/// the gateways of earlier sockets (openclaw.md#handshake).
 ///
-/// - The device token is shown after the shared one was refused, and the older text signed after the newer one was, each until
-///   a person has something to mend: then the first choice is tried again.
+/// - The device token is shown after the shared one was refused, and signed text v2 is used after v3 was refused,
+///   each until a person must mend something: the next try then begins with the first choice.
 struct Introduction {
     private(set) var settings: OpenClawSettings
-    /// The gateway that was lost last, to see whether the next one is its restarted self.
+    /// The gateway that was lost last. Shows whether the next one is that gateway restarted.
     private(set) var formerGateway: Gateway?
     private var proof = DeviceProof.Version.v3
     private var showsDeviceToken = false
 
     init(_ settings: OpenClawSettings) { self.settings = settings }
 
-    /// True: other credentials.
+    /// True if the credentials differ.
     mutating func use(_ new: OpenClawSettings) -> Bool {
         let isNews =
             new.token != settings.token || new.password != settings.password || new.device?.id != settings.device?.id
@@ -28,7 +28,7 @@ struct Introduction {
 
     // MARK: The answer
 
-    /// The device token that it gave us, if any, is shown from now on.
+    /// The device token that the gateway issued, if any, is shown from now on.
     mutating func accepted(by gateway: Gateway) -> OpenClawSession.DeviceToken? {
         guard let given = gateway.deviceToken, let device = settings.device else { return nil }
         settings.deviceToken = given.token
@@ -36,7 +36,7 @@ struct Introduction {
             gateway: settings.url, deviceID: device.id, role: given.role, scopes: given.scopes, token: given.token)
     }
 
-    /// What to do about it; the next introduction takes it into account.
+    /// The next step. The next introduction takes it into account.
     mutating func refused(_ refusal: ConnectRefusal) -> ConnectVerdict {
         let verdict = ConnectVerdict(
             refusal,
@@ -45,7 +45,7 @@ struct Introduction {
                 usedKeptToken: credential.isDeviceToken, mayShowDeviceToken: settings.mayShowDeviceToken))
         switch verdict {
         case .again(_, let trouble):
-            // What was refused may be mended by then: the next try begins with the first choice again.
+            // A person may have mended the refused credential by then: the next try begins with the first choice.
             if trouble?.kind == .credential { showsDeviceToken = false }
             if trouble?.kind == .device { proof = .v3 }
         case .signTheOldWay: proof = .v2
@@ -69,14 +69,14 @@ struct Introduction {
 
     // MARK: Connect
 
-    /// The token that is shown, and whether it is the device's own.
+    /// The token to show, and whether it is the device's own.
     private var credential: (token: String?, isDeviceToken: Bool) {
         if let token = settings.token, !token.isEmpty, !showsDeviceToken { return (token, false) }
         if settings.password != nil, !showsDeviceToken { return (nil, false) }
         return settings.deviceToken.map { ($0, true) } ?? (settings.token, false)
     }
 
-    /// Of `connect`. `challengedAt`: the gateway's own time.
+    /// Parameters of `connect`. `challengedAt`: the gateway's own time.
     func params(nonce: String, challengedAt: Int) -> [UInt8] {
         let client = settings.client
         var names = JSONObjectWriter()
@@ -100,7 +100,8 @@ struct Introduction {
         params.raw("client", names.finish())
         params.string("role", OpenClawSession.role)
         params.raw("scopes", Self.list(settings.scopes))
-        // Not `chat-only-assistant-text`: the text is made of what it takes away (openclaw.md#client-caps-connectparamscaps).
+        // Without `chat-only-assistant-text`, which would drop the frames that
+        // supply the text (openclaw.md#client-caps-connectparamscaps).
         params.raw("caps", Self.list(["tool-events"]))
         if token != nil || settings.password != nil { params.raw("auth", auth.finish()) }
         if let device = settings.device {

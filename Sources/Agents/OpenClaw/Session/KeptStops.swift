@@ -2,16 +2,16 @@ import Vocabulary
 
 /// Stops on their way to the gateway.
 ///
-/// - A stop is kept until the gateway has answered it, its run has ended, or a day has passed, as long as the core owes it; a lost
-///   socket makes it due again.
+/// - A stop is kept until the gateway has answered it, its run has ended, or a day has
+///   passed, the time for which the core owes it. A lost socket makes it due again.
 struct KeptStops {
     struct Stop {
         let session: AgentSession
         fileprivate let until: Instant
-        /// On this socket.
+        /// Tries on this socket.
         fileprivate(set) var tries = 0
         fileprivate(set) var errand = Errand.due
-        /// On this socket the gateway knew no run of this name: the run has another.
+        /// The gateway knew no run of this name on this socket: the run has another name.
         fileprivate(set) var isUnknown = false
     }
 
@@ -22,7 +22,7 @@ struct KeptStops {
 
     subscript(run: RunID) -> Stop? { stops[run] }
 
-    /// All, in an order that is the same everywhere.
+    /// Runs with a stop, sorted.
     var runs: [RunID] { stops.keys.sorted() }
 
     var hasRoom: Bool { stops.count < Self.limit }
@@ -44,7 +44,7 @@ struct KeptStops {
 
     mutating func putOff(_ run: RunID, until moment: Instant) { stops[run]?.errand = .putOff(until: moment) }
 
-    /// On a new socket it has all its tries again.
+    /// A new socket grants the stop all its tries again.
     mutating func beginAnew(_ run: RunID) {
         stops[run]?.tries = 0
         stops[run]?.isUnknown = false

@@ -1,37 +1,37 @@
 import Vocabulary
 
-/// What is asked of the history: which runs, for whom, and how far each question is.
+/// Look-ups of runs in the history: which runs, for whom, and the step of each.
 ///
-/// - A run is looked up once at a time; asked again meanwhile, it is looked up again afterwards (`joins`).
-/// - A lost socket makes every question due again.
+/// - A run has one look-up at a time; a second request meanwhile repeats the look-up afterwards (`joins`).
+/// - A lost socket makes every look-up due again.
 struct LookUps {
     struct LookUp {
         enum Step: Hashable {
-            /// The link is away, or the question comes with the next one. Can transition to: history.
+            /// The link is down, or the next history request includes the run. Can transition to: history.
             case due
-            /// Can transition to: waiting, rows, or the answer.
+            /// `chat.history` was requested. Can transition to: waiting, rows, or the answer.
             case history
-            /// The rows did not say whether the run is over: `agent.wait` is asked. Can transition to: lastHistory, rows, or the
-            /// answer.
+            /// The rows did not say whether the run has ended: `agent.wait` was
+            /// requested. Can transition to: lastHistory, rows, or the answer.
             case waiting
-            /// It is over: its last rows are fetched. Can transition to: rows, or the answer.
+            /// The run has ended: its last rows were requested. Can transition to: rows, or the answer.
             case lastHistory
-            /// Rows that were cut are fetched in full, these are still to come.
+            /// Truncated rows were requested in full; these are missing.
             case rows(missing: Set<Int>)
         }
 
         let session: AgentSession
-        /// The core waits for it. The result of our own look-up is reported as an end of the run, if it is one.
+        /// The core waits for the answer. A look-up of our own reports the run's end, if it found one.
         fileprivate(set) var isAsked: Bool
-        /// It also shows whether an unanswered message had arrived.
+        /// The answer also settles whether an unanswered message arrived.
         fileprivate(set) var settlesSend = false
         fileprivate(set) var step = Step.due
         fileprivate(set) var begunAt: Instant
-        /// Asked for again when the first answer was under way: that one may be too old.
+        /// Requested again while the first answer was under way, which may be too old.
         fileprivate(set) var isAgain = false
-        /// The history was asked for the beginnings of its rows.
+        /// The history was requested with truncated rows.
         fileprivate(set) var isShort = false
-        /// As of the last history, also of one on an earlier socket.
+        /// The finding of the last history, maybe of an earlier socket.
         fileprivate(set) var finding: OpenClawHistory.Finding?
 
         fileprivate init(session: AgentSession, isAsked: Bool, begunAt: Instant) {
@@ -42,7 +42,7 @@ struct LookUps {
     }
 
     private static let limit = 256
-    /// An answer that is younger is new enough for a second question.
+    /// A second request accepts an answer whose request is younger than this.
     private static let freshFor = Duration.milliseconds(500)
 
     private var lookUps: [RunID: LookUp] = [:]
@@ -55,7 +55,7 @@ struct LookUps {
 
     func asks(about session: AgentSession) -> Bool { lookUps.values.contains { $0.session == session } }
 
-    /// What is to be asked, one history a session.
+    /// Due look-ups, one history request a session.
     var due: [(session: AgentSession, runs: [RunID])] {
         Dictionary(grouping: lookUps.filter { $0.value.step == .due }, by: \.value.session)
             .sorted { $0.key < $1.key }
@@ -64,7 +64,7 @@ struct LookUps {
 
     // MARK: Questions
 
-    /// False: the run is not looked up yet.
+    /// False if the run has no look-up.
     mutating func joins(_ run: RunID, isAsked: Bool, at now: Instant) -> Bool {
         guard let known = lookUps[run] else { return false }
         lookUps[run]?.isAsked = known.isAsked || isAsked
@@ -76,7 +76,7 @@ struct LookUps {
         lookUps[run] = LookUp(session: session, isAsked: isAsked, begunAt: now)
     }
 
-    /// For the next history.
+    /// Includes the run in the next history request.
     mutating func mark(_ run: RunID, in session: AgentSession, isAsked: Bool, at now: Instant) {
         if lookUps[run] == nil { begin(run, in: session, isAsked: isAsked, at: now) }
         if isAsked { lookUps[run]?.isAsked = true }
@@ -84,7 +84,7 @@ struct LookUps {
 
     mutating func settleSend(of run: RunID) { lookUps[run]?.settlesSend = true }
 
-    /// Its message leaves again, and gets its own answer.
+    /// The message is sent again and gets its own answer.
     mutating func leaveSend(of run: RunID) { lookUps[run]?.settlesSend = false }
 
     mutating func again(_ run: RunID) { lookUps[run]?.isAgain = true }
@@ -106,7 +106,7 @@ struct LookUps {
 
     mutating func fetches(_ rows: Set<Int>, of run: RunID) { lookUps[run]?.step = .rows(missing: rows) }
 
-    /// A row came, or will not (`piece` is nil). Nil: it was not awaited. True: it was the last.
+    /// A row arrived, or cannot be fetched (`piece` is nil). True if it was the last one, nil if it was not awaited.
     mutating func rowCame(
         _ index: Int, _ piece: OpenClawHistory.Piece?, of run: RunID, reason: String?
     ) -> Bool? {
@@ -118,10 +118,10 @@ struct LookUps {
         return missing.isEmpty
     }
 
-    /// It is answered.
+    /// The look-up is answered.
     mutating func remove(_ run: RunID) -> LookUp? { lookUps.removeValue(forKey: run) }
 
-    /// The end was seen: only the core still waits for an answer.
+    /// The run's end was seen: only a look-up of the core still needs an answer.
     mutating func ended(_ run: RunID) {
         if lookUps[run]?.isAsked == false { lookUps[run] = nil }
     }

@@ -3,18 +3,18 @@ package import Vocabulary
 // Runs of an earlier process of this bridge, known from its journal (DESIGN.md#journal-and-recovery).
 extension OpenClawSession {
     package enum AdoptedStage: Hashable, Sendable {
-        /// Written down as handed over: whether the gateway got it is not known.
+        /// Recorded as sent; the gateway may have it.
         case handedOver
         /// The gateway had answered, or a frame of the run was seen.
         case accepted
     }
 
-    /// To be called before `start`, for each run of an open turn, also for one that has ended while a follow-up is awaited: its
-    /// history is found by what was asked. The run is then recovered as after a lost link: one that was accepted is looked up and reported
-    /// as `lookedUp`; one that was handed over is sent again under its key while the gateway must know that key, else the history
-    /// is asked first (openclaw.md#disconnects). One that was being stopped is not sent again, nor one with files, which this process
-    /// does not have. `text` is what was sent, nil for a run that no
-    /// message of ours began; `approvals` are what its turn was asked for, and `asks` those that it still waits for.
+    /// Call before `start`, for each run of an open turn, and for an ended run whose follow-up is awaited: its message
+    /// finds the history. The run is then recovered as after a lost link: an accepted run is looked up and reported as
+    /// `lookedUp`; a `handedOver` message is sent again under its key while the gateway must know that key, else the
+    /// history is requested first (openclaw.md#disconnects). A stopped message is not sent again, nor one with files, which
+    /// this process does not have. `text`: the message, or nil for a run that no message of ours began. `approvals`: those
+    /// that detached in the run's turn; `asks`: those that its turn still waits for.
     package mutating func adopt(
         _ run: RunID, in session: AgentSession, text: String?, hadFiles: Bool = false, stage: AdoptedStage,
         isStopped: Bool = false, stopReach: StopReach = .everyRun, model: ModelChoice = .unchanged,
@@ -25,10 +25,10 @@ extension OpenClawSession {
         guard runs[run] == nil, runs.hasRoom else { return }
         life.saw(now, wallMilliseconds: wallMilliseconds)
         sessionNames.learn(session)
-        // A wall clock that went back proves nothing: then the key counts as forgotten.
+        // A wall clock that went back proves nothing, so the key counts as forgotten.
         let age = wallMilliseconds - sentAtMilliseconds
         let sentAt = now - (age >= 0 ? .milliseconds(age) : Self.keyLife)
-        // Only what can be sent again can be in doubt.
+        // A message without text cannot be sent again, so its run counts as accepted.
         let isInDoubt = stage == .handedOver && text != nil
         runs.begins(
             run,
@@ -46,8 +46,8 @@ extension OpenClawSession {
         for approval in approvals { runs.questions.expectFollowUp(of: approval, after: run, in: session, at: now) }
     }
 
-    /// To be called before `start`, for a decision that was handed over and is not known to have been taken. It is sent again;
-    /// that the gateway calls it unknown then means that it had arrived (openclaw.md#others).
+    /// Call before `start`, for a decision that was sent and may be unanswered. It is sent again; if the
+    /// gateway then calls it unknown, the first try had arrived (openclaw.md#others).
     package mutating func adopt(
         _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, of approval: ApprovalID,
         subject: ApprovalRequest.Subject, sentAtMilliseconds: Int64, expiresAt: Instant? = nil,

@@ -9,9 +9,9 @@ extension OpenClawSession {
         _ scope: DecisionScope, shown: AskFingerprint?, at now: Instant
     ) {
         let decision = Self.grantable(decision, scope)
-        // The same again: its answer is still to come.
+        // The same decision is in flight; its answer is still to come.
         if let known = approvals[approval], known.errand == .asked, known.decision == decision { return }
-        // A later decision about the same question (a stop denies) replaces the one before, also on the next link.
+        // A later decision about the same question (a stop denies) replaces the earlier one, also on the next link.
         guard approvals.hasRoom(for: approval) else { return settle(approval, .unknown) }
         let expiresAt = approvals.expiresAt(approval, at: now)
         guard
@@ -20,7 +20,7 @@ extension OpenClawSession {
                     decision, on: subject, expiresAt: expiresAt, fingerprint: decision == .deny ? nil : shown),
                 about: approval)
         else {
-            // The core hears of the other one, if it has not yet.
+            // The decision is for another question of this name, which the core hears about from its own frame.
             if shown == nil { settle(approval, .unknown) }
             return
         }
@@ -42,7 +42,7 @@ extension OpenClawSession {
         let isPlugin = kept.subject == .plugin || approval.text.hasPrefix("plugin:")
         var params = JSONObjectWriter()
         params.string("id", approval.text)
-        // The newer method knows what was decided before, and says so; the schemas are closed, so `kind` goes to it alone.
+        // The newer method knows earlier decisions and reports them. It alone gets `kind`, since the schemas are closed.
         if gateway.offers("approval.resolve") {
             params.string("kind", isPlugin ? "plugin" : "exec")
             params.string("decision", Self.word(kept.decision))
@@ -55,7 +55,8 @@ extension OpenClawSession {
             at: now)
     }
 
-    /// A gateway without lists shows no open question again: there the name is all there is.
+    /// Waits for the list of open questions. A gateway without lists never shows an
+    /// open question again: there the name alone identifies it.
     private mutating func awaitList(_ approval: ApprovalID, at now: Instant) {
         if requests.count(of: .approvals) == 0 {
             approvals.lacksList = false
@@ -64,14 +65,14 @@ extension OpenClawSession {
         approvals.putOff(approval, until: now + GatewayApprovals.listPause)
     }
 
-    /// Questions that died with the process that asked them, and decisions that waited for the lists.
+    /// Settles questions that died with their process, and sends the decisions that waited for the lists.
     mutating func listsCame(at now: Instant) {
         guard requests.count(of: .approvals) == 0, !approvals.lacksList else { return }
         withdrawDead()
         for approval in approvals.listsCame() { sendDecision(approval, at: now) }
     }
 
-    /// An answer to a decision that was replaced meanwhile is not the one that is awaited.
+    /// An answer to a decision that was replaced meanwhile is dropped.
     mutating func resolveAnswered(
         _ approval: ApprovalID, _ decision: ApprovalDecision, _ payload: FrameNode?, _ error: Refusal?, at now: Instant
     ) {
@@ -82,7 +83,8 @@ extension OpenClawSession {
                 return approvals.putOff(approval, until: now + (error.retryAfter ?? pause))
             }
             let outcome = Self.outcome(of: error, isLate: kept.expiresAt <= now)
-            // Gateways that know no repetition call it unknown once it is decided: the first try had arrived (openclaw.md#others).
+            // Gateways that do not recognise a repeated decision call it unknown:
+            // the first try had arrived (openclaw.md#others).
             if outcome == .unknown, kept.tries > 1, wasAskedOfThisProcess(kept) {
                 return settle(approval, .decided(kept.decision))
             }
@@ -91,11 +93,11 @@ extension OpenClawSession {
         if payload?["applied"]?.flag == false {
             return settle(approval, Self.outcome(recorded: payload?["approval"]))
         }
-        // The broadcast that says so may be dropped for a slow socket; received twice, it is one.
+        // A slow socket may miss the broadcast of this settlement; the core accepts it twice.
         settle(approval, .decided(kept.decision))
     }
 
-    /// The same process was asked before: open questions die with it.
+    /// Whether the current process got the decision before; open questions die with their process.
     private func wasAskedOfThisProcess(_ kept: GatewayApprovals.Decision) -> Bool {
         guard let askedAt = kept.askedAt, let began = gateway?.startedBefore else { return false }
         return began <= askedAt
@@ -106,15 +108,15 @@ extension OpenClawSession {
         return began > askedAt
     }
 
-    /// A gateway that does not answer is asked again until it does, or until the approval has expired.
+    /// A gateway that does not answer is asked again until it does, or until the approval expires.
     mutating func resolveUnanswered(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) {
         guard let kept = approvals.awaited(approval, as: decision) else { return }
         if kept.tries < Self.triesLimit { return sendDecision(approval, at: now) }
         approvals.putOff(approval, until: now + Self.deafPause)
     }
 
-    /// Questions that died with the process that asked them (openclaw.md#approvals). A decision may have
-    /// reached that process.
+    /// Settles questions that died with the process that raised them
+    /// (openclaw.md#approvals). A sent decision may have reached that process.
     mutating func withdrawDead() {
         guard requests.count(of: .approvals) == 0 else { return }
         for approval in approvals.takeDead() {
@@ -132,7 +134,7 @@ extension OpenClawSession {
         ])
     }
 
-    /// What `allow-once` and `allow-always` can say; the gateway knows no grant for a session, a domain or a tool.
+    /// Grants that `allow-once` and `allow-always` express; the gateway has none for a session, a domain or a tool.
     package static let abilities = GrantAbilities(session: false, permanent: true)
 
     static func grantable(_ decision: ApprovalDecision, _ scope: DecisionScope) -> ApprovalDecision {
@@ -147,13 +149,13 @@ extension OpenClawSession {
         }
     }
 
-    /// Old gateways say "unknown or expired" for both; then our own clock decides which.
+    /// Old gateways answer "unknown or expired" to both cases; our own clock then decides.
     private static func outcome(of error: Refusal, isLate: Bool) -> ApprovalSettlement.Outcome {
         let why = [error.detail, error.reason].compactMap { $0?.lowercased() }.joined(separator: " ")
         return isLate || why.contains("expired") ? .expired : .unknown
     }
 
-    /// The first answer won; this is what it was.
+    /// The outcome of the decision that came first.
     private static func outcome(recorded approval: FrameNode?) -> ApprovalSettlement.Outcome {
         if let decision = OpenClawDecoder.decision(approval?["decision"]) { return .decided(decision) }
         return switch approval?["status"]?.string {

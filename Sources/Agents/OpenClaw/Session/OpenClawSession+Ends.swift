@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// Ends that no terminal frame brings, and answers that come under another name (openclaw.md#order-of-frames-in-one-run, openclaw.md#chatsend).
+// Ends without a terminal frame, and answers under another name (openclaw.md#order-of-frames-in-one-run, openclaw.md#chatsend).
 extension OpenClawSession {
     // MARK: What happens in a session
 
@@ -19,7 +19,7 @@ extension OpenClawSession {
         }
     }
 
-    /// A gateway that restarts ends its runs with frames of their own, and goes on with them afterwards (openclaw.md#disconnects).
+    /// A restarting gateway ends its runs with frames of their own, and resumes them afterwards (openclaw.md#disconnects).
     private mutating func noticeRestart(_ payload: FrameNode, at now: Instant) {
         guard gateway?.isNew == true, let state = payload["state"], let name = payload["runId"]?.string else { return }
         let run = runs.adopted.name(of: RunID(name)) ?? RunID(name)
@@ -47,7 +47,7 @@ extension OpenClawSession {
             if !isOurs, beginsFollowUp(run, in: session, at: now) { return }
             runs.adopted.began(run, in: session, isOurs: isOurs)
             guard isFirstEra else { return }
-            // No row names its owner: the history does.
+            // In the first era no row names the new run's owner: the history decides.
             for waiting in runs.adopted.mayBeAnswered(by: run) {
                 runs.verdicts.endedWithoutAWord(waiting, at: reading(now))
             }
@@ -61,7 +61,7 @@ extension OpenClawSession {
         }
     }
 
-    /// The agent is done with the run, whether or not a terminal frame says so.
+    /// The agent let go of the run, with a terminal frame or without.
     private mutating func letGo(_ run: RunID, _ session: AgentSession?, at now: Instant) {
         let ours = runs.adopted.name(of: run) ?? run
         if runs[ours] != nil { runs.verdicts.endedWithoutAWord(ours, at: reading(now)) }
@@ -100,7 +100,7 @@ extension OpenClawSession {
 
     // MARK: Answers under another name
 
-    /// From here the frames, or the rows, of the other run are its own. A stop that it is owed goes to that name.
+    /// From now on the frames, or the rows, of the other run are the answer. A stop that is still due goes to that name.
     mutating func isAnswered(_ adoption: AdoptedRuns.Adoption, at now: Instant) {
         let run = adoption.run
         guard let known = runs[run] else { return }
@@ -114,7 +114,7 @@ extension OpenClawSession {
             guard known.isStopped || runs.stops[run] != nil else { return }
             if runs.stops[run] == nil { runs.stops.keep(run, in: known.session, at: now) }
             sendStop(run, at: now)
-        // The run is another client's: it is left alone.
+        // The run is another client's and is not stopped.
         case .taken where runs.stops[run] != nil:
             runs.stops.forget(run)
             observed([.abortAnswered(run)])
@@ -122,7 +122,7 @@ extension OpenClawSession {
         }
     }
 
-    /// Any frame of a run shows that it lives, also one without news for the core.
+    /// Any frame of a run proves that it lives, even one without news for the core.
     mutating func noticeRun(_ event: FrameNode?, _ payload: FrameNode?, at now: Instant) {
         guard let event, let payload, let name = payload["runId"]?.string else { return }
         let run = RunID(name)
@@ -140,7 +140,7 @@ extension OpenClawSession {
         return stream.string.map { ["assistant", "thinking", "tool", "item"].contains($0) } == true
     }
 
-    /// As ours; nil: it is not known yet whose it is.
+    /// The signal under our run's name, or nil until it is known whose answer it is.
     mutating func whose(_ signal: RunSignal, at now: Instant) -> RunSignal? {
         guard let run = signal.run else { return signal }
         var signal = signal
@@ -164,7 +164,7 @@ extension OpenClawSession {
         return isCandidate ? nil : signal
     }
 
-    /// What waits for the end of this run is looked for in the history.
+    /// Looks up every run that waited for the end of this one.
     private mutating func isOver(_ run: RunID, _ session: AgentSession?, at now: Instant) {
         for waiting in runs.adopted.ended(run, in: session, at: reading(now)) {
             guard let known = runs[waiting] else { continue }
@@ -172,7 +172,7 @@ extension OpenClawSession {
         }
     }
 
-    /// An answer that may come, or have come, elsewhere. Nil: the history is right about it.
+    /// The result of a run whose answer may come elsewhere, or nil if the history is right about it.
     mutating func lookElsewhere(
         for run: RunID, _ finding: OpenClawHistory.Finding, at now: Instant
     ) -> RunLookup? {
@@ -183,7 +183,7 @@ extension OpenClawSession {
             runs.adopted.forget(run)
             return lookAfterRestart(for: run, known, finding, at: now)
         case .orphaned:
-            // With the row of its acceptance alone the other run has not taken it: what follows is no answer to it.
+            // With the row of its acceptance alone, no run took the message yet: rows that follow do not answer it.
             if isAnswered, !finding.isAcceptedOnly, !runs.adopted.isBusy(known.session, besides: run, at: reading(now))
             {
                 return nil
@@ -209,15 +209,15 @@ extension OpenClawSession {
         }
     }
 
-    /// Its end without a word came to an earlier process, or on no socket: the gateway took it, is done with its name, and has not answered
-    /// it.
+    /// The run's end without words reached an earlier process, or no socket: the gateway
+    /// accepted the message, is done with its name, and has not answered it.
     private mutating func lookForOrphan(
         _ run: RunID, _ known: GatewayRuns.Run, _ finding: OpenClawHistory.Finding, at now: Instant
     ) -> RunLookup? {
         guard let text = known.text, !known.hasBegun, !known.isOnSocket || known.hasMissed, known.heldEnd == nil,
             !text.hasPrefix("/"), isOfThisProcess(run), runs.verdicts.cause(of: run) == nil
         else { return nil }
-        // Where the gateway does not say what is at work, its word that the run is over comes first.
+        // A gateway that does not list runs at work must first report this run's end.
         let isWaiting =
             finding.active == nil
             ? lookUps[run]?.step == .lastHistory && !finding.isQuestionThere : finding.waitsBehindAnother
@@ -229,7 +229,7 @@ extension OpenClawSession {
 
     func isOfYoungerGateway(_ run: RunID) -> Bool { runs.questions[run].map { isYounger(than: $0.at) } ?? false }
 
-    /// With a process of the gateway its runs die, unless the next one goes on with them. What it wrote down is all there will be.
+    /// Runs die with the gateway's process unless the next one resumes them. The history then has all of their text.
     private mutating func lookAfterRestart(
         for run: RunID, _ known: GatewayRuns.Run, _ finding: OpenClawHistory.Finding, at now: Instant
     ) -> RunLookup? {
@@ -237,11 +237,12 @@ extension OpenClawSession {
             finding.active?.contains(run) != true
         else { return nil }
         if finding.isComplete, finding.hasText { return nil }
-        // What it says is not known before the row is here in full.
+        // The outcome depends on a row that is not here in full.
         if mayFetch(finding, of: run) { return nil }
-        // Rows that say no reasons are whole where the gateway says that the run is over, and a follow-up is no part of the run's own end.
+        // Rows without a `stopReason` are complete once the gateway reports the run
+        // as over. A follow-up is no part of its run's end.
         if finding.course == .over, finding.hasText, !finding.saysReason { return nil }
-        // An early gateway forgets what was asked with its process, and has no follow-up of it.
+        // An early gateway loses its approvals and their follow-ups with its process. On a newer one a follow-up may still come.
         if gateway.isNew, runs.questions[run]?.question.approvals.isEmpty == false { return nil }
         let text = finding.end.text
         if let words = finding.notice { return .failed(RunFailure(kind: .agentGone, message: words, text: text)) }
@@ -266,13 +267,13 @@ extension OpenClawSession {
 
     // MARK: Ends that are none
 
-    /// It is held back: nothing ran, it runs elsewhere, or another attempt may come.
+    /// Whether this end is held back: nothing ran, the message runs elsewhere, or another attempt may come.
     mutating func isNoEnd(_ signal: RunSignal, at now: Instant) -> Bool {
         guard let run = signal.run, let known = runs[run] else { return false }
         switch signal.event {
         case .retrying(let reason):
             runs.verdicts.attemptFailed(run, reason, at: reading(now))
-            // No attempt of it began.
+            // No attempt of the run began.
             return known.isUntouched && isDrained(run)
         case .started: runs.verdicts.attemptBegan(run)
         case .text, .tool:
@@ -301,7 +302,8 @@ extension OpenClawSession {
         return false
     }
 
-    /// Nothing ran, and it is no command: the session is busy with another run, or was a moment ago.
+    /// Whether the message waits in another run's queue: nothing ran, it is
+    /// no command, and the session is busy or was a moment ago.
     private mutating func isOrphaned(_ run: RunID, _ known: GatewayRuns.Run, at now: Instant) -> Bool {
         let isBusy = runs.adopted.isBusy(known.session, besides: run, at: reading(now))
         guard isBusy || known.isUntouched && known.text?.hasPrefix("/") == false else { return false }
@@ -309,12 +311,13 @@ extension OpenClawSession {
         guard runs.adopted.orphaned(run, in: known.session, known.text, patience, at: reading(now)) else {
             return false
         }
-        // A gateway that says what is at work says it with the history.
+        // The history lists the runs at work, if the gateway knows them.
         if !isBusy { lookUp(run, in: known.session, isAsked: false, at: now) }
         return true
     }
 
-    /// No Stop of ours, and no words: an error is announced so, just before it is sent (E3). One that is known already may not be sent.
+    /// Whether this `aborted` end precedes an error, as E3 announces one, without words and without a Stop of
+    /// ours. If the cause is known already, the run fails now, since no error frame may come.
     private mutating func mayHaveFailed(
         _ run: RunID, _ known: GatewayRuns.Run, _ end: RunEnd, at now: Instant
     ) -> Bool {
@@ -330,7 +333,7 @@ extension OpenClawSession {
         return true
     }
 
-    /// Also when it came a second time.
+    /// Ends a message that the gateway refused while it stopped, after a second try or a Stop.
     private mutating func isRefused(_ run: RunID, _ known: GatewayRuns.Run, at now: Instant) {
         let event: RunEvent =
             known.isStopped
@@ -339,7 +342,7 @@ extension OpenClawSession {
         take([.signal(RunSignal(run: run, session: known.session, event: event))], at: now)
     }
 
-    /// The gateway took the message for one that came while it stopped, and did not run it.
+    /// The gateway refused the message as one that came while it stopped, and did not run it.
     private func isDrained(_ run: RunID) -> Bool {
         runs.verdicts.cause(of: run)?.contains("draining") == true
     }
@@ -356,7 +359,7 @@ extension OpenClawSession {
         for (run, verdict) in runs.verdicts.due(at: reading(now)) {
             guard let known = runs[run] else { continue }
             switch verdict {
-            // An early gateway may try again after any time: it knows whether it will.
+            // An early gateway may begin another attempt at any time; its history tells.
             case .failed where gateway?.isNew == false: lookUp(run, in: known.session, isAsked: false, at: now)
             case .failed(let failure):
                 take([.signal(RunSignal(run: run, session: known.session, event: .failed(failure)))], at: now)
@@ -367,7 +370,7 @@ extension OpenClawSession {
             }
         }
         for (session, run) in runs.teardowns.due(at: reading(now)) {
-            // The first era says nothing of a run that was stopped.
+            // The first era sends no frame for a run that was stopped.
             if runs.adopted.name(of: run) == nil { isOver(run, session, at: now) }
             runs.adopted.wasStopped(in: session, at: reading(now))
             handOverHeld(in: session, at: now)
@@ -377,7 +380,7 @@ extension OpenClawSession {
             if isOfYoungerGateway(run) {
                 lookUp(run, in: known.session, isAsked: false, at: now)
             } else {
-                // Nothing is waited for again.
+                // The run must not wait for another answer again.
                 runs.begun(run)
                 take([.signal(RunSignal(run: run, session: known.session, event: .finished(RunEnd())))], at: now)
             }

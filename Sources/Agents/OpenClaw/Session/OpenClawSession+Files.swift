@@ -1,9 +1,9 @@
 package import AgentKit
 package import Vocabulary
 
-// Files of messages: chosen by what the gateway takes, read, and sent as base64 within the frame (openclaw.md#chatsend).
+// Files of messages: selected by the gateway's limits, read, and sent as base64 within the frame (openclaw.md#chatsend).
 extension OpenClawSession {
-    /// What the message has of files is chosen once; then it waits for its turn to be read and sent.
+    /// Selects the message's files once; the message then queues to have them read and sent.
     mutating func load(_ run: RunID, _ gateway: Gateway, at now: Instant) {
         guard let known = runs[run], let text = known.text else { return }
         let (taken, leftOut) = rules(gateway, text, known.files).sort(known.files.files)
@@ -30,7 +30,7 @@ extension OpenClawSession {
         advanceUploads(at: now)
     }
 
-    /// Under its key only the same text with the same files may go, and this gateway does not take them.
+    /// A key requires the same text and the same files, and this gateway does not accept those files.
     private mutating func cannotRepeat(_ run: RunID, at now: Instant) {
         guard let known = runs[run] else { return }
         if known.isInDoubt { return lookUpSend(run, in: known.session, at: now) }
@@ -43,7 +43,7 @@ extension OpenClawSession {
             ))
     }
 
-    /// Begins with the next when one is over: it was answered, is not wanted any more, or is looked for in the history.
+    /// Begins with the next message when the current one is answered, no longer needed, or looked up in the history.
     mutating func advanceUploads(at now: Instant) {
         guard isLive else { return }
         if let (run, step) = uploads.current {
@@ -68,13 +68,13 @@ extension OpenClawSession {
         }
     }
 
-    /// Read whole.
+    /// All files of the message were read.
     package mutating func loaded(_ loaded: FileLoads.Loaded, at now: Instant) {
         let run = loaded.run
         guard uploads.isReading(run), let known = runs[run], let text = known.text, let gateway, !known.isFollowed,
             !known.isStopped
         else { return advanceUploads(at: now) }
-        // Reading takes time, and the way there will.
+        // Reading took time, and sending will.
         if known.isInDoubt, !mayRepeat(known, at: now) {
             uploads.isOver()
             lookUpSend(run, in: known.session, at: now)
@@ -101,7 +101,7 @@ extension OpenClawSession {
         advanceUploads(at: now)
     }
 
-    /// The second copy would be there while the gateway still knows the key.
+    /// Whether a second copy would arrive while the gateway still knows the key.
     func mayRepeat(_ known: GatewayRuns.Run, at now: Instant) -> Bool {
         guard case .asked(let since, _, _) = known.stage else { return true }
         let size = known.files.files.reduce(0) { $0 + Base64.length(of: $1.size) }
@@ -109,9 +109,9 @@ extension OpenClawSession {
     }
 
     private func rules(_ gateway: Gateway, _ text: String, _ files: RunFiles) -> FileRules {
-        // What else is in the frame: the text, escaped at worst, and a name and a note for each file.
+        // The rest of the frame: the text, escaped at worst, and a name and a note for each file.
         let others = text.utf8.count * 6 + 2_048 + (files.files.count + files.missing.count) * 1_024
-        // Older gateways leave out what is no picture, and say nothing of it (openclaw.md#chatsend).
+        // Older gateways drop every file that is no picture, without a report (openclaw.md#chatsend).
         return FileRules(
             picturesAlone: gateway.isNew ? nil : "this version of the agent takes pictures alone",
             fileLimit: gateway.fileLimit, pictureLimit: gateway.pictureLimit, room: gateway.maxPayload - others)

@@ -2,12 +2,13 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// Follow-ups that may never come, and those of the first era: heartbeats of random names, of which several may come behind one decision
-// (openclaw.md#approvals).
+// Follow-ups that may never come, and those of the first era: heartbeats of random names,
+// several of which may follow one decision (openclaw.md#approvals).
 extension OpenClawSession {
     var isFirstEra: Bool { gateway?.offers("sessions.messages.subscribe") == false }
 
-    /// The first era names no follow-up: what begins next after the decision is it. False: none is awaited there.
+    /// The first era names no follow-up: the run that begins next after the
+    /// decision counts as one. False if none is awaited there.
     mutating func beginsFollowUp(_ run: RunID, in session: AgentSession, at now: Instant) -> Bool {
         guard isFirstEra, runs.adopted.name(of: run) == nil,
             let name = runs.questions.nextFollowUp(in: session, at: now)
@@ -16,7 +17,7 @@ extension OpenClawSession {
         return true
     }
 
-    /// The run is over, and with the process that was to run its command nothing more comes of it.
+    /// Whether the run has ended and its follow-up died with the process that should have run the command.
     func isFollowUpGone(of run: RunID, _ result: RunLookup) -> Bool {
         switch result {
         case .ended(let end) where end.includesFollowUp: return false
@@ -31,8 +32,8 @@ extension OpenClawSession {
 
     // MARK: Heartbeats
 
-    /// A heartbeat without a word, or one that tells of the running command, comes before the one that has the answer. Which one it is its
-    /// prompt says. True: its end is told, or waits for that.
+    /// Whether the heartbeat's end was reported, or waits for its prompt. A heartbeat without words, or about a
+    /// command that still runs, precedes the one with the answer; the prompt tells them apart.
     mutating func isNotTheLast(_ end: RunEnd, of run: RunID, _ known: GatewayRuns.Run, at now: Instant) -> Bool {
         guard isFirstEra, run.isFollowUp, !known.isStopped, runs.adopted.answer(to: run) != nil,
             let pause = runs.questions.pause(behind: run)
@@ -52,13 +53,13 @@ extension OpenClawSession {
 
     private static var completion: String { "An async command you ran earlier has completed" }
 
-    /// `payload` nil: none came.
+    /// `payload`: the history with the prompt, or nil if none came.
     mutating func promptCame(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
         guard let end = heartbeats.removeValue(forKey: run), let known = runs[run] else { return }
         let prompt = OpenClawHistory.prompt(before: end.text, in: payload)
         let pause = runs.questions.pause(behind: run)
         let isCompletion = prompt?.contains(Self.completion) == true
-        // Where no heartbeat's prompt is there, words are an answer.
+        // Without a heartbeat's prompt, words count as the answer.
         let isHeartbeat = prompt.map { !runs.questions.isAsked($0) } ?? false
         let next = end.text == nil ? (isCompletion ? .zero : pause) : (isHeartbeat && !isCompletion ? pause : nil)
         tell(end, of: run, in: known.session, nextWithin: next, at: now)

@@ -9,7 +9,7 @@ extension OpenClawSession {
         orders.append(.dial(url: introduction.settings.url, headers: []))
     }
 
-    /// The first frame on a socket; the introduction is signed with the challenge's own time.
+    /// Answers the first frame on a socket. The introduction is signed with the challenge's own time.
     mutating func challenged(_ root: FrameNode, _ type: FrameNode, at now: Instant) {
         guard case .greeting(.challenge, _) = life.state else { return }
         _ = decoder.read(root, type, at: now)
@@ -94,7 +94,7 @@ extension OpenClawSession {
         switch code {
         case 1012: lose("the gateway restarts", .after(expected ?? .seconds(1)), at: now)
         case 1013: lose("the gateway is starting", .after(expected ?? .seconds(2)), at: now)
-        // Whatever was withdrawn in mid-session, the next handshake's refusal says why in a form that can be acted on.
+        // If a right was withdrawn in mid-session, the next handshake's refusal names it in a form that has a remedy.
         case 1008: lose("the gateway closed the connection: \(reason)", .byBackOff, at: now)
         default:
             lose(
@@ -104,7 +104,8 @@ extension OpenClawSession {
         }
     }
 
-    /// A gateway has no credentials in the upgrade itself: such an answer comes from something before it, or instead of it.
+    /// A gateway needs no credentials for the upgrade: such an answer comes from
+    /// a proxy, or from another server in the gateway's place.
     mutating func upgradeRefused(_ status: Int, at now: Instant) {
         let reason = "\(introduction.settings.url) answered with HTTP \(status)"
         switch status {

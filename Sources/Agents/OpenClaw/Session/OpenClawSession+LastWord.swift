@@ -2,14 +2,14 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// Ends of the second era, which may be none: behind an attempt that only planned, or took too long, its gateway begins another one under
-// the same name, and has no terminal frame for that (openclaw.md#order-of-frames-in-one-run). What the run is to the gateway
-// `agent.wait` says.
+// Ends of the second era that may not be final: after an attempt that only planned or took too
+// long, the gateway begins another under the same name without a terminal frame
+// (openclaw.md#order-of-frames-in-one-run). `agent.wait` tells whether the run has ended.
 extension OpenClawSession {
-    /// From the terminal frame on.
+    /// How long after its terminal frame an end stays in doubt.
     private static var doubtLimit: Duration { .seconds(60) }
 
-    /// True: the end waits for the gateway's word.
+    /// True if the end waits for the gateway's answer.
     mutating func doubts(_ end: RunEnd, of run: RunID, _ known: GatewayRuns.Run, at now: Instant) -> Bool {
         guard gateway?.isNew == false, gateway?.offers("sessions.messages.subscribe") == true, known.hasBegun,
             known.isFollowed, !known.isStopped, !known.hasMissed, end.text != nil, runs.adopted.answer(to: run) == nil,
@@ -26,7 +26,7 @@ extension OpenClawSession {
         ask(.lastWord(run), "agent.wait", params.finish(), at: now)
     }
 
-    /// `payload` nil: none came. Where another attempt began meanwhile, nothing waits for it.
+    /// `payload`: the answer of `agent.wait`, or nil if none came. If another attempt began meanwhile, no end is in doubt.
     mutating func lastWordCame(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
         guard let known = runs[run], let doubted = runs.verdicts.doubted(run) else { return }
         if payload?["status"]?.holds("timeout") == true, reading(now) - doubted.since < Self.doubtLimit {

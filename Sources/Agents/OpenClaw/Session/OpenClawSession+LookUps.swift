@@ -2,11 +2,11 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// What became of a run: history, and where that does not say it, a short wait (openclaw.md#disconnects).
+// The outcome of a run: from its history and, where that does not tell, from a short `agent.wait` (openclaw.md#disconnects).
 extension OpenClawSession {
     private static var rowsLimit: Int { 16 }
     static var brokenOff: String { "the gateway broke the run off, as it does when its time is over" }
-    /// The most that a gateway gives out at once (openclaw.md#chathistory). A tool call takes two.
+    /// The largest page of a gateway (openclaw.md#chathistory). A tool call takes two rows.
     private static var rowsAtOnce: Int { 1_000 }
 
     mutating func lookUp(_ run: RunID, in session: AgentSession, isAsked: Bool, at now: Instant) {
@@ -19,14 +19,14 @@ extension OpenClawSession {
         if isLive { askHistory(of: session, for: [run], at: now) }
     }
 
-    /// For the core. Behind a long frame the history's answer would come too late for it: what is known of the run is said at once, and
-    /// its end, should the history have it, as that of any run.
+    /// A look-up for the core. After a long frame the history's answer would be too late for it: the known
+    /// state is reported at once, and an end that the history has follows as that of any run.
     mutating func coreLooksUp(_ run: RunID, in session: AgentSession, at now: Instant) {
         let isOnItsWay = uploads.holds(run)
         guard let known = runs[run], isOnItsWay || uploads.leavingSince != nil else {
             return lookUp(run, in: session, isAsked: true, at: now)
         }
-        // Where the gateway has not taken it, the next process has to see to that it does.
+        // The core, or the next process, retries a message that the gateway has not accepted.
         observed([.lookedUp(run, known.isFollowed ? .running(text: nil) : .waits)])
         if !isOnItsWay { lookUp(run, in: session, isAsked: false, at: now) }
     }
@@ -36,8 +36,7 @@ extension OpenClawSession {
         lookUps.settleSend(of: run)
     }
 
-    /// `isLast`: the run is known to be over.
-    /// `isShort`: long rows are cut, and not left out.
+    /// `isLast`: the run is known to be over. `isShort`: long rows are truncated instead of left out.
     mutating func askHistory(
         of session: AgentSession, for runs: [RunID], isLast: Bool = false, isShort: Bool = false, at now: Instant
     ) {
@@ -49,7 +48,8 @@ extension OpenClawSession {
         ask(.history(runs), "chat.history", params.finish(), limit: Self.historyLimit, at: now)
     }
 
-    /// Without a length, which this gateway does not take. False: that was not why it refused.
+    /// Repeats the request without `maxChars`, which this gateway does not
+    /// accept. False if that was not the reason of the refusal.
     mutating func asksAgain(for runs: [RunID], at now: Instant) -> Bool {
         let known = runs.compactMap { lookUps[$0] }
         guard life.live?.refusesLength == false, let session = known.first?.session else { return false }
@@ -74,7 +74,7 @@ extension OpenClawSession {
             let finding = OpenClawHistory.finding(of: self.runs.questions.question(about: run), in: payload)
             lookUps.found(finding, about: run)
             if let next = finding.followUp, let session = lookUps[run]?.session {
-                // Whose end was not heard says first what it said itself: the follow-up's text goes behind that.
+                // An end that was not seen is reported first, since the follow-up's text comes after it.
                 let isNews = self.runs[run] != nil && finding.hasText
                 if isNews { finish(run, .ended(finding.end), at: now) }
                 followsUp(next, in: session, at: now)
@@ -87,10 +87,10 @@ extension OpenClawSession {
                 continue
             }
             switch finding.course {
-            // The text beside its name is that of `chat`, which joins messages by nothing. The rows have those that ended.
+            // The text beside the run's name is that of `chat`, which joins messages without a separator; rows keep them apart.
             case .running: finish(run, .running(text: finding.soFar), at: now)
             case .over: fetchRows(of: run, finding, at: now)
-            // Its end was reported already.
+            // The run's end came and is held back.
             case .undecided where self.runs[run]?.heldEnd != nil: fetchRows(of: run, finding, at: now)
             case .undecided where lookUps[run]?.step == .lastHistory: fetchRows(of: run, finding, at: now)
             case .undecided where finding.isComplete && !mayBeAnothers(run, at: now):
@@ -100,13 +100,13 @@ extension OpenClawSession {
         }
     }
 
-    /// The last row after the question may be a follow-up's of another run, where rows have no names: that it is complete says
-    /// nothing then.
+    /// Whether the last row after the question may belong to another run's follow-up.
+    /// Without names in the rows, its completeness then proves nothing.
     private func mayBeAnothers(_ run: RunID, at now: Instant) -> Bool {
         runs.questions.awaitsAnothers(than: run, in: lookUps[run]?.session, at: now)
     }
 
-    /// It began while the link was down: from here it is a run like any other.
+    /// The follow-up began while the link was down. From here it is a run like any other.
     private mutating func followsUp(_ run: RunID, in session: AgentSession, at now: Instant) {
         take([.signal(RunSignal(run: run, session: session, event: .started))], at: now)
         runs.missedFrames(of: run)
@@ -120,7 +120,7 @@ extension OpenClawSession {
         ask(.wait(run), "agent.wait", params.finish(), at: now)
     }
 
-    /// A timeout means "still running, or unknown" (openclaw.md#disconnects): then the rows and the gateway's age decide.
+    /// A timeout means "still running, or unknown" (openclaw.md#disconnects): the rows and the gateway's age decide.
     mutating func waitAnswered(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
         guard let known = lookUps[run], let finding = known.finding else { return }
         switch payload?["status"]?.string {
@@ -131,7 +131,7 @@ extension OpenClawSession {
                 run, .failed(RunFailure(message: payload?["error"]?.string ?? "the agent gave no reason", text: text)),
                 at: now)
         default:
-            // The same process has it: a run may be silent, or wait its turn, before it is in any row.
+            // The same process has the run, which may be silent or queued before it appears in any row.
             let isHere = finding.isQuestionThere || (runs[run]?.isFollowed == true && isOfThisProcess(run))
             finish(run, isHere ? .running(text: nil) : .unknown, at: now)
         }
@@ -141,12 +141,12 @@ extension OpenClawSession {
         runs.questions[run] != nil && gateway?.startedAfter != nil && !isOfYoungerGateway(run)
     }
 
-    /// Rows that the history cut, where the gateway hands them out one by one (E3).
+    /// Fetches truncated rows in full, where the gateway returns them one by one (E3).
     private mutating func fetchRows(of run: RunID, _ finding: OpenClawHistory.Finding, at now: Instant) {
         guard let known = lookUps[run] else { return }
         let wasLast = known.step == .lastHistory
         guard gateway?.offers("chat.message.get") == true else {
-            // Of a row that is too long for the length that was asked for, the beginning comes where none is.
+            // A row longer than `maxChars` is omitted; without `maxChars` its beginning comes.
             if finding.pieces.contains(where: { $0.isTruncated && $0.text.isEmpty }), !known.isShort,
                 life.live?.refusesLength != true
             {
@@ -180,7 +180,7 @@ extension OpenClawSession {
         conclude(run, wasLast: true, at: now)
     }
 
-    /// A row that the history cut is the last, and can be had.
+    /// Whether the last row is truncated and can be fetched in full.
     func mayFetch(_ finding: OpenClawHistory.Finding, of run: RunID) -> Bool {
         guard let last = finding.pieces.last, last.isTruncated, last.messageID != nil,
             gateway?.offers("chat.message.get") == true, finding.course == .over
@@ -189,16 +189,17 @@ extension OpenClawSession {
         return true
     }
 
-    /// Without text the transcript may still be on its way to disk; only where the run is known to be over is that an answer.
+    /// Concludes the look-up. Rows without text may not be on disk yet, so they
+    /// are an answer only if the run is known to be over.
     private mutating func conclude(_ run: RunID, wasLast: Bool, at now: Instant) {
         guard let finding = lookUps[run]?.finding else { return }
-        // The lifecycle has the better words.
+        // The lifecycle's words are better than the row's.
         let said = [runs.verdicts.cause(of: run), finding.failure].compactMap(\.self).first { !$0.isEmpty }
         if finding.failure != nil || said != nil && (runs.verdicts.failedLast(run) || wasLast && !finding.hasText) {
             let cause = said ?? "the agent gave no reason"
             return finish(run, .failed(RunFailure(message: cause, text: finding.end.text)), at: now)
         }
-        // The time that the gateway gives a run is over: it says so nowhere.
+        // The run exceeded the gateway's own time limit, which no frame reports.
         if wasLast, finding.isBroken, gateway?.isNew == false, runs[run]?.isStopped == false,
             runs.questions.question(about: run).approvals.isEmpty
         {
@@ -208,14 +209,14 @@ extension OpenClawSession {
         if wasLast, !finding.hasText, hasVanished(run) {
             return finish(run, .failed(RunFailure(message: Self.vanished)), at: now)
         }
-        // Where it ran, an end without words was its own.
+        // A run that began ended without words only by its own end.
         let isOver = wasLast || runs[run]?.hasEmptyEnd == true
         let isAnswer = finding.hasText || (isOver && finding.isQuestionThere)
         if !isAnswer { runs.adopted.isNoAnswer(to: run, at: reading(now)) }
         finish(run, isAnswer ? .ended(finding.end) : .unknown, at: now)
     }
 
-    /// Its agent threw: no frame of it was missed, none was an end, and its gateway says that it is over.
+    /// Whether the agent threw: no frame was missed, none was an end, and the gateway reports the run as over.
     private func hasVanished(_ run: RunID) -> Bool {
         guard gateway?.isNew == false, let known = runs[run], known.hasBegun, !known.hasMissed, !known.isStopped,
             known.heldEnd == nil, let asked = lookUps[run]?.begunAt, known.lastHeard <= asked
@@ -225,8 +226,9 @@ extension OpenClawSession {
 
     private static var vanished: String { "its run is over, and did not say why" }
 
-    /// An inline approval holds its run. Where the run is over and its session's question is open, it is a detached one, and the
-    /// frames that said so were lost (openclaw.md#approvals); unless it is known to be another run's.
+    /// Reports approvals that detached from the run. An inline approval holds its run; if the run
+    /// has ended and a question of its session is open, that one is detached and its frames were lost
+    /// (openclaw.md#approvals), unless it is known to be another run's.
     private mutating func tellDetached(of run: RunID, in session: AgentSession, at now: Instant) {
         let others = runs.questions.question(about: run).otherApprovals
         for approval in approvals.listed(in: session) where !others.contains(approval) {
@@ -235,7 +237,7 @@ extension OpenClawSession {
         }
     }
 
-    /// Of a question that is settled.
+    /// Drops a settled question.
     mutating func forget(_ approval: ApprovalID) {
         let lookUps = lookUps
         approvals.settled(approval) { lookUps.asks(about: $0) }
@@ -248,12 +250,12 @@ extension OpenClawSession {
 
     // MARK: Incomplete ends
 
-    /// The end has the last message alone. Where others were missed it waits for the history's answer.
+    /// Whether the end waits for the history: it has the last message alone, and earlier ones were missed.
     mutating func holdsEnd(_ signal: RunSignal, at now: Instant) -> Bool {
         guard case .finished(let end) = signal.event, end.reason != .aborted,
             let run = signal.run, let known = runs[run], known.hasMissed, known.heldEnd == nil
         else { return false }
-        // The empty end of a message may be that of its queueing: the history and the gateway's word decide whether it has run.
+        // An empty end may only mean that the message was queued: the history and the gateway decide whether it ran.
         let maySayNothing = end.text == nil && !known.hasBegun && known.text?.hasPrefix("/") == false
         if maySayNothing { runs.endedEmpty(run) } else { runs.holds(end, of: run) }
         if lookUps[run] != nil {
@@ -264,14 +266,14 @@ extension OpenClawSession {
         return lookUps[run] != nil
     }
 
-    /// With what the history has of it; its own words are the last, whether or not they are written down yet.
+    /// Reports the held end with the history's text before it. The end's own words come last, written already or not.
     private mutating func tellHeld(_ held: RunEnd, of run: RunID, _ known: LookUps.LookUp, at now: Instant) {
         var end = held
         if var finding = known.finding, finding.hasText {
-            // The history has it in pieces, and the terminal frame may have glued them.
+            // Compared without white space: the terminal frame may have joined what the history has in pieces.
             let said = finding.pieces.map(\.text).joined().filter { !$0.isWhitespace }
             if held.scope == .segment, let text = held.text, !said.hasSuffix(text.filter { !$0.isWhitespace }) {
-                // A row that was cut has the beginning of it.
+                // A truncated row has the beginning of these words.
                 if let last = finding.pieces.last, last.isTruncated, OpenClawHistory.isCut(last.text, of: text) {
                     finding.pieces.removeLast()
                 }

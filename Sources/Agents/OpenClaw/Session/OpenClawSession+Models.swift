@@ -2,9 +2,9 @@ package import AgentKit
 import JSONReading
 package import Vocabulary
 
-// The model of a session (openclaw.md#others, `sessions.patch` and `models.list`), and the end of a chat.
+// The model and the level of a session (openclaw.md#others, `sessions.patch` and `models.list`), and the end of a chat.
 extension OpenClawSession {
-    /// Its message leaves when this is answered, in whatever way: a model that cannot be set holds up no message.
+    /// Sets the model. Any answer releases the message: a model that cannot be set holds none up.
     mutating func choose(_ choice: ModelChoice, for run: RunID, in session: AgentSession, at now: Instant) {
         var params = JSONObjectWriter()
         params.string("key", session.text)
@@ -26,7 +26,7 @@ extension OpenClawSession {
         settle(choice, for: run, answer, at: now)
     }
 
-    /// It may still be set: the next message that names one asks again.
+    /// The gateway may still set the model: the next message with a choice asks again.
     mutating func modelUnanswered(_ run: RunID, _ choice: ModelChoice, at now: Instant) {
         settle(choice, for: run, .unsettled(message: "the gateway did not answer in time"), at: now)
     }
@@ -39,7 +39,7 @@ extension OpenClawSession {
         handOver(run, at: now)
     }
 
-    /// As of a model.
+    /// Sets the level, on the same terms as the model.
     mutating func choose(
         _ choice: LevelChoice, _ word: String?, for run: RunID, in session: AgentSession, at now: Instant
     ) {
@@ -66,7 +66,7 @@ extension OpenClawSession {
             return settle(choice, for: run, .set(before: nil, instead: instead), at: now)
         }
         if error.isRetryable { return settle(choice, for: run, .unsettled(message: words(of: error)), at: now) }
-        // The model lacks this one.
+        // The model lacks this level: try the next word.
         if error.missingScope == nil, runs.levels.lacks(run) { return handOver(run, at: now) }
         settle(choice, for: run, .refused(message: words(of: error)), at: now)
     }
@@ -112,7 +112,7 @@ extension OpenClawSession {
         orders.append(.replied(query, .refused(message: message)))
     }
 
-    /// Of a request that ended with its socket. All others are asked again, or looked up.
+    /// Refuses the phone's request that was lost with its socket. All other requests are repeated or looked up.
     mutating func refuseLost(_ request: GatewayRequest) {
         switch request {
         case .models(let query), .schedule(let query, _): refuse(query, "the connection to the gateway was lost")
@@ -141,7 +141,7 @@ extension OpenClawSession {
 
     // MARK: The end of a chat
 
-    /// The session stays at the gateway, where its owner can go on with it; only its frames are of no use here, once its runs have ended.
+    /// The gateway keeps the session, which its owner may continue; its frames are unsubscribed once its runs have ended.
     mutating func release(_ session: AgentSession, at now: Instant) {
         guard !runs.sessions.contains(session) else { return runs.isToBeLeft(session) }
         runs.isWanted(session)

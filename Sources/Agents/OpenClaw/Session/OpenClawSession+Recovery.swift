@@ -2,7 +2,8 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// After the greeting, in the order of openclaw.md#disconnects: first the events, then what is missing, then what was kept.
+// Recovery after the greeting, in the order of openclaw.md#disconnects: first
+// the events, then missing answers, then kept requests.
 extension OpenClawSession {
     mutating func recover(at now: Instant) {
         if gateway?.offers("sessions.subscribe") == true {
@@ -24,13 +25,13 @@ extension OpenClawSession {
             if runs.stops[run]?.errand != .asked { sendStop(run, at: now) }
         }
         for run in held { handOver(run, at: now) }
-        // Where there is no list, there is nothing that could have outlived its process.
+        // A gateway without a list keeps no question beyond its process.
         if gateway?.offers("exec.approval.list") == false { withdrawDead() }
-        // What became due meanwhile.
+        // Ends that became due while the link was down.
         advanceEnds(at: now)
     }
 
-    /// Once for each session and socket.
+    /// Subscribes once for each session and socket.
     mutating func follow(_ session: AgentSession, at now: Instant) {
         guard gateway?.offers("sessions.messages.subscribe") == true,
             life.withLive({ $0.follows(session) }) == true
@@ -58,8 +59,8 @@ extension OpenClawSession {
             case .accepted: lookUps.mark(run, in: known.session, isAsked: true, at: reading(now))
             case .asked(let since, _, _):
                 if known.isHeard || known.isStopped {
-                    // Its frames were its answer. One that was stopped must not begin again; if it had begun, the stop that
-                    // follows ends it.
+                    // Frames of the run stood in for the answer. A stopped message must not begin
+                    // again; if its run had begun, the stop that follows ends it.
                     runs.acceptedUnanswered(run)
                     if known.isStopped, runs.stops[run] == nil { runs.stops.keep(run, in: known.session, at: now) }
                     if known.isHeard { answer(run, .accepted(run: run)) }
@@ -76,7 +77,8 @@ extension OpenClawSession {
         for (session, runs) in lookUps.due { askHistory(of: session, for: runs, at: now) }
     }
 
-    /// Where the gateway's age leaves that open, the one before it decides: what left for that one is not this one's.
+    /// Whether the gateway's process began after that moment. If its age leaves that open, a restart since
+    /// the last greeting decides: a message that left for the former process is not this one's.
     func isYounger(than moment: Instant) -> Bool {
         guard let gateway, let after = gateway.startedAfter, let before = gateway.startedBefore else { return false }
         if after > moment { return true }
@@ -84,8 +86,8 @@ extension OpenClawSession {
         return gateway.hasRestarted(since: former)
     }
 
-    /// The process that was asked is the one that greeted us, and remembers the key (openclaw.md#chatsend, openclaw.md#disconnects). One that does not say how
-    /// old it is counts as the same only where we saw it before.
+    /// Whether the process that got the message is the one that greeted us, and still knows the key (openclaw.md#chatsend,
+    /// openclaw.md#disconnects). A process without an age counts as the same only if it greeted us before.
     private func knowsKey(sentAt since: Instant, at now: Instant) -> Bool {
         guard now - since < Self.keyLife, let gateway else { return false }
         return gateway.startedBefore.map { $0 <= since } ?? (introduction.formerGateway != nil)

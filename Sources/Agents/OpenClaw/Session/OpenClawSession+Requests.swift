@@ -6,11 +6,11 @@ import Vocabulary
 extension OpenClawSession {
     static var requestLimit: Duration { .seconds(15) }
     static var historyLimit: Duration { .seconds(30) }
-    /// How often a request that may be repeated is, on one socket.
+    /// How often one socket sends a repeatable request.
     static var triesLimit: Int { 3 }
-    /// Before a stop or a decision is tried once more after that: neither is given up for want of an answer.
+    /// Pause before a stop or a decision that exhausted its tries is sent once more; silence cancels neither.
     static var deafPause: Duration { .seconds(60) }
-    /// The pause before a stop is retried whose run has no name yet.
+    /// Pause before the retry of a stop whose run has no name yet.
     static var stopPause: Duration { .seconds(600) }
 
     mutating func ask(
@@ -18,7 +18,7 @@ extension OpenClawSession {
         at now: Instant
     ) {
         let frame = self.request(requests.asks(request, for: limit, at: reading(now)), method, params)
-        // The decoder knows what was asked before a byte leaves; its echo is nothing new to the core.
+        // The decoder notes the request before it is sent; its echo is no news for the core.
         _ = frame.withUnsafeBytes { decoder.sent($0, capacity: $0.count, at: now) }
         orders.append(.send(frame))
     }
@@ -61,7 +61,7 @@ extension OpenClawSession {
         }
     }
 
-    /// Why a method was refused.
+    /// The reason why a method was refused.
     struct Refusal {
         var code: String
         var message: String
@@ -80,17 +80,17 @@ extension OpenClawSession {
             isRetryable = error?["retryable"]?.flag ?? (code == "UNAVAILABLE")
             retryAfter = ConnectRefusal.delay(error?["retryAfterMs"] ?? details?["retryAfterMs"])
             missingScope = details?["missingScope"]?.string
-            // Early builds say it in words only (openclaw.md#frames).
+            // Early builds name the scope in the message only (openclaw.md#frames).
             let words = "missing scope: "
             if missingScope == nil, message.hasPrefix(words) { missingScope = String(message.dropFirst(words.count)) }
         }
 
-        /// The first era takes no length of rows.
+        /// The first era does not accept `maxChars`.
         var isAboutLength: Bool { message.contains("unexpected property 'maxChars'") }
     }
 
     private mutating func noteFailure(of request: GatewayRequest, _ error: Refusal) {
-        // A method that is not there may answer so, and needs a newer gateway.
+        // A method that the gateway lacks may be refused for a scope, although it needs a newer gateway.
         if let scope = error.missingScope, request.method.map({ gateway?.offers($0) != false }) ?? true {
             orders.append(.note(.missingScopes([scope], remedy: scopeRemedy([scope]))))
         } else {
@@ -100,12 +100,12 @@ extension OpenClawSession {
 
     // MARK: Time limits
 
-    /// The request whose long frame leaves.
+    /// The request whose long frame is being sent.
     var leaving: GatewayRequest? {
         uploads.leavingSince == nil ? nil : uploads.current.map { GatewayRequest.send($0.run) }
     }
 
-    /// An answer to what was asked behind a long frame: that has arrived, and its own answer is due.
+    /// An answer to a request behind a long frame proves that the frame arrived; its own answer is due from now.
     mutating func noteArrival(of id: String, at now: Instant) {
         guard case .leaving(let number, let since)? = uploads.current?.step, let leaving,
             requests.number(of: id).map({ $0 > number }) == true
@@ -115,7 +115,7 @@ extension OpenClawSession {
         uploads.isOver()
     }
 
-    /// While a long frame leaves only its own limit counts: what is behind it has not left.
+    /// While a long frame is being sent, only its own request can expire: those behind it have not left.
     mutating func expireRequests(at now: Instant) {
         for expired in requests.expire(at: reading(now), only: leaving) {
             orders.append(.note(.requestFailed(method: expired.name, code: "no answer in time")))
@@ -137,14 +137,14 @@ extension OpenClawSession {
         }
     }
 
-    /// Requests that were deferred on a live link.
+    /// Sends requests that were deferred on a live link.
     mutating func sendDue(at now: Instant) {
         for run in runs.due(at: now) { handOver(run, at: now) }
         for approval in approvals.due(at: now) { sendDecision(approval, at: now) }
         for run in runs.stops.due(at: now) { sendStop(run, at: now) }
     }
 
-    /// What was kept too long for anybody to wait for it.
+    /// Gives up messages, stops and decisions that waited too long.
     mutating func forgetOld(at now: Instant) {
         for run in runs.givenUp(at: now) {
             // A stopped message has no waiting caller; its abort is still owed.

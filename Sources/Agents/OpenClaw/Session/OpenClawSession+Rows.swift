@@ -2,7 +2,8 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// Rows as they are written down (openclaw.md#seen-on-running-gateways): whose answer comes, and what no frame of a run says.
+// History rows as the gateway writes them (openclaw.md#seen-on-running-gateways): they
+// show whose answer comes, and text that no frame of a run has.
 extension OpenClawSession {
     mutating func noticeRow(_ payload: FrameNode, at now: Instant) {
         guard let row = payload["message"], let session = session(of: payload) else { return }
@@ -35,7 +36,7 @@ extension OpenClawSession {
         runs.told(of: run, in: session, at: now, read: reading(now))
     }
 
-    /// Behind a command that waits for approval the second era has no frames of what its agent says.
+    /// Behind a command that waits for approval, the second era sends no frames of the agent's words: the row supplies them.
     private mutating func noticeSilence(_ text: String, _ payload: FrameNode, in session: AgentSession, at now: Instant)
     {
         guard gateway?.isNew == false, let run = runs.onlyBegun(in: session),
@@ -46,7 +47,8 @@ extension OpenClawSession {
         if !said.isEmpty { take(decoder.wrote(said, in: run, payload), at: now) }
     }
 
-    /// `[[reply_to_current]]` and its like are for the gateway, which takes them out of frames and histories, and not out of rows.
+    /// Strips `[[reply_to_current]]` and similar directives, which the gateway
+    /// takes out of frames and histories but not out of rows.
     private static func withoutDirectives(_ text: String) -> String {
         var said = text[...]
         while said.hasPrefix("[["), let end = said.firstRange(of: "]]"), !said[..<end.lowerBound].contains("\n") {
@@ -55,7 +57,7 @@ extension OpenClawSession {
         return String(said)
     }
 
-    /// The vendor's words, where the lifecycle has none: of the only run at work there.
+    /// Notes the vendor's words for a failure of the only run at work in the session, in case the lifecycle has none.
     private mutating func noticeFailure(_ row: FrameNode, in session: AgentSession, at now: Instant) {
         guard let words = row["errorMessage"]?.string, !words.isEmpty, let run = runs.onlyBegun(in: session),
             !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: reading(now))

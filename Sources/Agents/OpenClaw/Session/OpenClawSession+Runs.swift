@@ -4,7 +4,7 @@ import Vocabulary
 
 // Messages on their way, the runs they begin, and stops (openclaw.md#chatsend, openclaw.md#chatabort, openclaw.md#disconnects).
 extension OpenClawSession {
-    /// The gateway knows a key for 300 s (openclaw.md#chatsend); the rest is for the way there.
+    /// The gateway remembers a key for 300 s (openclaw.md#chatsend); the difference allows for transit.
     static var keyLife: Duration { .seconds(285) }
 
     // MARK: Send
@@ -12,7 +12,7 @@ extension OpenClawSession {
     mutating func send(
         _ message: UserMessage, in session: AgentSession, as run: RunID, at now: Instant, wallMilliseconds: Int64
     ) {
-        // The same message again: its answer is still to come, or came.
+        // The same message again: its answer came or is still to come.
         guard runs[run] == nil else { return }
         guard runs.hasRoom else {
             return answer(run, .refused(message: "Too many runs are open. Try again when some have ended."))
@@ -30,12 +30,12 @@ extension OpenClawSession {
         if isLive { handOver(run, at: now) }
     }
 
-    /// Also again, under the same key.
+    /// Sends the message, or sends it again under the same key.
     mutating func handOver(_ run: RunID, at now: Instant) {
         guard let known = runs[run], let text = known.text, let gateway else { return }
-        // The agent has not let go of the run before it.
+        // The agent has not let go of the session's stopped run.
         if known.isHeld, runs.teardowns.holds(known.session) { return }
-        // Its model was set again meanwhile. A stopped message never leaves, and what left of it before may have arrived.
+        // The message was stopped while its model was being set. It never leaves, but if it left before it may have arrived.
         if known.isStopped { return known.isAsked ? lookUpSend(run, in: known.session, at: now) : () }
         if gateway.grants("operator.write") == false {
             return refuse(run, because: scopeRemedy(["operator.write"]))
@@ -50,7 +50,7 @@ extension OpenClawSession {
         leave(run, text, FileLoads.Loaded(run: run, missing: known.files.missing), gateway, at: now)
     }
 
-    /// The files go along that the gateway takes; the message says which do not.
+    /// Sends the message with the files that the gateway accepts; its text names the others.
     mutating func leave(_ run: RunID, _ text: String, _ loaded: FileLoads.Loaded, _ gateway: Gateway, at now: Instant) {
         guard let known = runs[run] else { return }
         var params = JSONObjectWriter()
@@ -80,12 +80,12 @@ extension OpenClawSession {
                 runs.forget(run)
                 return answer(run, .noRun)
             }
-            // A gateway that stops waits for its runs first, and the next one takes the message.
+            // A gateway that stops waits for its runs first; the next process then accepts the message.
             let mayWait = tries < Self.triesLimit + 2 || error.reason == "gateway-restarting"
             if error.isRetryable, status != "error", mayWait {
                 return runs.putOff(run, until: now + (error.retryAfter ?? .seconds(2)))
             }
-            // The same key has failed already: what its run said is in the history (openclaw.md#chatsend).
+            // The same key failed before: the history has that run's text (openclaw.md#chatsend).
             if status == "error", let taken = payload?["runId"]?.string.map({ RunID($0) }) {
                 accept(run, as: taken, at: now)
                 answer(run, .accepted(run: taken))
@@ -101,7 +101,7 @@ extension OpenClawSession {
         }
         accept(run, as: taken, at: now)
         take(said, at: now)
-        // The same key had finished already: its terminal frames are over (openclaw.md#chatsend).
+        // The same key finished before: its terminal frames came already (openclaw.md#chatsend).
         if status == "ok" || status == "timeout" { lookUp(taken, in: known.session, isAsked: false, at: now) }
     }
 
@@ -109,7 +109,8 @@ extension OpenClawSession {
         if runs.accepted(run, as: taken, at: now, read: reading(now)) { sendStop(taken, at: now) }
     }
 
-    /// No answer in time: whatever happened, the same key is safe. A long frame may still be on its way, and would be there twice as late.
+    /// No answer in time: a retry under the same key is safe. A message with files is
+    /// not repeated, since its first copy may still be on its way.
     mutating func sendUnanswered(_ run: RunID, at now: Instant) {
         guard let known = runs[run], case .asked(_, let tries, _) = known.stage else { return }
         if known.isHeard {
@@ -120,11 +121,12 @@ extension OpenClawSession {
         lookUpSend(run, in: known.session, at: now)
     }
 
-    /// The history was asked for a message whose key the gateway may have forgotten; nil: it was not to be had.
+    /// A history settles whether the gateway has a message whose key it may
+    /// have forgotten. `isThere` is nil if no history came.
     mutating func sendLookedUp(_ run: RunID, isThere: Bool?, at now: Instant) {
         guard let known = runs[run], case .asked(let since, let tries, _) = known.stage else { return }
         guard let isThere else {
-            // It may be: what is owed to it stays owed.
+            // The message may be there: its stop stays due.
             if known.isStopped { return accept(run, as: run, at: now) }
             return refuse(
                 run,
@@ -141,11 +143,11 @@ extension OpenClawSession {
                 run, because: "The bridge has the message's files no more, and the agent did not get it: send it again."
             )
         }
-        // On this socket, where one copy took too long, another one would be too late for its key.
+        // Another copy on this slow socket would arrive after the gateway forgot the key.
         if known.isOnSocket, !known.files.files.isEmpty, !mayRepeat(known, at: now) {
             return refuse(run, because: "The agent's gateway did not answer.")
         }
-        // On a link that was asked three times already, once more would be no help.
+        // After three tries on this link, another would not help.
         if now - since < Self.keyLife, tries >= Self.triesLimit {
             return refuse(run, because: "The agent's gateway did not answer.")
         }
@@ -171,7 +173,7 @@ extension OpenClawSession {
             answer(run, .noRun)
             return advanceUploads(at: now)
         }
-        // It left on an earlier socket, and was to leave again: no answer is to come.
+        // The message left on an earlier socket and waited to be sent again: no answer to it will come.
         if runs[run]?.isAsked == true, uploads.holds(run), requests.count(of: .send(run)) == 0 {
             runs.acceptedUnanswered(run)
             uploads.remove(run)
@@ -179,14 +181,15 @@ extension OpenClawSession {
         defer { advanceUploads(at: now) }
         runs.isStopped(run, reach)
         guard runs.stops[run] != nil || runs.stops.hasRoom else { return }
-        // The same again: its answer is still to come, or the next try has its time.
+        // A repeated stop adds nothing: its answer, or its next try, is still to come.
         if runs.stops[run] == nil { runs.stops.keep(run, in: session, at: now) }
         if isLive, runs.stops[run]?.errand == .due { sendStop(run, at: now) }
     }
 
     mutating func sendStop(_ run: RunID, at now: Instant) {
         guard let stop = runs.stops[run] else { return }
-        // A newer gateway knows a run that took a queued message by that message's name alone, and one that it resumed by its own.
+        // A newer gateway knows a run that took a queued message by that
+        // message's name alone, and a resumed run by the run's own.
         let other = runs.adopted.answer(to: run)
         let isOwn = gateway?.isNew == true && !stop.isUnknown
         runs.stops.asked(run)
@@ -196,13 +199,13 @@ extension OpenClawSession {
         ask(.abort(run), "chat.abort", params.finish(), at: now)
     }
 
-    /// Where nothing was stopped the run must have ended, or never was. A refusal answers nothing: the run may go on.
+    /// If the gateway stopped nothing, the run has ended or never was. A refusal answers nothing: the run may continue.
     mutating func stopAnswered(_ run: RunID, _ payload: FrameNode?, _ error: Refusal?, at now: Instant) {
         guard let stop = runs.stops[run] else { return }
         let isAdopted = runs.adopted.answer(to: run) != nil
         let isRefused = error.map { !$0.isRetryable } ?? (payload?["aborted"]?.flag != true)
         if isRefused, isAdopted, gateway?.isNew == false || stop.isUnknown || error != nil {
-            // Such a run is not the bridge's to stop: whether it goes on the history says.
+            // The bridge may not stop that run; the history tells whether it continues.
             runs.stops.forget(run)
             runs.cannotStop(run)
             return lookUp(run, in: stop.session, isAsked: false, at: now)
@@ -219,12 +222,12 @@ extension OpenClawSession {
             return sendStop(run, at: now)
         }
         if payload?["aborted"]?.flag != true, runs.adopted.awaitsName(run) {
-            // It may begin later: the stop is owed to the name under which it does.
+            // The message may begin later: the stop goes to the name under which it begins.
             return runs.stops.putOff(run, until: now + Self.stopPause)
         }
         runs.stops.forget(run)
         if payload?["aborted"]?.flag == true { return observed([.abortAnswered(run)]) }
-        // Its answer is still to come, and says whether there is a run to stop.
+        // The message's own answer is still to come, and tells whether there is a run to stop.
         if runs[run]?.isAsked == true { return }
         observed([.abortAnswered(run)])
         lookUp(run, in: stop.session, isAsked: false, at: now)
@@ -267,7 +270,7 @@ extension OpenClawSession {
         if let run = signal.run { runs.told(of: run, in: signal.session, at: now, read: reading(now)) }
     }
 
-    /// `nextWithin`: another follow-up may come for it.
+    /// `nextWithin`: how long another follow-up may still come for the run.
     mutating func ended(_ run: RunID, nextWithin pause: Duration? = nil, at now: Instant) {
         let session = runs[run]?.session
         if let pause { runs.questions.awaitsNext(behind: run, until: now + pause) }

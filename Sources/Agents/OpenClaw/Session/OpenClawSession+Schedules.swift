@@ -4,7 +4,7 @@ import Vocabulary
 
 // Routines: the gateway's scheduler, asked for the phone (openclaw.md#others, `cron.*`).
 extension OpenClawSession {
-    /// Parameters are validated before the gateway gets them: its own validation errors are written for programmers.
+    /// Validates parameters before they are sent: the gateway's own validation errors are written for programmers.
     mutating func schedule(_ verb: String, _ parameters: JSONText, as query: QueryID, at now: Instant) {
         guard let verb = ScheduleVerb(rawValue: verb) else { return refuse(query, "OpenClaw has no cron.\(verb)") }
         let bytes = Array(parameters.text.utf8)
@@ -32,7 +32,7 @@ extension OpenClawSession {
     }
 }
 
-/// What the relay may ask of a scheduler, by the gateway's names for it.
+/// Scheduler methods that the relay may request, by the gateway's names.
 enum ScheduleVerb: String, Hashable, Sendable {
     case list, status, add, update, remove, run, runs
 

@@ -5,18 +5,18 @@ package import Vocabulary
 // Losing the link, waiting, and noticing that it is dead (DESIGN.md#links-and-watchdogs).
 extension OpenClawSession {
 
-    /// A moment on the clock that stands while the socket is not read. Requests, look-ups, silence, and ends that another frame may follow
-    /// count by it; the life of a key, the expiry of an ask, redials and what is sent again count by the host's.
+    /// A moment on the reading clock, which stands still while the socket is not read. Requests, look-ups, silence and ends in
+    /// doubt count by it; the life of a key, the expiry of an ask, redials and retries count by the host's clock.
     func reading(_ now: Instant) -> Instant { now - unread }
 
-    /// When `timePassed` is due, if nothing else comes.
+    /// When `timePassed` is due, unless an event comes first.
     package var nextDeadline: Instant? {
         var moments = [life.nextDeadline, runs.nextGivenUp, runs.stops.nextEnd, approvals.nextExpiry]
         if isLive { moments += [runs.nextResend, approvals.nextResend, runs.stops.nextResend] }
         return moments.compactMap(\.self).min()
     }
 
-    /// Likewise, by the reading clock.
+    /// The same for deadlines of the reading clock.
     package var nextReadingDeadline: Instant? {
         guard isLive else { return nil }
         let request = leaving.map { requests.deadline(of: $0) } ?? requests.nextDeadline
@@ -30,13 +30,13 @@ extension OpenClawSession {
 
     // MARK: Loss
 
-    /// The link is gone; when to try again is drawn by `settle`.
+    /// The link is lost; `settle` draws the time of the next try.
     mutating func lose(_ reason: String, _ redial: Redial, _ trouble: Trouble? = nil, at now: Instant) {
         leftSocket(life.lose(reason, redial, at: now), at: now)
         outage.trouble = trouble
     }
 
-    /// Forgets what belongs to the socket, and nothing that outlives it.
+    /// Drops the state of the socket, and keeps the rest.
     mutating func leftSocket(_ left: Greeted?, at now: Instant) {
         if let left {
             introduction.lost(left.gateway)
@@ -52,7 +52,7 @@ extension OpenClawSession {
         lookUps.socketLost()
     }
 
-    /// Draws the delay of a loss that was decided in this event.
+    /// Draws the delay after a loss that this event caused.
     mutating func settle(at now: Instant, using random: inout some RandomNumberGenerator) {
         switch life.settle(at: now, using: &random) {
         case .dial: dial(at: now)
@@ -90,9 +90,9 @@ extension OpenClawSession {
 
     // MARK: Gaps
 
-    /// A hole in the numbers of broadcasts means lost frames: the runs are asked for (openclaw.md#disconnects), and the approvals, which are
-    /// dropped for a slow socket like deltas (openclaw.md#four-different-counters). On protocol 3 one counter is for all clients,
-    /// where holes mean nothing (openclaw.md#four-different-counters).
+    /// Looks up runs and approvals after lost frames: a hole in the numbers of broadcasts (openclaw.md#disconnects). A slow
+    /// socket loses approvals like deltas (openclaw.md#four-different-counters). Protocol 3 counts for all clients
+    /// together, so its holes mean nothing (openclaw.md#four-different-counters).
     mutating func noticeSequence(_ root: FrameNode, at now: Instant) {
         guard isLive, let sequence = root["seq"]?.integer(in: .counts),
             let lost = life.withLive({ $0.lost(before: sequence) }), lost > 0, gateway?.isNew == true

@@ -2,49 +2,50 @@ import AgentKit
 import JSONReading
 package import Vocabulary
 
-/// The link to one OpenClaw gateway, for ever: what arrives goes in with the time, what is to be done comes out as orders.
+/// The link to one OpenClaw gateway: events come in with their time, and orders come out.
 ///
-/// - No I/O, no clock, no randomness: the runner owns the socket and one timer (`nextDeadline`), and calls `takeOrders` after
-///   each event.
-/// - One socket at a time. After an order to close nothing of that socket is reported, so that a late event cannot be taken for
-///   one of the next socket.
-/// - `linkBack` is observed when the gateway has greeted us and was asked for its events, `linkLost` once for each `linkBack`.
-/// - Nothing that was asked for is forgotten with a socket: sends, stops and decisions are kept until the gateway answered, the
-///   run ended or their time is over, and each of these is reported to the core.
-/// - A message whose answer never came is sent again under the same key only while the gateway must still know that key;
-///   after that the history is asked first (openclaw.md#disconnects). So nothing runs twice.
-/// - No refusal is final: what only a person can mend is tried again by itself (`ConnectVerdict`).
-/// - A frame is parsed once. Its news of runs is the decoder's; here only what the link needs is read.
+/// - No I/O, no clock, no randomness: the runner owns the socket and one timer
+///   (`nextDeadline`), and calls `takeOrders` after each event.
+/// - One socket at a time. After an order to close, no event of that socket is
+///   reported, so a late one cannot pass for the next socket's.
+/// - `linkBack` is observed once the gateway has greeted the bridge and its
+///   events are subscribed, `linkLost` once for each `linkBack`.
+/// - A lost socket drops no request of the core: sends, stops and decisions are kept until the gateway
+///   answers, the run ends or their time runs out, and each of these is reported to the core.
+/// - A message whose answer never came is sent again under the same key only while the gateway must still know
+///   that key; later the history is requested first (openclaw.md#disconnects). So nothing runs twice.
+/// - No refusal is final: a cause that only a person can mend is retried (`ConnectVerdict`).
+/// - A frame is parsed once. The decoder reads its news of runs; this type reads only the members that the link needs.
 package struct OpenClawSession: ~Copyable {
-    /// What the handshake waits for.
+    /// The frame that the handshake waits for.
     enum Awaited {
         /// The gateway's challenge.
         case challenge
-        /// The answer to `connect`, which left at that moment.
+        /// The answer to `connect`, which was sent at `askedAt`.
         case hello(request: String, askedAt: Instant)
     }
 
-    /// What is true on one socket, from its greeting to its loss.
+    /// State of one socket, from its greeting to its loss.
     struct Greeted {
         let gateway: Gateway
         private var lastSequence: Int?
         private var followed: Set<AgentSession> = []
-        /// It takes no length of rows.
+        /// The gateway does not accept `maxChars`.
         var refusesLength = false
 
         init(by gateway: Gateway) { self.gateway = gateway }
 
-        /// How many broadcasts before this one did not come (openclaw.md#four-different-counters).
+        /// The number of broadcasts missed before this one (openclaw.md#four-different-counters).
         mutating func lost(before sequence: Int) -> Int {
             defer { lastSequence = max(sequence, lastSequence ?? 0) }
             guard let lastSequence, sequence > lastSequence + 1 else { return 0 }
             return sequence - lastSequence - 1
         }
 
-        /// True once for each session.
+        /// True if the session was not followed before.
         mutating func follows(_ session: AgentSession) -> Bool { followed.insert(session).inserted }
 
-        /// False: it is not followed.
+        /// False if the session is not followed.
         mutating func leaves(_ session: AgentSession) -> Bool { followed.remove(session) != nil }
     }
 
@@ -54,7 +55,7 @@ package struct OpenClawSession: ~Copyable {
 
     var introduction: Introduction
     var life = LinkLife<Awaited, Greeted>()
-    /// For how long the socket was not read, in all (`reading`). Set before each event.
+    /// How long the socket was not read, in total (`reading`). Set before each event.
     package var unread = Duration.zero
     var orders: [Order] = []
     let parser = FrameParser()
@@ -68,12 +69,12 @@ package struct OpenClawSession: ~Copyable {
     var approvals = GatewayApprovals()
     var uploads = Uploads()
     var sessionNames = SessionNames()
-    /// Ends of heartbeats whose prompts the history is asked for.
+    /// Ends of heartbeats whose prompts were requested from the history.
     var heartbeats: [RunID: RunEnd] = [:]
 
     package init(_ settings: OpenClawSettings) { introduction = Introduction(settings) }
 
-    /// What is unknown was counted here since the beginning.
+    /// Unknown parts of frames since the beginning.
     package var unknown: UnknownTally { decoder.unknown }
 
     package mutating func takeOrders() -> [Order] {
@@ -88,7 +89,7 @@ package struct OpenClawSession: ~Copyable {
 
     // MARK: What happened
 
-    /// Begin, or try again at once.
+    /// Dials, or retries at once.
     package mutating func start(at now: Instant) {
         switch life.state {
         case .idle, .waiting: dial(at: now)
@@ -96,13 +97,13 @@ package struct OpenClawSession: ~Copyable {
         }
     }
 
-    /// Say goodbye. What is kept stays kept, for a later `start`.
+    /// Says goodbye. Kept requests stay kept for a later `start`.
     package mutating func shutDown(at now: Instant) {
         if life.hasSocket { orders.append(.close(code: 1000, reason: "bridge stops")) }
         leftSocket(life.leave(at: now), at: now)
     }
 
-    /// Other credentials, for the next socket; a link that waits tries them at once. One that is up stays unchanged.
+    /// Applies other credentials to the next socket. A waiting link retries at once; a live one stays unchanged.
     package mutating func use(_ new: OpenClawSettings, at now: Instant) {
         guard introduction.use(new) else { return }
         if case .waiting = life.state { dial(at: now) }
@@ -111,7 +112,7 @@ package struct OpenClawSession: ~Copyable {
     /// The WebSocket is open.
     package mutating func opened(at now: Instant) { _ = life.opened(awaiting: .challenge, at: now) }
 
-    /// A frame came. `capacity` says how many bytes from its beginning may be read.
+    /// A frame arrived. `capacity`: bytes from its beginning that may be read.
     package mutating func received(
         _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
@@ -129,7 +130,7 @@ package struct OpenClawSession: ~Copyable {
         if let news = unknownReport.news(decoder.unknown, at: now) { orders.append(.note(.unknown(news))) }
     }
 
-    /// The far side or the network closed the socket.
+    /// The gateway or the network closed the socket.
     package mutating func closed(
         code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
@@ -141,7 +142,7 @@ package struct OpenClawSession: ~Copyable {
         settle(at: now, using: &random)
     }
 
-    /// The upgrade to a WebSocket was answered with something else.
+    /// The upgrade to a WebSocket got another answer.
     package mutating func refused(
         status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator
     ) {
@@ -150,7 +151,7 @@ package struct OpenClawSession: ~Copyable {
         settle(at: now, using: &random)
     }
 
-    /// No connection, or one that broke without a word.
+    /// The connection failed, or broke without a close frame.
     package mutating func failed(
         message: String, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
@@ -159,7 +160,7 @@ package struct OpenClawSession: ~Copyable {
         settle(at: now, using: &random)
     }
 
-    /// The core wants something of the agent. `wallMilliseconds` is the time since 1970.
+    /// A command of the core. `wallMilliseconds` is the time since 1970.
     package mutating func command(_ command: AgentCommand, at now: Instant, wallMilliseconds: Int64) {
         life.saw(now, wallMilliseconds: wallMilliseconds)
         switch command {
@@ -175,7 +176,7 @@ package struct OpenClawSession: ~Copyable {
             resolve(approval, subject, decision, scope, shown: shown, at: now)
         case .lookUp(let session, let run): coreLooksUp(runs.current(run), in: session, at: now)
         case .release(let session, _): release(session, at: now)
-        // A gateway asks nothing that yes and no do not answer, so there is none that it could know.
+        // A gateway raises no questions besides approvals, so no answer can be for it.
         case .answer: break
         }
     }
@@ -198,7 +199,7 @@ package struct OpenClawSession: ~Copyable {
         settle(at: now, using: &random)
     }
 
-    /// The machine has slept.
+    /// The machine slept.
     package mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator) {
         guard life.hearsOfSleep(at: now) else { return }
         wokeUp(at: now)
@@ -223,7 +224,7 @@ package struct OpenClawSession: ~Copyable {
             if case .greeting(.hello(let request, let askedAt), _) = life.state, id == request {
                 return introduced(root, askedAt: askedAt, at: now)
             }
-            // Unknown ids are second answers, or too late: dropped in silence (openclaw.md#frames).
+            // An unknown id is a second or a late answer, dropped silently (openclaw.md#frames).
             noteArrival(of: id, at: now)
             guard let request = requests.answered(id) else { return }
             answered(request, root, said, at: now)
@@ -232,7 +233,8 @@ package struct OpenClawSession: ~Copyable {
         take(said, at: now)
     }
 
-    /// What the decoder says goes to the core, but for the echo of our own commands. `isListing`: it is the list of open questions.
+    /// Reports the decoder's observations to the core, except the echo of our own
+    /// commands. `isListing`: they are from the list of open questions.
     mutating func take(_ said: [Observation], isListing: Bool = false, at now: Instant) {
         var told: [Observation] = []
         for observation in said {
@@ -257,7 +259,7 @@ package struct OpenClawSession: ~Copyable {
         for approval in approvals.takeShown() { sendDecision(approval, at: now) }
     }
 
-    /// In the canonical form, as the frames of its run are: each may have another (openclaw.md#session-keys).
+    /// The job with its session spelt as in the frames of its run, which may use another form (openclaw.md#session-keys).
     private func spelt(_ job: AgentJob) -> AgentJob {
         var job = job
         job.session = job.session.map { sessionNames.ours(for: $0) }

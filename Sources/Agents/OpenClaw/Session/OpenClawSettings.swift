@@ -1,21 +1,22 @@
 package import AgentKit
 package import Vocabulary
 
-/// What a session needs to know of its gateway and of this bridge.
+/// Settings of a session: its gateway, and the bridge's introduction.
 package struct OpenClawSettings: Sendable {
     /// `ws://` or `wss://`.
     package var url: String
     /// The gateway's shared token.
     package var token: String?
     package var password: String?
-    /// What the gateway gave this device earlier (`saveDeviceToken`).
+    /// The token that the gateway issued to this device earlier (`saveDeviceToken`).
     package var deviceToken: String?
-    /// Without one, gateways of early 2026 take every scope away (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+    /// The bridge's device. Gateways of early 2026 strip a client without one of every
+    /// scope (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
     package var device: OpenClawDevice?
     package var client: OpenClawClient
     package var scopes = ["operator.read", "operator.write", "operator.approvals"]
-    /// Loopback, or TLS with a pinned certificate: there the device token may be shown after the shared one was refused
-    /// (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+    /// The device token may be shown after the shared one was refused: over loopback, or TLS with a
+    /// pinned certificate (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
     package var mayShowDeviceToken: Bool
 
     package init(
@@ -32,7 +33,7 @@ package struct OpenClawSettings: Sendable {
     }
 }
 
-/// The device this bridge is to the gateway. `id` is the SHA-256 of the signer's public key, in lowercase hexadecimal.
+/// The bridge's device at the gateway. `id` is the SHA-256 of the signer's public key, in lowercase hexadecimal.
 package struct OpenClawDevice: Sendable {
     package var id: String
     package var signer: any Signer
@@ -43,7 +44,7 @@ package struct OpenClawDevice: Sendable {
     }
 }
 
-/// How the bridge introduces itself. The display name is what other clients read as the approver's name.
+/// How the bridge introduces itself. Other clients show the display name as the approver's.
 package struct OpenClawClient: Sendable {
     package var displayName: String
     package var version: String
@@ -65,21 +66,21 @@ package struct OpenClawClient: Sendable {
 }
 
 extension OpenClawSession {
-    /// What the runner is to do, in order.
+    /// An order to the runner, which executes them in sequence.
     package enum Order: Hashable, Sendable {
         /// Open a WebSocket. One at a time; the one before is closed or closing.
         case dial(url: String, headers: [HTTPHeader])
         case send([UInt8])
-        /// Read these for the message of that run; answered by `loaded`.
+        /// Read these files for the message of that run; `loaded` answers.
         case load(RunID, [MessageFile])
-        /// What was to be read is of no use any more.
+        /// Stop reading the files of that run.
         case dropLoad(RunID)
-        /// Close the socket. Nothing more of it is reported after this.
+        /// Close the socket. No later event of it is reported.
         case close(code: Int, reason: String)
-        /// For the core, but for the echo of our own commands.
+        /// Observations for the core, without the echo of its own commands.
         case observed([Observation])
         case replied(QueryID, AgentReply)
-        /// To be kept for the next start, as secret as the shared token.
+        /// Store the token for the next start, as secret as the shared token.
         case saveDeviceToken(DeviceToken)
         case note(Note)
     }
@@ -100,10 +101,10 @@ extension OpenClawSession {
         }
     }
 
-    /// For logs and `status`: nothing here asks for an action of the program.
+    /// Entries for logs and `status`; none calls for an action of the program.
     package enum Note: Hashable, Sendable {
         case connected(version: String, protocol: Int, scopes: [String]?)
-        /// The link is away, and is tried again then. Trouble: what a person can do meanwhile.
+        /// The link is down until the retry. `Trouble`: what a person can do meanwhile.
         case waiting(reason: String, retryAt: Instant, Trouble?)
         case missingScopes([String], remedy: String)
         case unknown(UnknownTally)
@@ -112,18 +113,18 @@ extension OpenClawSession {
         case requestFailed(method: String, code: String)
     }
 
-    /// Why the link is away, where a person can do something about it. It is tried again by itself.
+    /// A cause of the lost link that a person may mend. The bridge retries in any case.
     package struct Trouble: Error, Hashable, Sendable {
         package enum Kind: Hashable, Sendable {
-            /// No token or password, or a refused one.
+            /// The token or the password is missing or was refused.
             case credential
             /// The gateway's owner must approve this device.
             case pairing
-            /// The gateway does not take this device's key or signature.
+            /// The gateway refuses this device's key or signature.
             case device
             /// No common protocol version.
             case version
-            /// It may pass without anybody's help.
+            /// The cause may pass without a person.
             case passing
         }
 

@@ -1,26 +1,27 @@
 import Vocabulary
 
-/// Why the link is away, and what the gateway said of its return. Nothing while the link is up, but for a restart that was announced.
+/// The cause of a lost link, and the gateway's announcement of its return.
+/// Empty while the link is up, except for an announced restart.
 struct Outage {
-    /// What a person can do about it; nil where there is nothing.
+    /// Remedy for a person, or nil if there is none.
     var trouble: OpenClawSession.Trouble?
     private var restart: Duration?
     private var isAnnounced = false
-    /// The gateway stopped at that moment. It may run again within the same process, whose age counts from before.
+    /// When the gateway stopped. It may restart within the same process, whose age then counts from before.
     private(set) var stoppedAt: Instant?
 
-    /// The gateway says that it stops; nil: not for how long.
+    /// The gateway announces a stop; `restart` is nil if it does not say for how long.
     mutating func announced(restart: Duration?) {
         self.restart = restart
         isAnnounced = true
     }
 
-    /// `saysRestart`: the socket's end says that the gateway restarts.
+    /// `saysRestart`: the close reports a restart.
     mutating func closed(saysRestart: Bool, at now: Instant) {
         if isAnnounced || saysRestart { stoppedAt = stoppedAt ?? now }
     }
 
-    /// Counts once, for the close that follows.
+    /// Takes the announced delay, which applies to one close only.
     mutating func takeRestart() -> Duration? {
         defer { restart = nil }
         return restart

@@ -3,13 +3,14 @@ import Vocabulary
 
 /// The files of a message on its way to the gateway.
 struct RunFiles: Hashable, Sendable {
-    /// Those that go along. Once chosen they stay the same: the text under a key names the others (openclaw.md#disconnects).
+    /// Files to send. Once chosen they stay the same, since the text under
+    /// the same key names the others (openclaw.md#disconnects).
     var files: [MessageFile] = []
-    /// Those that the bridge itself does not have, and those that the gateway did not take.
+    /// Files that the bridge lacks, and files that the gateway does not accept.
     var missing: [MissingFile] = []
     var areChosen = false
     /// The message has no words.
     var areAlone = false
-    /// They were another process's, or cannot be read any more: what was sent cannot be sent again.
+    /// The files were another process's, or are unreadable by now: the message cannot be sent again.
     var areGone = false
 }

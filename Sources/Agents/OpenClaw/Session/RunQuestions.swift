@@ -1,9 +1,9 @@
 import AgentKit
 import Vocabulary
 
-/// What began each run, and which questions its turn was asked, also after its end: a history may be asked about it.
+/// The message of each run and the approvals that its turn raised, kept after the run's end for later histories.
 ///
-/// - A run that an approval ended is followed by another one; until that has ended, or is given up, it is awaited.
+/// - A run that an approval ended is followed by another run, which is awaited until it ends or is given up.
 struct RunQuestions {
     struct Asked {
         var question: OpenClawHistory.Question
@@ -15,10 +15,10 @@ struct RunQuestions {
     /// The follow-up of an approval that ended its run.
     private struct Awaited {
         let session: AgentSession
-        /// Some are lost (openclaw.md#approvals): it is not awaited for ever.
+        /// Some follow-ups are lost (openclaw.md#approvals), so each has a deadline.
         var until: Instant
         var isDecided = false
-        /// The command runs: its answer may take as long as that.
+        /// The command runs, and its answer may take as long as it does.
         var isAllowed = false
         var decidedAt: Instant?
         /// Follow-ups that have begun, where the gateway names none.
@@ -29,7 +29,7 @@ struct RunQuestions {
     private static let awaitedLimit = 256
     /// From the decision to the follow-up's end.
     private static let followUpPatience = Duration.seconds(600)
-    /// The same, of one that was allowed: the gateway gives its command half an hour.
+    /// The same for an allowed command: the gateway gives it half an hour.
     private static let commandPatience = Duration.seconds(1_860)
 
     private var questions: [RunID: Asked] = [:]
@@ -43,15 +43,15 @@ struct RunQuestions {
 
     mutating func answered(_ run: RunID) { questions[run]?.isAnswered = true }
 
-    /// The process that runs it is the one that had it then.
+    /// The message left again: the process that has it is the one of this moment.
     mutating func left(_ run: RunID, at now: Instant) { questions[run]?.at = now }
 
-    /// Makes room where there is none: of the runs that are over.
+    /// Drops ended runs if there is no room.
     mutating func makeRoom(keeping isOpen: (RunID) -> Bool) {
         if questions.count >= Self.limit { questions = questions.filter { isOpen($0.key) } }
     }
 
-    /// With the approvals of all other runs, so that none of them is taken for one of its own.
+    /// The question, with the approvals of all other runs, so that it claims none of their follow-ups.
     func question(about run: RunID) -> OpenClawHistory.Question {
         var question = questions[run]?.question ?? .init(run: run)
         for (other, asked) in questions where other != run {
@@ -81,7 +81,7 @@ struct RunQuestions {
         awaited[approval] = Awaited(session: session, until: now + GatewayApprovals.life + Self.followUpPatience)
     }
 
-    /// The gateway says how long a person has: that may be longer than its default.
+    /// The approval's own expiry may be later than the default.
     mutating func mayBeAnswered(_ approval: ApprovalID, until end: Instant?) {
         guard let end, let known = awaited[approval] else { return }
         awaited[approval]?.until = max(known.until, end + Self.followUpPatience)
@@ -96,7 +96,7 @@ struct RunQuestions {
             allows ? now + Self.commandPatience : min(known.until, now + Self.followUpPatience)
     }
 
-    /// The name of the next follow-up in the session.
+    /// A name for the next follow-up in the session, or nil if none is awaited.
     mutating func nextFollowUp(in session: AgentSession, at now: Instant) -> RunID? {
         guard let approval = decided(in: session, at: now), let begun = awaited[approval]?.begun else { return nil }
         awaited[approval]?.begun += 1
@@ -104,20 +104,20 @@ struct RunQuestions {
         return begun == 0 ? first : RunID("\(first.text):\(begun + 1)")
     }
 
-    /// When the decision came that a follow-up of the run is awaited behind.
+    /// When an approval of the run was decided whose follow-up is awaited.
     func decidedAt(for run: RunID) -> Instant? {
         guard let approvals = questions[run]?.question.approvals, !approvals.isEmpty else { return nil }
         return awaited.filter { approvals.contains($0.key) }.compactMap(\.value.decidedAt).max()
     }
 
-    /// How long another follow-up is awaited behind this one; nil: none is.
+    /// How long to await another follow-up after this one, or nil if none may come.
     func pause(behind run: RunID) -> Duration? {
         awaited.first { run.follows($0.key) }.map { $0.value.isAllowed ? Self.followUpPatience : .seconds(15) }
     }
 
     func isAllowed(behind run: RunID) -> Bool { awaited.contains { run.follows($0.key) && $0.value.isAllowed } }
 
-    /// The row of a message of ours.
+    /// Whether the row is a message of ours.
     func isAsked(_ row: String) -> Bool {
         questions.values.contains { $0.question.text.map { AskedPrompt.holds(row, $0) } == true }
     }
@@ -126,12 +126,12 @@ struct RunQuestions {
         for approval in awaited.keys where run.follows(approval) { awaited[approval]?.until = moment }
     }
 
-    /// Of an approval of this session that was decided, and whose follow-up may still begin.
+    /// A decided approval of this session whose follow-up may still begin.
     func decided(in session: AgentSession, at now: Instant) -> ApprovalID? {
         awaited.filter { $0.value.session == session && $0.value.isDecided && $0.value.until > now }.keys.min()
     }
 
-    /// Whether a follow-up in the session is awaited that is not the run's own.
+    /// Whether the session awaits a follow-up of another run.
     func awaitsAnothers(than run: RunID, in session: AgentSession?, at now: Instant) -> Bool {
         let ours = questions[run]?.question.approvals ?? []
         return awaited.contains { approval, followUp in
@@ -139,7 +139,7 @@ struct RunQuestions {
         }
     }
 
-    /// What a follow-up asks for belongs to the run that it follows.
+    /// The run that a follow-up belongs to: approvals of the follow-up count as that run's.
     private func origin(of run: RunID) -> RunID {
         guard run.isFollowUp else { return run }
         let asked = questions.filter {

@@ -1,23 +1,21 @@
 import Vocabulary
 
-/// Ends that no terminal frame brings, or that may be none (openclaw.md#order-of-frames-in-one-run).
+/// Ends without a terminal frame, and ends that may not be final (openclaw.md#order-of-frames-in-one-run).
 ///
-/// - A failed run that a message began has no terminal frame in the second era: its session's row says later that it failed, and the last
-///   lifecycle error says why.
-/// - In the first era each attempt that fails has a terminal frame, at once. It is an end where nothing of the run comes within the time
-///   that later eras take for that; what comes then has no terminal frame at all.
-/// - Where the lifecycle ends and no terminal frame follows, the history says what became of the run.
-/// - Whether an attempt that failed was the last one the gateway says when it is asked, long before it says so by itself.
-/// - In the third era failed attempts are `finishing`, and the one lifecycle error behind them is the run's end. Its terminal frame may
-///   come a quarter of a minute later.
-/// - An answer without words is said to be stopped, and to have failed right after that.
+/// - In the second era, a failed run that a message began has no terminal frame: its session's
+///   row reports the failure later, and the last lifecycle error has the cause.
+/// - In the first era, each failed attempt has a terminal frame at once. It is final if no frame of the run follows
+///   within the grace period of later eras; an attempt that follows has no terminal frame at all.
+/// - If the lifecycle ends without a terminal frame, the run is looked up in the history.
+/// - A look-up tells whether a failed attempt was the last one, long before the gateway reports it.
+/// - In the third era, failed attempts are `finishing`, and the one lifecycle error
+///   after them ends the run. Its terminal frame may come 15 s later.
+/// - In the third era, an answer without words is reported as stopped, and as failed right after.
+/// - A restarting gateway reports its runs as over, and resumes them when it is back:
+///   such an end is not final. If no restart follows, the run is looked up.
+/// - In the second era, another attempt may follow a terminal frame (`OpenClawSession.doubts`).
 ///
-/// - A gateway that restarts says that its runs are over, and goes on with them when it is back: such an end is none. Where no restart
-///   follows, the history says what became of the run.
-/// - In the second era another attempt may follow a terminal frame (`OpenClawSession.doubts`).
-///
-/// What is decided is due after a while. A new attempt undoes it, any other sign of life puts a look-up off, and a terminal frame that
-/// comes makes it void.
+/// A verdict is due after a delay. A new attempt cancels it, text or a tool cancels a look-up, and a terminal frame voids it.
 struct RunVerdicts {
     enum Verdict: Hashable {
         case failed(RunFailure)
@@ -25,7 +23,7 @@ struct RunVerdicts {
         case lookUp
     }
 
-    /// From the lifecycle error on: another attempt begins by then, or none does.
+    /// Counted from the lifecycle error: another attempt begins by then, or none does.
     static let grace = Duration.seconds(15)
     static let patience = Duration.seconds(1)
     /// From the cut to the end of the socket: the gateway waits for its other runs.
@@ -33,9 +31,10 @@ struct RunVerdicts {
     private static let limit = 512
 
     private var decided: [RunID: (verdict: Verdict, due: Instant)] = [:]
-    /// When to ask whether an attempt that failed was the last one.
+    /// When to look up whether a failed attempt was the last one.
     private var questions: [RunID: (due: Instant?, backOff: BackOff)] = [:]
-    /// `at`: an attempt failed then; nil: its row alone says so. `isLast`: nothing of the run came since, and no frame was missed.
+    /// `at`: when an attempt failed, or nil if only a row says so. `isLast`:
+    /// no frame of the run came since, and none was missed.
     private var failures: [RunID: (words: String, at: Instant?, isLast: Bool)] = [:]
     /// Runs with failed attempts that were `finishing`.
     private var finishing: Set<RunID> = []
@@ -52,7 +51,7 @@ struct RunVerdicts {
     /// Why the last attempt of the run failed.
     func cause(of run: RunID) -> String? { failures[run]?.words }
 
-    /// The run said nothing since an attempt failed: where it is over, that was its end, whatever it had said before.
+    /// Whether the run was silent since an attempt failed: an ended run then failed, whatever text it had before.
     func failedLast(_ run: RunID) -> Bool { failures[run]?.isLast == true }
 
     mutating func attemptFailed(_ run: RunID, _ words: String, at now: Instant) {
@@ -62,18 +61,18 @@ struct RunVerdicts {
         questions[run] = (now + backOff.next(), backOff)
     }
 
-    /// An attempt failed, and the run says by itself whether it was the last one.
+    /// An attempt failed, and a frame of the run will tell whether it was the last.
     mutating func finishes(_ run: RunID) {
         if finishing.count >= Self.limit { finishing.removeAll() }
         finishing.insert(run)
     }
 
-    /// A lifecycle error.
+    /// A lifecycle error, which is final after `finishing`.
     mutating func errs(_ run: RunID, at now: Instant) {
         if finishing.contains(run) { isSaidToHaveFailed(run, at: now) }
     }
 
-    /// The gateway was asked, and does not say that the run is over.
+    /// The look-up does not report the run as over.
     mutating func isUndecided(_ run: RunID, at now: Instant) {
         guard failures[run]?.at != nil, var backOff = questions[run]?.backOff, questions[run]?.due == nil else {
             return
@@ -81,7 +80,7 @@ struct RunVerdicts {
         questions[run] = (now + backOff.next(), backOff)
     }
 
-    /// Its row says why, in the vendor's words: those of the lifecycle are better.
+    /// The run's row has the vendor's words; those of the lifecycle take precedence.
     mutating func isWritten(_ run: RunID, _ words: String) {
         guard failures[run]?.words.isEmpty ?? true else { return }
         if failures.count >= Self.limit { failures.removeAll() }
@@ -102,21 +101,22 @@ struct RunVerdicts {
         if case .lookUp? = decided[run]?.verdict { decided[run] = nil }
     }
 
-    /// A terminal frame says that it failed. Nil: that is its end. Else it is one then.
+    /// A terminal frame reports a failure. True if another attempt may follow,
+    /// so the failure is held back until the grace period ends.
     mutating func mayGoOn(_ run: RunID, _ failure: RunFailure, at now: Instant) -> Bool {
         guard let failedAt = failures[run]?.at, now - failedAt < Self.grace - .seconds(1) else { return false }
         decided[run] = (.failed(failure), failedAt + Self.grace)
         return true
     }
 
-    /// Its session's row says that it failed.
+    /// The session's row reports that the run failed.
     mutating func isSaidToHaveFailed(_ run: RunID, at now: Instant) {
         if case .failed? = decided[run]?.verdict { return }
         let words = failures[run]?.words ?? ""
         decided[run] = (.failed(RunFailure(message: words)), now + Self.patience)
     }
 
-    /// It ended as one that was stopped; an error that follows is why.
+    /// The run ended as stopped; an error that follows tells why.
     mutating func holds(_ end: RunEnd, of run: RunID, at now: Instant) {
         decided[run] = (.stopped(end), now + Self.patience)
     }
@@ -129,7 +129,7 @@ struct RunVerdicts {
 
     func isCutOff(_ run: RunID) -> Bool { cutOff.contains(run) }
 
-    /// True: the gateway is to say whether it is one. False the second time.
+    /// True if the end must be confirmed by the gateway; false the second time.
     mutating func doubts(_ end: RunEnd, of run: RunID, at now: Instant) -> Bool {
         guard doubtful[run] == nil, doubtful.count < Self.limit else { return false }
         doubtful[run] = (end, now)
@@ -138,7 +138,7 @@ struct RunVerdicts {
 
     func doubted(_ run: RunID) -> (end: RunEnd, since: Instant)? { doubtful[run] }
 
-    /// Its last row was written as one that was cut short.
+    /// The run's last row was written as cut short.
     mutating func brokeOff(_ run: RunID) {
         if brokenOff.count >= Self.limit { brokenOff.removeAll() }
         brokenOff.insert(run)
@@ -161,7 +161,7 @@ struct RunVerdicts {
         return due.map { ($0.key, $0.value.verdict) } + open.map { ($0, .lookUp) }
     }
 
-    /// Another attempt may have begun meanwhile, and ended: the history says it.
+    /// Attempts may have begun and ended meanwhile: look-ups after the reconnect report them.
     mutating func socketLost() {
         decided.removeAll()
         questions.removeAll()

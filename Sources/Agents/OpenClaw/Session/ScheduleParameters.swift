@@ -1,8 +1,8 @@
 import JSONReading
 import Vocabulary
 
-/// Whether parameters have the shapes that the gateway takes (openclaw.md#others). Members that are not listed there pass: newer
-/// gateways and phones may know more.
+/// Checks that parameters have the shapes that the gateway accepts (openclaw.md#others). Members
+/// not listed there pass: newer gateways and phones may know more.
 enum ScheduleParameters {
     static let answerLimit = 900_000
 
@@ -36,7 +36,7 @@ enum ScheduleParameters {
     private static let count = Shape.number(0...(1 << 40))
     private static let page = Shape.number(1...200)
 
-    /// In words for the person; nil: none.
+    /// The fault in words for the person, or nil.
     static func fault(in parameters: FrameNode?, for verb: ScheduleVerb) -> String? {
         guard let parameters, parameters.isObject else { return "params must be an object" }
         if let fault = reach(of: parameters, depth: 0) { return fault }
@@ -60,9 +60,10 @@ enum ScheduleParameters {
         }
     }
 
-    /// What a routine may not reach, since nobody allows it on a card: programs without the agent's approvals, and addresses that reports
-    /// are posted to. The gateway trims words and takes them in any case (`delivery.mode.trim().toLowerCase()`), and takes what stands
-    /// under `data` or `job` for the whole routine. A member that is repeated would be read one way here and another way there.
+    /// Refuses routines that act without a card: programs that run without the agent's approvals, and
+    /// addresses that reports are posted to. The gateway trims words and ignores their case
+    /// (`delivery.mode.trim().toLowerCase()`), and reads an object under `data` or `job` as the whole
+    /// routine. A repeated member is refused, since the gateway may read the other copy.
     private static func reach(of node: FrameNode, depth: Int) -> String? {
         guard depth < depthLimit else { return "params are nested too deeply" }
         if node.isArray { return node.elements.lazy.compactMap { reach(of: $0, depth: depth + 1) }.first }
@@ -89,7 +90,7 @@ enum ScheduleParameters {
     private static func isAllowed(_ member: FrameNode, as name: String, depth: Int) -> Bool {
         switch name {
         case "mode" where depth > 0: member.string.map { allowedModes.contains(normal($0)) } ?? false
-        // The outermost mode is the one of `cron.run`, which has its own shape.
+        // The outermost mode is that of `cron.run`, which has its own shape.
         case "kind", "type", "mode": member.string.map { !refusedWords.contains(normal($0)) } ?? false
         case "to": member.string.map { !isAddress(normal($0)) } ?? member.isNumber
         default: true
@@ -100,7 +101,7 @@ enum ScheduleParameters {
         "\(what) is not set from the phone: it would run without approval, or post elsewhere"
     }
 
-    /// As JavaScript's `trim` and `toLowerCase` leave it, but for letters that have no place in these words.
+    /// The word after JavaScript's `trim` and `toLowerCase`, except for letters that these words never contain.
     private static func normal(_ word: String) -> String {
         let scalars = word.unicodeScalars
         func isSpace(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.isWhitespace || scalar.value == 0xFEFF }

@@ -1,14 +1,15 @@
 import AgentKit
 import Vocabulary
 
-/// How long each session's model thinks, as far as this link has set it, and what each message is to have.
+/// Thinking levels: the one that this link set for each session, and the one that each message wants.
 ///
-/// - No list says which levels a model has: the words are tried from the highest one down, and the first that is taken counts.
-/// - Another socket knows nothing, as with `SessionModels`.
+/// - No list tells which levels a model has: words are tried from the
+///   highest down, and the first that the gateway accepts counts.
+/// - A new socket starts without knowledge, as in `SessionModels`.
 struct SessionLevels {
     private struct Wanted {
         var choice: LevelChoice
-        /// Words that are not tried yet; nil: the agent's own.
+        /// Words still to try; nil stands for the agent's own level.
         var words: [String?]
         var isDone = false
     }
@@ -27,7 +28,7 @@ struct SessionLevels {
         }
     }
 
-    /// What is to be set before this message leaves; nil: nothing more.
+    /// The level to set before this message leaves, or nil if none is left to set.
     mutating func next(for run: RunID, in session: AgentSession) -> (choice: LevelChoice, word: String?)? {
         guard let known = wanted[run], !known.isDone else { return nil }
         guard set[session]?.choice != known.choice, let word = known.words.first else {
@@ -38,7 +39,7 @@ struct SessionLevels {
         return (known.choice, word)
     }
 
-    /// True: the next word is to be tried.
+    /// True if another word is left to try.
     mutating func lacks(_ run: RunID) -> Bool {
         wanted[run]?.words.removeFirst()
         return wanted[run]?.words.isEmpty == false
@@ -51,13 +52,13 @@ struct SessionLevels {
         if isSet { set[session] = (choice, word) }
     }
 
-    /// The gateway says what a session has: another client may have set it.
+    /// The gateway reports a session's level, which another client may have set.
     mutating func noticed(_ word: String?, in session: AgentSession) {
         guard let known = set[session], known.word != word else { return }
         set[session] = nil
     }
 
-    /// Its new model may lack the level.
+    /// The new model may lack the level.
     mutating func modelChanged(in session: AgentSession) { set[session] = nil }
 
     mutating func forget(_ run: RunID) { wanted[run] = nil }

@@ -1,25 +1,24 @@
 import Vocabulary
 
-/// Which model each session has, as far as this link has set it, and which one each message is to have.
+/// Models: the one that this link set for each session, and the one that each message wants.
 ///
-/// - A choice is asked for once before its message leaves for the first time on a link (`next`); the answer, whatever it is, lets the
-///   message go.
-/// - What this link has set is not set again, unless the gateway says that it was changed. Another socket knows nothing: the gateway may
-///   have been given another model meanwhile.
+/// - A choice is sent once, before its message leaves for the first time on a link (`next`); any answer releases the message.
+/// - A model that this link set is not set again unless the gateway reports a change. A new socket
+///   starts without knowledge: another client may have changed the model meanwhile.
 struct SessionModels {
     private enum Step: Hashable { case due, asked, done }
 
     private static let limit = 1_000
 
     private var wanted: [RunID: (choice: ModelChoice, step: Step)] = [:]
-    /// Nil: the agent's own.
+    /// Model of each session; nil stands for the agent's own.
     private var set: [AgentSession: String?] = [:]
 
     mutating func wants(_ choice: ModelChoice, for run: RunID) {
         if choice != .unchanged { wanted[run] = (choice, .due) }
     }
 
-    /// What is to be set before this message leaves; nil: nothing more.
+    /// The model to set before this message leaves, or nil if none is left to set.
     mutating func next(for run: RunID, in session: AgentSession) -> ModelChoice? {
         guard let (choice, step) = wanted[run], step != .done else { return nil }
         let isSet: Bool =
@@ -30,7 +29,7 @@ struct SessionModels {
             }
         wanted[run]?.step = isSet ? .done : .asked
         guard !isSet else { return nil }
-        // Until it is answered.
+        // Unknown until the answer comes.
         set.removeValue(forKey: session)
         return choice
     }
@@ -43,7 +42,7 @@ struct SessionModels {
         if case .own = choice { set.updateValue(nil, forKey: session) }
     }
 
-    /// `names`: how the new one may be spelt.
+    /// `names`: possible spellings of the new model.
     mutating func changed(in session: AgentSession, to names: [String]) {
         if case .some(.some(let model)) = set[session], !names.contains(model) { set.removeValue(forKey: session) }
     }

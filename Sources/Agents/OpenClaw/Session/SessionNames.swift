@@ -1,12 +1,12 @@
 import AgentKit
 package import Vocabulary
 
-/// The core's own spelling of the sessions it has named. A gateway answers to a bare or a capital key, and speaks of the
-/// session in its canonical form (openclaw.md#session-keys); without this an approval would find no turn.
+/// The core's spelling of the sessions that it named. A gateway accepts a bare or capital key and answers with the
+/// canonical form (openclaw.md#session-keys); without this table an approval would match no turn.
 package struct SessionNames {
     private static let limit = 1_000
 
-    /// The session that answers in a chat of the phone's: the canonical form (openclaw.md#session-keys), which is lower case.
+    /// The session of a phone's chat, in canonical form (openclaw.md#session-keys), which is lower case.
     package static func session(of chat: SessionID) -> AgentSession {
         AgentSession("agent:main:sophon-\(ChatName.text(of: chat, isLower: true))")
     }

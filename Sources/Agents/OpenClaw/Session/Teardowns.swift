@@ -1,9 +1,9 @@
 import Vocabulary
 
-/// Sessions whose run was stopped, and not let go of by the agent (openclaw.md#chatabort).
+/// Sessions with a stopped run that the agent has not let go of (openclaw.md#chatabort).
 ///
-/// A message that comes meanwhile is queued and answered under another name (E2), or refused as if the gateway stopped (E3). It is
-/// held until the run's last lifecycle frame, and at the longest for `patience`: an agent that does not listen never lets go.
+/// A message sent meanwhile is queued and answered under another name (E2), or refused as if the gateway stopped (E3). It is
+/// held until the run's last lifecycle frame, at most for `patience`: an agent that ignores the stop never lets go.
 struct Teardowns {
     private struct Teardown {
         let run: RunID
@@ -12,7 +12,7 @@ struct Teardowns {
 
     private var torn: [AgentSession: Teardown] = [:]
 
-    /// A gateway of the newer kind says that it has let go by a frame of its own; of an older one the plain end follows at once.
+    /// A newer gateway reports with a frame of its own that the agent let go; an older one sends the plain end at once.
     static func patience(isNew: Bool) -> Duration { isNew ? .seconds(3) : .seconds(1) }
 
     mutating func begins(_ run: RunID, in session: AgentSession, isNew: Bool, at now: Instant) {
@@ -21,14 +21,14 @@ struct Teardowns {
 
     func holds(_ session: AgentSession) -> Bool { torn[session] != nil }
 
-    /// Nil: it is not awaited.
+    /// Nil if the run is not awaited.
     mutating func ended(_ run: RunID) -> AgentSession? {
         guard let session = torn.first(where: { $0.value.run == run })?.key else { return nil }
         torn[session] = nil
         return session
     }
 
-    /// Those that were waited for long enough.
+    /// Removes and returns sessions that waited long enough.
     mutating func due(at now: Instant) -> [(session: AgentSession, run: RunID)] {
         let due = torn.filter { $0.value.until <= now }.map { (session: $0.key, run: $0.value.run) }
         for (session, _) in due { torn[session] = nil }
@@ -37,6 +37,6 @@ struct Teardowns {
 
     var nextDue: Instant? { torn.values.lazy.map(\.until).min() }
 
-    /// A new socket begins a while later.
+    /// A new socket begins long enough after the stop.
     mutating func socketLost() { torn.removeAll() }
 }

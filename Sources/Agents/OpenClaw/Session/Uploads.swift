@@ -1,15 +1,15 @@
 import AgentKit
 import Vocabulary
 
-/// Messages with files on their way through one socket, one after another, so that few of their bytes are in memory and wait to be sent.
+/// Messages with files on one socket, sent one after another to limit the bytes in memory and in the send buffer.
 ///
-/// - What is asked behind one waits for it: its time begins when that has arrived.
-/// - All of it is of one socket. Another one decides again for each message.
+/// - A request behind such a message waits for it: its time begins when the message has arrived.
+/// - The queue belongs to one socket. On the next one each message is decided anew.
 struct Uploads {
     enum Step: Hashable {
-        /// Its files are being read. Can transition to: leaving.
+        /// The message's files are being read. Can transition to: leaving.
         case reading
-        /// Its frame was handed to the socket. An answer to a later request shows that it has arrived.
+        /// The message's frame was handed to the socket. An answer to a later request proves that it arrived.
         case leaving(request: Int, since: Instant)
     }
 
@@ -20,14 +20,14 @@ struct Uploads {
 
     func isReading(_ run: RunID) -> Bool { current.map { $0.run == run && $0.step == .reading } ?? false }
 
-    /// Since when a frame leaves, if one does.
+    /// Since when a long frame is being sent, or nil if none is.
     var leavingSince: Instant? {
         if case .leaving(_, let since)? = current?.step { since } else { nil }
     }
 
     mutating func queue(_ run: RunID) { if !holds(run) { waiting.append(run) } }
 
-    /// Nil: another is under way, or none waits.
+    /// Nil if another message is under way, or none waits.
     mutating func beginNext() -> RunID? {
         guard current == nil, !waiting.isEmpty else { return nil }
         let run = waiting.removeFirst()

@@ -3,18 +3,20 @@ import JSONReading
 import Links
 import Vocabulary
 
-/// How the bridge comes by its token: the configuration's, else the one that it was given when it paired, else by pairing with the
-/// link (oppi.md#pairing).
+/// Supplies the bridge's token: from the configuration, else from an earlier
+/// pairing, else by pairing with the invite link (oppi.md#pairing).
 ///
 /// States:
-/// - `none`: Can transition to `reading` (a link is to be opened), `ready` (a token is configured).
-/// - `reading`: the private file is being read. Can transition to `ready`, `pairing` (there is none, or the link is another than the one
-///   that it came from), `none` (there is neither).
-/// - `pairing`: Can transition to `keeping`, `ready` (the link is used up, and there is a token), `none`.
-/// - `keeping`: the new token is being written. Can transition to `ready`, also when that fails: the link cannot be used again.
+/// - `none`: Can transition to `reading` (an invite link or a stored token may exist), `ready` (a token is configured).
+/// - `reading`: the private file is being read. Can transition to `ready`, `pairing` (no token
+///   is stored, or it came from another link), `none` (neither token nor link).
+/// - `pairing`: Can transition to `keeping`, `ready` (the link is used up, and a token is stored), `none`.
+/// - `keeping`: the new token is being written. Can transition to
+///   `ready`, even if writing fails: the link cannot be used again.
 /// - `ready`: Can transition to `none` (refused).
 ///
-/// A link works once: from `pairing` to the token kept nothing else begins, whatever happens to the link or to the configuration.
+/// A link works once: from `pairing` until the token is stored nothing else
+/// begins, whatever happens to the link or the configuration.
 struct OppiAccess {
     enum State: Equatable {
         case none, reading
@@ -25,7 +27,7 @@ struct OppiAccess {
 
     enum Step {
         case work(Work)
-        /// There is a token; what people should know.
+        /// A token exists; `remedy` is advice for people.
         case ready(Secret, remedy: String?)
         case failed(reason: String, LinkRemedy?, Redial)
     }
@@ -39,10 +41,10 @@ struct OppiAccess {
         "if Oppi's certificate was renewed, pair again, or set agent.pin (or agent.ca_file) to the new one")
 
     private var state = State.none
-    /// Kept beside the token: of the link by which this bridge paired.
+    /// Pin of the link by which this bridge paired, stored with the token.
     private(set) var pin: [UInt8]?
     private var settings: OppiSettings?
-    /// An answer to an earlier one is none to the newest.
+    /// Number of the newest beginning; an answer to an earlier one is dropped.
     private(set) var beginnings = 0
 
     var token: Secret? { if case .ready(let token) = state { token } else { nil } }
@@ -54,10 +56,10 @@ struct OppiAccess {
         }
     }
 
-    /// It began with what the configuration says now.
+    /// Whether access began with these settings.
     func isOf(_ settings: OppiSettings) -> Bool { self.settings?.tokenSource == settings.tokenSource }
 
-    /// Nil: a pairing is under way, and its outcome is awaited.
+    /// The first step, or nil while an earlier pairing awaits its outcome.
     mutating func begin(_ settings: OppiSettings) -> Step? {
         guard !isPairing else { return nil }
         self.settings = settings
@@ -79,7 +81,7 @@ struct OppiAccess {
         switch (state, result) {
         case (.reading, .secret(let kept)): return read(kept, settings, with: parser)
         case (.reading, .failed(let failure)):
-            // Without a place for secrets a link could be used once and never again.
+            // Without storage for the token, pairing would use up the link.
             state = .none
             return .failed(
                 reason: failure.message, LinkRemedy(failure.message, exitCode: .agentTokenMissing), Self.again)

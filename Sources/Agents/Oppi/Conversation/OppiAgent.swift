@@ -2,7 +2,7 @@ import AgentKit
 import Locking
 import Vocabulary
 
-/// The Oppi of one connection. Its token may be in a private file, which the machine reads by itself.
+/// The Oppi server of one connection. Its token may be in a private file, which the machine reads itself.
 final class OppiAgent: LiveAgent {
     private let context: AgentContext
     private let settings: Locked<AgentSettings>

@@ -1,20 +1,20 @@
 import AgentKit
 import Vocabulary
 
-/// What was asked under each run's name, for looks into the trace; of the newest runs.
+/// Messages by run, for searches in the trace; the newest runs only.
 struct OppiAsked {
     struct Question: Hashable {
         var text: String
-        /// When it was written, on the server's clock.
+        /// When the message was written, on the server's clock.
         var sentAt: Int64?
-        /// It is in the history.
+        /// The message is in the history.
         var hasBegun = false
     }
 
     private static let limit = 32
     private var questions: [RunID: Question] = [:]
     private var order: [RunID] = []
-    /// Runs that the bridge asks for.
+    /// Runs whose look-up the bridge requested.
     private var wanted: Set<RunID> = []
     var steers = OppiSteers()
 
@@ -32,7 +32,7 @@ struct OppiAsked {
 
     mutating func hasBegun(_ run: RunID) { questions[run]?.hasBegun = true }
 
-    /// When those were written that were asked before in the same words, and are in the history.
+    /// Times of earlier messages with the same words that are in the history.
     func earlierTwins(of run: RunID) -> [Int64?] {
         guard let question = questions[run], let place = order.firstIndex(of: run) else { return [] }
         let words = question.text.trimmed

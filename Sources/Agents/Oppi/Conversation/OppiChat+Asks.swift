@@ -1,9 +1,9 @@
 import AgentKit
 import Vocabulary
 
-// What a person answers to dialogs, and the tool `ask` beside what holds it back (oppi.md#extension-dialogs).
+// A person's answers to dialogs, and the `ask` tool with the permission that holds it back (oppi.md#extension-dialogs).
 extension OppiChat {
-    /// Of an earlier process.
+    /// Adopts a decision of an earlier process.
     mutating func adopt(_ decision: EarlierTurn.Decision) {
         let isNo = decision.decision == .deny
         _ = dialogs.decidedEarlier(
@@ -11,7 +11,7 @@ extension OppiChat {
             shown: isNo ? nil : decision.fingerprint, expiresAt: decision.expiresAt, mayHaveLeft: true)
     }
 
-    /// A dialog is answered on the socket that follows its session, as soon as there is one.
+    /// Keeps the decision for the next socket that follows the session; the dialog is answered there.
     mutating func resolve(
         _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, shown: AskFingerprint?, at now: Instant
     ) -> [Order] {
@@ -39,13 +39,13 @@ extension OppiChat {
         if let words = dialogs.mistaken(question) {
             return aside([.questionSettled(QuestionSettlement(id: question, .mistaken(words)))]) + advance(at: now)
         }
-        // The others of its dialog are asked when this one is taken.
+        // A dialog is answered once all its questions are, so this one waits for the others.
         let isPart = dialogs.waitsForMore(behind: question)
         let taken = isPart ? aside([.questionSettled(QuestionSettlement(id: question, .answered))]) : []
         return taken + advance(at: now)
     }
 
-    /// The server has shown again what was answered before.
+    /// Applies early answers to dialogs that the server has shown again.
     mutating func answerEarly(at now: Instant) -> [Order] {
         let known = dialogs
         return dialogs.takeEarly { known.asks($0) }
@@ -55,19 +55,20 @@ extension OppiChat {
 
     // MARK: The tool that asks
 
-    /// Its questions are shown before the tool runs. Without a yes it does not run, and they are over.
+    /// The permission of an `ask`, whose questions are shown before the tool
+    /// runs. Without a yes it does not run, and its questions end.
     mutating func permissionOfAskIsOver(
         _ id: ApprovalID, _ outcome: ApprovalSettlement.Outcome, at now: Instant
     ) -> [Order] {
         link.asksFirst.remove(id)
         switch outcome {
         case .decided(.deny), .expired, .cancelled: return aside(dialogs.takeAsks()) + advance(at: now)
-        // By another device, which may have said yes: the end of the tool says if not.
+        // Another device decided, and may have allowed it; otherwise `tool_end` follows.
         case .decided, .unknown, .inDoubt, .gone: return advance(at: now)
         }
     }
 
-    /// The agent waits for both and would wait for ever.
+    /// Ends the session: with two `ask` calls at once the agent gets neither answer and would wait without limit.
     mutating func endOfTwoAsks(at now: Instant) -> [Order] {
         guard let turn, let place else { return [] }
         let id = requests.add(.stop(turn.run), for: Self.commandLimit, at: now)

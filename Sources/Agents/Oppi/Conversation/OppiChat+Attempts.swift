@@ -4,7 +4,7 @@ import Vocabulary
 
 // A run whose loop has ended and may begin again, and a message that no loop took up (oppi.md#retries-compaction-queue).
 extension OppiChat {
-    /// Between two attempts, as far as is known: what the trace has is no end.
+    /// Whether the run is between two attempts, so that text in the trace is no end.
     mutating func waitsForAttempt(of turn: OppiTurn, _ answer: OppiTrace.Answer?, at now: Instant) -> Bool {
         guard link.isActive, !turn.look.hasNewAgent else { return false }
         if let until = decoder?.retryUntil, until > now {
@@ -15,7 +15,7 @@ extension OppiChat {
         return holds(turn, answer, at: now)
     }
 
-    /// The ring's last loop of this run has ended as one that is tried again. What would say so is in no ring.
+    /// Whether the ring's last loop of this run ended like one that is retried. No ring holds the frames that announce a retry.
     private mutating func holds(_ turn: OppiTurn, _ answer: OppiTrace.Answer?, at now: Instant) -> Bool {
         if turn.look.isHeld { return decoder?.isHolding == true }
         guard let told = turn.look.told, let end = told.end, end == .failed || !link.isHead, let answer, let place,
@@ -37,7 +37,7 @@ extension OppiChat {
             || self.asked.steers.marks(in: run).contains { $0 != .command && $0.fits(words) }
     }
 
-    /// By the trace and, for what that alone would call whole, by the server's ring.
+    /// The run's end: the trace supplies the text, and the ring's failure overrides an answer that looks complete.
     func ended(_ turn: OppiTurn, _ text: String) -> RunLookup {
         guard let told = turn.look.told, let failure = told.failure, let prompt = told.prompt,
             isSaid(prompt, in: turn.run)
@@ -49,8 +49,8 @@ extension OppiChat {
 
     static let isQueued = RunFailure(kind: .queued, message: "the run before it did not end well")
 
-    /// A message behind a run that failed stays in the agent's queue, and would be worked on with the next one. The newer dialect takes it
-    /// out again. Nil: there is nothing to be done.
+    /// Takes a message out of the agent's queue, where it stays after a failed run and would be
+    /// answered with the next one. Only head supports that. Nil if there is nothing to do.
     mutating func leaveQueue(at now: Instant) -> [Order]? {
         guard let turn, let place, turn.state == .accepted, link.isActive, !turn.look.hasNewAgent else { return nil }
         switch turn.queue {
@@ -81,7 +81,7 @@ extension OppiChat {
             self.turn?.queue = isDone ? .left : .stays
             return look(at: now)
         }
-        // At rest the server takes an empty queue alone: what others have in it stays there, and so does ours.
+        // At rest the server accepts only an empty queue, so other clients' messages and ours stay.
         guard steering.isEmpty, following.count == 1, let version = queue?["version"]?.integer(in: .counts) else {
             self.turn?.queue = .stays
             return look(at: now)
@@ -90,7 +90,7 @@ extension OppiChat {
         return [.send(OppiFrames.emptyQueue(place.native, version: version, id))]
     }
 
-    /// The server refuses the queue's change where another client has changed the queue meanwhile.
+    /// The server refuses the change if another client changed the queue meanwhile.
     mutating func queueEmptied(_ run: RunID, isDone: Bool, at now: Instant) -> [Order] {
         guard let turn, turn.run == run, turn.queue == .asked else { return [] }
         self.turn?.queue = isDone ? .left : .stays

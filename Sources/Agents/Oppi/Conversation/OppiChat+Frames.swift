@@ -12,7 +12,7 @@ extension OppiChat {
             guard case .greeting = way else { return [] }
             return subscribe(at: now)
         }
-        // An answer has the session that was asked for, which may be none.
+        // An answer carries the requested session, which may differ or be missing.
         let isAnswer = type == "rpc_result" || type == "command_result"
         guard let place, isAnswer || root["sessionId"].map({ $0.equals(place.native) }) ?? true else { return [] }
         var orders: [Order] = []
@@ -35,9 +35,9 @@ extension OppiChat {
             levelIs(root["session"])
         case "error" where root["seq"] == nil: orders += complained(root["error"]?.string ?? "", at: now)
         case "extension_ui_request":
-            // One of another client's run is that client's to answer.
+            // A dialog of another client's run is that client's to answer.
             guard isAtOurRun else { return [] }
-            // The server ends no run with an open dialog, so that a dialog of a stopping run is cancelled at once.
+            // The server ends no run with an open dialog, so a dialog of a stopping run is cancelled at once.
             if isBehindStop, let id = root["id"]?.string {
                 return [.send(OppiFrames.dialog(id, .cancelled, of: place.native))]
             }
@@ -54,7 +54,7 @@ extension OppiChat {
             case .twoAtOnce: return endOfTwoAsks(at: now)
             case nil: return []
             }
-        // Another client has answered, or it failed: no other frame says that.
+        // Another client answered, or the tool failed: no other frame reports either.
         case "tool_end" where root["tool"]?.holds("ask") == true: orders += aside(dialogs.takeAsks())
         default: break
         }
@@ -64,8 +64,8 @@ extension OppiChat {
         return orders + advance(at: now)
     }
 
-    /// Nil: this frame is the next one, or has no number. What is missing is asked for, and comes before this frame again; so does a
-    /// frame whose number is none.
+    /// Requests missing frames before a frame that skips numbers or has an invalid one; that frame
+    /// comes again after them. Nil if this frame is the next one or has no number.
     private mutating func gap(before root: FrameNode, at now: Instant) -> [Order]? {
         guard let number = root["seq"], let decoder else { return nil }
         if let sequence = number.integer(in: .counts), sequence <= decoder.lastSequence + 1 { return nil }
@@ -81,7 +81,7 @@ extension OppiChat {
 
     // MARK: Answers
 
-    /// Not ours to settle: the decoder reads it.
+    /// Settles the request that the frame answers. `isOurs` is false if the decoder must read the frame too.
     private mutating func answered(_ root: FrameNode, at now: Instant) -> (isOurs: Bool, [Order]) {
         guard let request = root["requestId"]?.string.flatMap({ requests.answered($0) }) else { return (false, []) }
         let isDone = root["success"]?.flag == true
@@ -93,12 +93,12 @@ extension OppiChat {
         case .prompt(let run):
             guard turn?.run == run, !isDone else { return (false, []) }
             if error.hasPrefix("clientTurnId conflict") {
-                // It was taken, in other words or by another command: it is never written again.
+                // The server has this prompt with other words or as another command: it is never sent again.
                 let taken = isAnothers(at: now)
                 return (true, turn?.run == run ? taken + look(at: now) : taken)
             }
             if error.hasPrefix("Follow-up requires") {
-                // The run that it was to follow is over.
+                // The run that the message should follow has ended.
                 link.isBusy = false
                 self.turn?.waits = nil
                 self.turn?.state = .held
@@ -126,7 +126,7 @@ extension OppiChat {
 
     private mutating func steered(_ run: RunID, _ into: RunID, isTaken: Bool, at now: Instant) -> [Order] {
         guard let index = waiting.firstIndex(where: { $0.run == run }) else {
-            // The run has ended meanwhile, and the message is a turn of its own.
+            // The run ended meanwhile, and the message is a turn of its own.
             guard turn?.run == run, turn?.state == .doubtful else { return [] }
             if isTaken { return accept() }
             takesBackSteer(run)
@@ -134,7 +134,7 @@ extension OppiChat {
             return []
         }
         guard isTaken, turn?.run == into else {
-            // The run is ending: it is sent when it has.
+            // The run is ending: the message is sent afterwards.
             if !isTaken { takesBackSteer(run) }
             waiting[index].isSteering = false
             waiting[index].mayHaveLeft = isTaken
@@ -155,17 +155,17 @@ extension OppiChat {
         guard let turn, root["clientTurnId"]?.equals(turn.run.text) == true,
             root["stage"]?.holds("accepted") != true || root["duplicate"]?.flag == true
         else { return [] }
-        // A message that was written to follow another run is named at some later one.
+        // A message sent as a follow-up is named `started` at some later loop.
         if root["stage"]?.holds("started") == true, root["command"]?.holds("prompt") == true {
             decoder?.starts(turn.run)
         }
-        // Each client of the session hears the acknowledgements of all.
+        // Acknowledgements reach every client of the session.
         let isOfOurs = root["requestId"]?.string.map { requests.isOpen($0, for: .prompt(turn.run)) } ?? false
         let isKnown = turn.tries == 0 || isOfOurs && root["duplicate"]?.flag == true
         return isKnown ? isAnothers(at: now) : accept()
     }
 
-    /// The server had the prompt before its first write here, which is another bridge's then; at a later write it may be ours.
+    /// The server had the prompt before its first write here, so another bridge wrote it. At a later write it may be ours.
     private mutating func isAnothers(at now: Instant) -> [Order] {
         let taken = accept()
         guard let turn, turn.tries <= 1, !turn.isAdopted else { return taken }
@@ -173,7 +173,7 @@ extension OppiChat {
         return turn.isStopping && turn.stopReach == .ownRuns ? taken + leaveToAnother(at: now) : taken
     }
 
-    /// The run goes on for the bridge that wrote its prompt, and this one's is over.
+    /// The run continues for the bridge that wrote its prompt; this bridge's turn ends.
     mutating func leaveToAnother(at now: Instant) -> [Order] {
         guard let turn else { return [] }
         decoder?.abandon(turn.run)
@@ -188,14 +188,14 @@ extension OppiChat {
         return [.observed([.sendAnswered(asked: turn.run, .accepted(run: turn.run))])]
     }
 
-    /// About a frame of ours. The seed dialect says no more than this.
+    /// An error about a frame of ours. The seed dialect sends nothing else.
     private mutating func complained(_ error: String, at now: Instant) -> [Order] {
         if let place, ["Session not found", "Session not found: \(place.native)"].contains(error) {
             return sessionIsGone(at: now)
         }
         let dialog = "UI request not found: "
         if error.hasPrefix(dialog) { return aside(dialogs.refused(String(error.dropFirst(dialog.count)))) }
-        // Its level was taken away in silence (oppi.md#level-rules).
+        // The server lowered this socket's level without a frame (oppi.md#level-rules).
         guard error.contains("not subscribed"), way == .live else { return [.note("the server complained: \(error)")] }
         if turn?.state == .written { turn?.state = .held }
         if case .asked = turn?.stop { turn?.stop = .due }
@@ -213,7 +213,7 @@ extension OppiChat {
             if turn.look.found == nil, !turn.look.isEmpty { self.turn?.look.due = nil }
             return
         }
-        // The run should be going: either its frames are on their way, or its end was lost.
+        // The run should be at work: its frames are on their way, or its end was lost.
         guard !mayYetBegin(turn, at: now), turn.look.due == nil else { return }
         // Between two attempts a session is idle too.
         self.turn?.look.due = max(now + OppiTurn.lookAgain, decoder?.retryUntil ?? now)
@@ -229,7 +229,7 @@ extension OppiChat {
 
     // MARK: Observations
 
-    /// Passes on what the decoder saw, and follows our run by it.
+    /// Passes on the decoder's observations, and follows our run by them.
     mutating func heard(_ observations: [Observation], at now: Instant) -> [Order] {
         var orders: [Order] = []
         var said: [Observation] = []
@@ -250,7 +250,7 @@ extension OppiChat {
             default: said.append(observation)
             }
         }
-        // On the chat's own stream its end is read as any.
+        // The chat's own stream reports the end of that run like any other.
         if link.others != decoder?.runningRun { link.others = nil }
         return (said.isEmpty ? [] : [.observed(said)]) + orders
     }
@@ -286,7 +286,7 @@ extension OppiChat {
             self.turn?.look.isOutdated = turn.look.isUnderWay
             orders += look(at: now)
         case .finished, .failed:
-            // They are over with their run.
+            // Dialogs end with their run.
             said += dialogs.takeAll().map { self.signal($0, of: turn.run) }
             said.append(observation)
             orders += closeTurn()
@@ -306,24 +306,24 @@ extension OppiChat {
         .signal(RunSignal(run: run, session: session, event: event))
     }
 
-    /// Their time is over, as far as this bridge can tell: the agent waits for nothing more.
+    /// Cancels dialogs whose time has run out on this bridge's clock, so that the agent stops waiting for them.
     func cancel(_ dialogs: [String]) -> [Order] {
         guard way == .live, let place else { return [] }
         return dialogs.map { .send(OppiFrames.dialog($0, .cancelled, of: place.native)) }
     }
 
-    /// Of the run that is going, else of the session alone.
+    /// Signals of the current run, or of the session alone if none is at work.
     func aside(_ events: [RunEvent]) -> [Order] {
         events.isEmpty ? [] : [.observed(events.map { signal($0, of: decoder?.runningRun) })]
     }
 
     // MARK: Runs of other clients
 
-    /// The session is followed by its notifications alone, which have no words of a run.
+    /// The chat is followed only at the `notifications` level, which has no text of a run.
     private var isFollowed: Bool { turn == nil && waiting.isEmpty && !hasSocket && place != nil }
 
-    /// The run's text was never sent to this bridge. No notification announces a retry, and in the seed dialect none names a failure
-    /// (oppi.md#retries-compaction-queue).
+    /// Another client's run ended without its text. No notification announces a retry, and in the
+    /// seed dialect none reports a failure (oppi.md#retries-compaction-queue).
     mutating func endedElsewhere(_ sequence: Int, hasFailed: Bool, at now: Instant) -> [Order] {
         guard isFollowed else { return [] }
         if !hasFailed, link.isHead { return [mirror(from: sequence)] }
@@ -332,31 +332,31 @@ extension OppiChat {
         return []
     }
 
-    /// The end before this loop was that of an attempt.
+    /// A loop began: the end before it was that of an attempt.
     mutating func beganElsewhere() {
         if link.othersLook.end != nil { (link.othersLook.due, link.othersLook.end) = (nil, nil) }
     }
 
-    /// The session of another client's run that was shown has ended.
+    /// The session of another client's visible run has ended.
     mutating func othersAreOver() -> [Order] {
         guard link.others != nil, !hasSocket else { return [] }
         link.othersAreOver = true
         return [mirror(from: decoder?.lastSequence ?? 0)]
     }
 
-    /// The history, for the end of another client's run.
+    /// Requests the history for the end of another client's run.
     mutating func mirror(from sequence: Int) -> Order {
         (link.othersLook.due, link.othersLook.end) = (nil, nil)
         return .call(.mirror(sequence: sequence, others: link.others))
     }
 
-    /// `others`: the run of which it was asked. An answer about one that has ended meanwhile says nothing of the next.
+    /// `others`: the run that the request was about. An answer about a run that ended meanwhile does not concern the next one.
     mutating func mirrored(
         _ answer: OppiRest.Answer, _ sequence: Int, of others: RunID?, at now: Instant
     ) -> [Order] {
         guard others == link.others else { return [] }
         if let run = link.others { return endOthers(run, answer, at: now) }
-        // A session that is at work again will be heard to end.
+        // A session at work again will report its end.
         guard turn == nil, let trace = OppiTrace(answer.body), !trace.isBusy else { return [] }
         let text = trace.newestAnswer.text
         guard !text.isEmpty else { return [] }
@@ -369,7 +369,7 @@ extension OppiChat {
         ]
     }
 
-    /// No other attempt has begun; or the server, which failed to say how the run is, may say it now.
+    /// Looks again when no other attempt began in time, or when the server failed to answer the last look.
     mutating func looksAgainForOthers(at now: Instant) -> [Order] {
         guard let due = link.othersLook.due, due <= now else { return [] }
         let end = link.othersLook.end
@@ -385,7 +385,7 @@ extension OppiChat {
             return []
         }
         link.othersLook = OthersLook()
-        // Its end will be notified.
+        // A notification will report the run's end.
         if trace?.isBusy == true, !link.othersAreOver { return [] }
         link.others = nil
         decoder?.abandon(run)

@@ -2,9 +2,9 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// How long the model of a chat's session thinks (oppi.md#client--server-frames, `set_thinking_level`).
+/// Thinking level of a chat's session (oppi.md#client--server-frames, `set_thinking_level`).
 struct OppiLevel: Hashable {
-    /// As the server's last state has it.
+    /// The level in the server's last state.
     var current: String?
     fileprivate var asking: RunID?
     fileprivate var settled: RunID?
@@ -13,7 +13,7 @@ struct OppiLevel: Hashable {
 }
 
 extension OppiChat {
-    /// As for its model: the prompt leaves when the server has answered, whatever it answered.
+    /// Sets the level before the prompt leaves, on the same terms as its model: any answer releases the prompt.
     mutating func choose(
         _ choice: LevelChoice, for run: RunID, in place: OppiPlace, at now: Instant
     ) -> (orders: [Order], mayGo: Bool) {
@@ -25,8 +25,7 @@ extension OppiChat {
         case .own(nil):
             return (settle(choice, run, .refused(message: "Oppi does not say which level was its own")), true)
         case .own(let own?): word = own
-        // The server lists no levels. Its model takes the highest one that it has in place of a higher one, and neither an answer nor a
-        // state says so.
+        // The server lists no levels. A model that lacks the level uses its highest one, which no frame reports.
         case .level(let wanted): word = ThoughtWords.ladder(for: wanted, from: "xhigh")[0]
         }
         if model.level.current == word { return (settle(choice, run, .set(before: word, instead: nil)), true) }

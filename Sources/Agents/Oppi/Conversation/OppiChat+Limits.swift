@@ -1,9 +1,10 @@
 import AgentKit
 import Vocabulary
 
-// What ends where no answer comes: a message without a way to its session, a refused token.
+// Limits where no answer comes: a message that cannot reach its session, and a refused token.
 extension OppiChat {
-    /// Nothing brings the turn forward: its session cannot be followed, nor looked into. What has left waits for the link, as the bridge does.
+    /// Whether the turn makes no progress: its session can neither be followed nor looked
+    /// up. A message that left waits for the link, as the bridge does.
     private func isStuck(at now: Instant) -> Bool {
         guard let turn, turn.look.found == nil else { return false }
         if turn.state == .held { return true }
@@ -14,7 +15,7 @@ extension OppiChat {
         return turn.look.isUnderWay || turn.look.due != nil
     }
 
-    /// After each event.
+    /// Checks the limit after each event.
     mutating func keepLimit(at now: Instant) -> [Order] {
         guard let turn, isStuck(at: now) else {
             self.turn?.stuckSince = nil
@@ -28,7 +29,7 @@ extension OppiChat {
     private mutating func giveUp(_ turn: OppiTurn, at now: Instant) -> [Order] {
         decoder?.abandon(turn.run)
         if turn.state == .held { return leaveUnsent(noPlace ?? Self.notReached, all: !link.isUp) + advance(at: now) }
-        // The bridge asks for a stop again on the next link.
+        // The bridge repeats the stop on the next link.
         if turn.isStopping { return closeTurn(isStopAnswered: false) + advance(at: now) }
         guard turn.isTaken else { return refuse(.notSent(sentence: Self.unknowable)) + advance(at: now) }
         return settle(.failed(gone("its session could not be reached")), at: now) + advance(at: now)
@@ -37,7 +38,7 @@ extension OppiChat {
     private static let notReached =
         "The agent could not be reached for two minutes, so the message was not sent. Please send it again."
 
-    /// The prompt of the turn goes nowhere; `all`: nor do those behind it.
+    /// Drops the turn's prompt and, if `all`, the prompts behind it.
     private mutating func leaveUnsent(_ sentence: String, all: Bool) -> [Order] {
         var orders = turn?.isStopping == true ? closeTurn() : refuse(.notSent(sentence: sentence))
         guard all else { return orders }
@@ -48,7 +49,7 @@ extension OppiChat {
         return orders
     }
 
-    /// A person has to give another token, which may take days: what has not left ends with that.
+    /// Drops unsent prompts: a person must supply another token, which may take days.
     mutating func tokenRefused(_ remedy: String) -> [Order] {
         guard turn?.state == .held || turn == nil && !waiting.isEmpty else { return [] }
         if home == .making { home = .unknown }

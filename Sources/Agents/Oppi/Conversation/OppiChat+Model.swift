@@ -2,15 +2,15 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The model of a chat's session at the server, and what the next prompt wants of it (oppi.md#client--server-frames, `set_model`).
+/// The model of a chat's session at the server, and the choice of the next prompt (oppi.md#client--server-frames, `set_model`).
 struct OppiModel: Hashable {
-    /// As the server's last state has it: `provider/id`.
+    /// The model in the server's last state: `provider/id`.
     var current: String?
-    /// The prompt for which it is being set.
+    /// The prompt for which a model is being set.
     fileprivate var choosing: RunID?
-    /// The prompt whose choice has had its answer.
+    /// The prompt whose choice was answered.
     fileprivate var chosen: RunID?
-    /// Sockets that were lost meanwhile, for one prompt.
+    /// Sockets lost while a model was being set, for one prompt.
     fileprivate var losses = 0
     fileprivate static let lossLimit = 3
     var level = OppiLevel()
@@ -23,7 +23,7 @@ struct OppiModel: Hashable {
 }
 
 extension OppiChat {
-    /// The session is asked once for each prompt that wants another model than it has; the answer, whatever it is, lets the prompt go.
+    /// Sets the model once for each prompt that wants another than the session has; any answer releases the prompt.
     mutating func choose(
         _ choice: ModelChoice, for run: RunID, in place: OppiPlace, at now: Instant
     ) -> (orders: [Order], mayGo: Bool) {
@@ -72,16 +72,16 @@ extension OppiChat {
 
     // MARK: The end of the chat
 
-    /// The person archived or deleted it. Its session stays at the server, where its owner can go on with it.
+    /// The person archived or deleted the chat. Its session stays at the server, where its owner can continue it.
     mutating func release(isDeleted: Bool, at now: Instant) -> [Order] {
         link.ending = isDeleted ? .forgotten : .left
         let left = link.isUp ? advance(at: now) : leaveIfEnding()
         guard isDeleted, link.ending != nil, turn == nil, waiting.isEmpty, place != nil else { return left }
-        // It waits for another client's run alone, which the next process does not follow.
+        // Another client's run alone keeps the chat open, and the next process does not follow that run.
         return left + [.forget]
     }
 
-    /// An ending chat closes once it has no run, no prompt, and shows no run of another client.
+    /// Closes an ending chat once it has no run, no prompt, and shows no run of another client.
     mutating func leaveIfEnding() -> [Order] {
         guard let ending = link.ending, turn == nil, waiting.isEmpty, !showsOthers else { return [] }
         link.ending = nil
@@ -96,6 +96,6 @@ extension OppiChat {
         return orders + [.forget]
     }
 
-    /// Where no turn of ours is there, what runs is another client's.
+    /// Without a turn of ours, a run at work is another client's.
     private var showsOthers: Bool { link.others != nil || way == .live && decoder?.isRunning == true }
 }

@@ -2,17 +2,18 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// The server's limits of sessions that are active at once (oppi.md#session-limits).
+// The server's limits on active sessions (oppi.md#session-limits).
 extension OppiChat {
     static let placeInterval = Duration.seconds(5)
-    /// A session that calls itself ready may be between two attempts, or about to begin: it is left alone until it has been silent for so long.
+    /// How long a session must be silent before it is stopped: one with status
+    /// `ready` may be between two attempts, or about to begin.
     static let restBeforeStop = Duration.seconds(60)
-    /// What the server says of a run behind its end, and how old its list is.
+    /// Allowance for frames after a run's end, and for the age of the server's list.
     static let behindEnd = Duration.seconds(2)
 
     static func isOfLimits(_ error: String) -> Bool { error.contains("session limit reached") }
 
-    /// The message waits, while a session of a chat at rest gives its place to this one.
+    /// Makes the message wait until an idle chat's session gives up its place.
     mutating func lacksPlace(_ error: String, at now: Instant) -> [Order] {
         let isNews = link.lacksPlace == nil
         link.lacksPlace = error
@@ -22,7 +23,7 @@ extension OppiChat {
         return [.close(reason: "there is no place for its session")] + note + [.makeRoom(without: link.stopped)]
     }
 
-    /// A session was stopped for this one, or (nil) none could be.
+    /// `native`: the session that was stopped for this one, or nil if none could be.
     mutating func madeRoom(_ native: String?, at now: Instant) -> [Order] {
         guard link.lacksPlace != nil, let native else { return [] }
         link.stopped.insert(native)
@@ -44,12 +45,12 @@ extension OppiMachine {
         return rest.get("/workspaces/\(place.workspace)/sessions")
     }
 
-    /// Of our chats that have nothing to do, the session that was busy last longest ago is stopped.
+    /// Stops the session of an idle chat, the one that has been idle longest.
     mutating func tookPlaces(
         _ answer: OppiRest.Answer, for session: AgentSession, without stopped: Set<String>, _ now: Occasion
     ) {
         let sessions = answer.body?["sessions"]?.elements ?? []
-        // One that works for another session that is still there hands its results to that.
+        // A child session delivers its results to its parent, so a session with live children stays.
         let parents = Set(
             sessions.filter { $0["status"]?.holds("stopped") != true }.compactMap { $0["parentSessionId"]?.string })
         let epoch = server.epoch ?? now.now - .milliseconds(now.wallMilliseconds)
@@ -69,7 +70,7 @@ extension OppiMachine {
         work(.stop(longest.native, for: session), rest.post("\(path)/stop", Array("{}".utf8)))
     }
 
-    /// Nothing was heard of the session since a run ended whole in it.
+    /// Whether no frame of the session came since a run in it ended complete.
     private func isBehindEnd(_ native: String, _ last: Int, _ epoch: Instant) -> Bool {
         guard let end = main.ends[native].map({ $0 + OppiChat.behindEnd }) else { return false }
         return main.signs[native].map { $0 <= end } ?? true && last <= (end - epoch).nanoseconds / 1_000_000
@@ -87,14 +88,14 @@ extension OppiMachine {
         }
     }
 
-    /// A message of the chat that gave its place has waited for that.
+    /// A message of the chat that gave up its place may have waited for that.
     mutating func stoppedFor(_ session: AgentSession, _ native: String, _ now: Occasion) {
         main.stopping.remove(native)
         change(session, now) { $0.madeRoom(native, at: now.read) }
         if let owner = chats.session(of: native) { change(owner, now) { $0.advance(at: now.read) } }
     }
 
-    /// The main stream shows that the session does something.
+    /// The main stream shows activity in the session.
     mutating func showsLife(_ root: FrameNode, _ now: Occasion) {
         guard let native = root["sessionId"]?.string, chats.session(of: native) != nil else { return }
         main.signs[native] = now.now

@@ -4,14 +4,14 @@ import Vocabulary
 
 // Stops that find nothing to stop, and runs that begin late (oppi.md#stopping, oppi.md#retries-compaction-queue).
 extension OppiChat {
-    /// A stop of its run was written on its own socket.
+    /// A stop of the chat's run was sent on its own socket.
     var isBehindStop: Bool {
         guard way == .live, case .asked? = turn?.stop else { return false }
         return true
     }
 
-    /// Between two attempts the session is idle, so that only the wait can be cancelled. A compaction cannot: the stop is written when
-    /// the next attempt has begun.
+    /// Sends a stop. Between two attempts the session is idle and only the wait can be cancelled. A
+    /// compaction cannot be: the stop is sent when the next attempt has begun.
     mutating func writeStop(of turn: OppiTurn, _ place: OppiPlace, at now: Instant) -> [Order] {
         decoder?.stops()
         if decoder?.isBetweenAttempts == true {
@@ -27,7 +27,8 @@ extension OppiChat {
         return [.send(OppiFrames.stop(place.native, id)), .denyAll]
     }
 
-    /// A run that is deaf to stops ends with its session alone. The next message makes the session active again, with its history.
+    /// Ends the session, the only way to end a run that ignores stops. The next
+    /// message activates the session again, with its history.
     private mutating func endSession(of turn: OppiTurn, _ place: OppiPlace, at now: Instant) -> [Order] {
         let id = requests.add(.stop(turn.run), for: Self.commandLimit, at: now)
         return [
@@ -40,7 +41,7 @@ extension OppiChat {
     mutating func stopConfirmed(_ root: FrameNode) {
         guard let turn, case .asked = turn.stop, OppiDecoder.foundIdle(root) else { return }
         guard decoder?.isBetweenAttempts == true || turn.state != .going else { return }
-        // It came between two attempts, and is owed to the next one.
+        // The stop came between two attempts, and is due for the next one.
         self.turn?.stop = .due
         self.turn?.hasAbortedRetry = false
     }
@@ -54,7 +55,7 @@ extension OppiChat {
         return []
     }
 
-    /// A prompt that the server has, and whose run was not heard of: whether it may yet begin.
+    /// Whether the run of a prompt that the server has, but no frame mentioned yet, may still begin.
     func mayYetBegin(_ turn: OppiTurn, at now: Instant) -> Bool {
         guard turn.state == .accepted, !turn.look.hasNewAgent else { return false }
         if decoder?.isCompacting(at: now) == true { return true }
@@ -66,12 +67,12 @@ extension OppiChat {
         return link.hostTime(now) - since < (isShort ? OppiTurn.shortStartPatience : OppiTurn.startPatience)
     }
 
-    /// Of the agent, before a run of ours.
+    /// The agent prepares for our run.
     mutating func prepares(at now: Instant) {
         if turn?.state == .accepted { turn?.preparesSince = now }
     }
 
-    /// So that the server does not take a silent run for an idle session.
+    /// Subscribes again, so that the server does not end a silent run as an idle session.
     mutating func renew(_ place: OppiPlace, at now: Instant) -> [Order] {
         turn?.agentShowsLife(at: now)
         guard let last = decoder?.lastSequence else { return [] }

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// What became of a run whose frames are not to be had, and how turns end without them (oppi.md#recommended-connector-procedure).
+// The outcome of a run whose frames are lost, and ends of turns without them (oppi.md#recommended-connector-procedure).
 extension OppiChat {
     mutating func look(at now: Instant) -> [Order] {
         guard let turn, !turn.look.isUnderWay else { return [] }
@@ -22,7 +22,7 @@ extension OppiChat {
                 return refuse(.refused(message: "the server made no session")) + advance(at: now)
             }
             decoder = nil
-            // At the next advance the prompt's run is put into it, and it is kept.
+            // The next advance writes the prompt's run into the place and stores it.
             home = .kept(OppiPlace(workspace: workspace, native: native))
             link.failedHomes = 0
             if let place { makeDecoder(place) }
@@ -32,7 +32,7 @@ extension OppiChat {
             return refuse(.refused(message: error.isEmpty ? "it answered \(status)" : error)) + advance(at: now)
         case .failed(let reason):
             home = .unknown
-            // One that was made all the same stays empty; the prompt has gone nowhere.
+            // A session that was made in spite of this stays empty; the prompt was not sent.
             link.failedHomes += 1
             guard link.failedHomes >= Self.homeTries else {
                 link.homeDue = now + .seconds(2)
@@ -67,7 +67,7 @@ extension OppiChat {
             self.turn?.look.isInDoubt = isWhole && turn.isTaken
             return look(at: now)
         case .refused where answer.isGone: return sessionIsGone(at: now)
-        // It is not active: nothing runs, and nothing may be started by looking.
+        // The session is not active: no run is at work, and a subscription would start an agent.
         case .refused(404, let error) where error.hasPrefix("Session not active"):
             decoder?.continues(after: 0)
             self.turn?.look.isTorn = true
@@ -110,7 +110,7 @@ extension OppiChat {
         }
     }
 
-    /// Of a run that this chat has no turn for any more.
+    /// Answers a look-up of a run whose turn has closed.
     private mutating func foundEarlier(_ run: RunID, _ answer: OppiRest.Answer) -> [Order] {
         guard asked.takeWish(run) else { return [] }
         guard case .body(let body) = answer, let trace = OppiTrace(body), let found = self.answer(to: run, in: trace),
@@ -125,7 +125,7 @@ extension OppiChat {
         let marks = asked.steers.marks(in: run)
         let found = trace.answer(to: question.text, sentAt: question.sentAt, behind: twins, across: marks)
         if let found { return found }
-        // A template is in the history in other words.
+        // The history has a template in other words.
         guard question.text.hasPrefix("/"), let sentAt = question.sentAt else { return nil }
         if let turn, turn.run == run, turn.state != .going, !(turn.isAdopted && turn.isTaken) { return nil }
         return trace.answer(toAnyIn: sentAt...(sentAt + 30_000), across: marks)
@@ -164,26 +164,26 @@ extension OppiChat {
             let orders = decide(isThere: answer != nil, trace, at: now)
             return self.turn?.isTaken == true ? orders + lookedBack(trace, at: now) : orders
         }
-        // The run in flight is another client's. Without our prompt's text the start of ours cannot be recognised behind it.
+        // Another client's run is in flight. Without our prompt's text, our run's start behind it cannot be recognised.
         if turn.isStopping, answer == nil, !trace.isEmpty, asked[turn.run]?.text.isEmpty != false {
             return isOver(nil, at: now)
         }
         let isOfOthers = answer?.next.map { !asked.knows($0) } == true
         if turn.look.isInDoubt {
             self.turn?.look.isInDoubt = false
-            // Numbers begin again with each activation, and another client may have brought them beyond ours.
+            // Numbers restart with each activation, and another client may have advanced them beyond ours.
             guard isOfOthers else { return way == .absent ? dial(at: now) : [] }
             self.turn?.look.isTorn = true
             decoder = nil
         }
         if isOfOthers { return isOver(answer, at: now) }
-        // The status beside a trace may be a second old, and a session that is not active may have kept its last one.
+        // The status beside a trace may be a second old, and an inactive session may have kept its last one.
         let isTold = way != .live && turn.look.told?.isRunning == true
         let mayBeWhole = answer?.isComplete == true && !turn.look.isLooping
         let isBusy = trace.isBusy || isTold || way == .live && link.isBusy && !mayBeWhole
         guard isBusy, link.isActive else { return isOver(answer, at: now) }
-        // Until its first words are in the trace the ring alone says whose the loop is. Words that the trace has are another client's, or
-        // an earlier message's, where the trace has no answer to ours.
+        // Until the trace has the run's first words, only the ring identifies the loop. If the trace has no
+        // answer to ours, words that it does have are another client's or an earlier message's.
         let isNamed =
             isTold && turn.look.told?.prompt.map { isSaid($0, in: turn.run) && !trace.holds($0) } == true
         self.turn?.look.told?.isRunning = false
@@ -191,7 +191,7 @@ extension OppiChat {
         return goesOn(answer, trace, isNamed: isNamed, at: now)
     }
 
-    /// Whether a prompt of unknown outcome arrived.
+    /// Decides whether a prompt of unknown outcome arrived.
     private mutating func decide(isThere: Bool, _ trace: OppiTrace, at now: Instant) -> [Order] {
         guard let turn else { return [] }
         if isThere { return accept() }
@@ -218,8 +218,8 @@ extension OppiChat {
         "The connection to the agent broke while this message was on its way, and it cannot be found out whether it arrived. "
         + "Please look into the session, and send it again if it is not there."
 
-    /// The run is in flight: missed messages are taken from the trace, later ones from the stream. `isNamed`: without an answer in the
-    /// trace it is known to be ours.
+    /// The run is in flight: the trace supplies missed messages, the stream later ones.
+    /// `isNamed`: the run is known to be ours although the trace has no answer yet.
     private mutating func goesOn(
         _ answer: OppiTrace.Answer?, _ trace: OppiTrace, isNamed: Bool, at now: Instant
     ) -> [Order] {
@@ -258,9 +258,9 @@ extension OppiChat {
         if waitsForAttempt(of: turn, answer, at: now) { return way == .absent ? dial(at: now) : [] }
         let text = answer.flatMap { $0.text.isEmpty ? nil : $0.text }
         if let answer, answer.isComplete { return settle(ended(turn, answer.text), at: now) }
-        // The agent may compact for minutes before a run, and a stop is owed until that has begun.
+        // The agent may compact for minutes before a run, and the stop stays due until the run has begun.
         if answer == nil, link.isActive, mayYetBegin(turn, at: now) {
-            // A long history is not fetched all the time; what begins is heard.
+            // A long history is fetched seldom; frames report the beginning.
             self.turn?.look.due = now + (way == .live ? OppiTurn.lookSeldom : OppiTurn.lookAgain)
             if decoder == nil, let place { makeDecoder(place) }
             decoder?.mayBegin(turn.run, turn.prompt.frameText)
@@ -271,7 +271,7 @@ extension OppiChat {
             decoder?.abandon(turn.run)
             return [.observed([.sendAnswered(asked: turn.run, .noRun)])] + closeTurn()
         }
-        // A stopped run has no more to say; any other may be about to begin, or its end on its way to the file.
+        // A stopped run has no more text; any other may be about to begin, or its end is not in the file yet.
         guard turn.isStopping || turn.look.tries >= OppiTurn.lookTries else {
             self.turn?.look.tries += 1
             self.turn?.look.due = now + OppiTurn.lookAgain
@@ -283,7 +283,7 @@ extension OppiChat {
             failure.text = text
             return settle(.failed(failure), at: now)
         }
-        // Its loop was seen to end, or its agent is there and has nothing to do: the run has ended, without words at its end.
+        // The loop's end was seen, or the agent is there and idle: the run has ended without words at its end.
         if let answer, turn.look.heldEnd != nil || link.isActive && !turn.look.hasNewAgent {
             return settle(ended(turn, answer.text), at: now)
         }
@@ -298,19 +298,19 @@ extension OppiChat {
 
     // MARK: Ends
 
-    /// After a loss of the whole link the bridge asks; else it is said at once.
+    /// Ends the turn. After a loss of the whole link the result waits for the bridge's look-up.
     mutating func settle(_ found: RunLookup, at now: Instant) -> [Order] {
         guard let turn else { return [] }
         decoder?.abandon(turn.run)
         guard turn.look.isAwaited, !turn.isStopping else { return say(found) }
         self.turn?.look.found = turn.look.found ?? found
         if asked.isWanted(turn.run) { return answerWish() }
-        // If it does not ask after all.
+        // In case the bridge does not look the run up.
         self.turn?.look.due = now + .seconds(5)
         return []
     }
 
-    /// The bridge's question, as soon as it can be answered.
+    /// Answers the bridge's look-up as soon as possible.
     mutating func answerWish() -> [Order] {
         guard let turn, asked.isWanted(turn.run) else { return [] }
         if let found = turn.look.found {
@@ -352,13 +352,13 @@ extension OppiChat {
         return all.isEmpty ? [] : [.observed(all)]
     }
 
-    /// The prompt that is to be sent goes nowhere.
+    /// Drops the turn's unsent prompt with this answer.
     mutating func refuse(_ answer: SendAnswer) -> [Order] {
         guard let turn else { return [] }
         return [.observed([.sendAnswered(asked: turn.run, answer)])] + closeTurn()
     }
 
-    /// The server has no such session any more.
+    /// The server no longer has the session.
     mutating func sessionIsGone(at now: Instant) -> [Order] {
         var orders: [Order] = hasSocket ? [.close(reason: "the session is gone")] : []
         leaveSocket()

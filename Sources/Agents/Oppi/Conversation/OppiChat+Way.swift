@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// What is next, and the life of the chat's own socket.
+// The next step of a chat, and the life of its own socket.
 extension OppiChat {
     // MARK: What is next
 
@@ -62,14 +62,15 @@ extension OppiChat {
     private mutating func answerDialogs(at now: Instant) -> [Order] {
         var orders: [Order] = []
         if way == .live || turn == nil {
-            // What the subscription did not show again is over.
+            // Dialogs that the subscription did not show again have ended.
             orders += aside(dialogs.takeEarly().map { .questionSettled(QuestionSettlement(id: $0.question, .unknown)) })
         }
         guard way == .live, let place else { return orders }
         return orders
             + dialogs.takeAnswers(holdsAsks: !link.asksFirst.isEmpty, at: link.hostTime(now)).flatMap {
                 id, answer -> [Order] in
-                // What is not complained of before the second is answered was taken (oppi.md#opening-a-connection).
+                // The server reads frames in order: if it answers this request without a complaint about
+                // the dialog, the dialog was answered (oppi.md#opening-a-connection).
                 let barrier = requests.add(.dialog(id, answer), for: Self.commandLimit, at: now)
                 return [
                     .send(OppiFrames.dialog(id, answer, of: place.native)),
@@ -81,24 +82,24 @@ extension OppiChat {
     private mutating func rest(at now: Instant) -> [Order] {
         if way == .asking { way = .absent }
         if link.ending != nil { return leaveIfEnding() }
-        // The run of another client is followed to its end.
+        // Another client's run is followed to its end.
         if way == .live { link.idleSince = decoder?.isRunning == true ? nil : link.idleSince ?? now }
         return []
     }
 
     func serverMilliseconds(_ now: Instant) -> Int64 { (link.hostTime(now) - link.epoch).nanoseconds / 1_000_000 }
 
-    /// What may be said on a socket that follows the session.
+    /// The next frame on a socket that follows the session.
     private mutating func speak(at now: Instant) -> [Order] {
         guard let turn, let place else { return [] }
         if turn.look.isUnderWay { return [] }
         if turn.state == .held { return write(turn, place, at: now) }
         if turn.state == .doubtful, turn.look.due == nil { return look(at: now) }
-        // It was taken up again for the sake of its stop.
+        // This run was taken up again only to be stopped.
         if turn.isStopping, turn.isAdopted, turn.state == .accepted, !turn.look.isTorn, turn.look.due == nil {
             return look(at: now)
         }
-        // Before it has begun a stop would end the run of another client, or nothing: it is owed until then.
+        // Before the run has begun, a stop would end another client's run or nothing, so it stays due.
         if turn.stop == .due, turn.state == .going { return writeStop(of: turn, place, at: now) }
         guard let steer = nextSteer, place.steer == steer, let index = waiting.firstIndex(where: { $0.run == steer })
         else { return loadNext() }
@@ -115,7 +116,7 @@ extension OppiChat {
         ]
     }
 
-    /// One after another: each is written down before it is written, and its files are read before that.
+    /// Messages join the run one after another: each is stored before it is sent, and its files are read before that.
     private var nextSteer: RunID? { mayBeNext.flatMap { $0.prompt.isReady ? $0.run : nil } }
 
     private var mayBeNext: Waiting? {
@@ -137,10 +138,10 @@ extension OppiChat {
         said += saidOfLevel
         guard isLevelSet else { return said }
         guard turn.prompt.isReady else { return said + [.load(turn.run, turn.prompt.pictures)] }
-        // A run that is being stopped takes nothing; its end is a moment away.
+        // A run that is being stopped takes no message; it ends in a moment.
         guard !link.isStopping else { return said }
         let id = requests.add(.prompt(turn.run), for: Self.commandLimit + turn.prompt.frameTime, at: now)
-        // The same words each time, or the server takes it for another prompt under the same name.
+        // The same words and command each time, or the server refuses the id as a conflict.
         let waits = turn.waits ?? link.isBusy
         self.turn?.waits = waits
         self.turn?.state = .written
@@ -164,7 +165,7 @@ extension OppiChat {
         if case .dialling = way { way = .greeting(until: now + Self.openLimit) }
     }
 
-    /// By the far side, or by the network.
+    /// The server or the network closed the socket.
     mutating func lost(_ reason: String, at now: Instant) -> [Order] {
         guard hasSocket else { return [] }
         leaveSocket()
@@ -176,13 +177,13 @@ extension OppiChat {
         return [.note("a chat's stream is lost: \(reason)")]
     }
 
-    /// By notifications alone. A run of another client that was shown goes on unseen, and may have ended already.
+    /// Follows the session by notifications alone. Another client's visible run continues unseen, and may have ended already.
     private mutating func followAtRest() -> [Order] {
         (link.others, link.othersAreOver) = (decoder?.runningRun, false)
         return [.follow] + (link.others == nil ? [] : [mirror(from: decoder?.lastSequence ?? 0)])
     }
 
-    /// It is of no use any more.
+    /// Closes a socket that is no longer usable.
     mutating func dropSocket(_ reason: String, at now: Instant) -> [Order] {
         guard hasSocket else { return [] }
         return [.close(reason: reason)] + lost(reason, at: now)
@@ -192,13 +193,13 @@ extension OppiChat {
         guard let place else { return [] }
         way = .subscribing(isAnswered: false)
         requests.forget(.subscribe)
-        // It may wait behind a prompt with pictures.
+        // The subscription may wait behind a prompt with pictures.
         let time = turn?.state == .unanswered ? turn?.prompt.frameTime : nil
         let id = requests.add(.subscribe, for: Self.subscribeLimit + (time ?? .zero), at: now)
         return [.send(OppiFrames.subscribe(place.native, isFull: true, since: decoder?.lastSequence, id))]
     }
 
-    /// The answer to it begins: what follows is missed frames, in order.
+    /// The answer to the subscription begins: missed frames follow, in order.
     mutating func connected(_ root: FrameNode, at now: Instant) {
         guard case .subscribing = way, let place else { return }
         link.losses.succeeded()
@@ -211,7 +212,7 @@ extension OppiChat {
             makeDecoder(place)
             decoder?.continues(after: current)
         } else if current < decoder?.lastSequence ?? 0 {
-            // The session was activated meanwhile, and its agent began again.
+            // The session was activated meanwhile, with a new agent.
             decoder?.continues(after: current)
             if let turn, turn.isTaken { self.turn?.look.isTorn = true }
             self.turn?.look.hasNewAgent = true
@@ -223,13 +224,13 @@ extension OppiChat {
     mutating func subscribed(_ data: FrameNode?, at now: Instant) -> [Order] {
         guard case .subscribing(let isAnswered) = way, let place else { return [] }
         guard isAnswered, data?["deduplicated"]?.flag != true else {
-            // A subscription that is dead still counts (oppi.md#level-rules).
+            // A dead subscription still counts (oppi.md#level-rules).
             let id = requests.add(.leave, for: Self.commandLimit, at: now)
             return [.send(OppiFrames.unsubscribe(place.native, id))] + subscribe(at: now)
         }
         way = .live
         link.others = nil
-        // The server takes up one frame after another: a prompt before this one would have been answered.
+        // The server handles frames in order: an earlier prompt would have been answered.
         if turn?.state == .unanswered { turn?.state = .held }
         decoder?.replays(false, at: now)
         let said = data?["currentSeq"]?.integer(in: .counts)
@@ -246,7 +247,7 @@ extension OppiChat {
             decoder?.continues(after: current)
             if turn?.isTaken == true { turn?.look.isTorn = true }
             turn?.look.isLooping = false
-            // The end of another client's run may be among what the ring has lost.
+            // The end of another client's run may be among the frames that the ring lost.
             if turn == nil, let run = decoder?.runningRun {
                 (link.others, link.othersAreOver) = (run, false)
                 return [mirror(from: current)]
@@ -267,11 +268,11 @@ extension OppiChat {
 
     // MARK: The link as a whole
 
-    /// `hasRestarted`: what the server remembered is gone.
+    /// `hasRestarted`: the server's memory is gone.
     mutating func linkUp(hasRestarted: Bool, at now: Instant) -> [Order] {
         link.homeDue = nil
         if hasRestarted { decoder = nil }
-        // The bridge asks for each run after a loss.
+        // The bridge looks up each run after a loss.
         if turn?.isStopping == false { turn?.look.isAwaited = true }
         return (place == nil || turn != nil ? [] : [.follow]) + advance(at: now)
     }
@@ -284,7 +285,7 @@ extension OppiChat {
         return orders + leaveIfEnding()
     }
 
-    /// What belongs to the socket is gone with it.
+    /// Drops the state of the socket.
     mutating func leaveSocket() {
         requests.forgetAll()
         dialogs.socketLost()
@@ -310,7 +311,7 @@ extension OppiChat {
         }
         if case .asked(let until) = turn.stop, until <= now {
             guard turn.stopTries <= OppiTurn.stopTries else {
-                // The end of the session failed too, or its frame was lost.
+                // The session's end failed too, or its frame was lost.
                 self.turn?.stopTries = OppiTurn.stopTries
                 self.turn?.stop = .asked(until: now + OppiTurn.stopPatience)
                 return look(at: now)
@@ -338,11 +339,11 @@ extension OppiChat {
             guard turn.tries < Self.promptTries, !turn.isStopping else {
                 return dropSocket("a prompt was not answered", at: now)
             }
-            // Under the same name it runs once, and the seed dialect may have lost our subscription.
+            // The same id runs once, and the seed dialect may have dropped our subscription.
             self.turn?.state = .unanswered
             return subscribe(at: now)
         case .steer(let run, _):
-            // Under the same name it is taken once.
+            // The same id is accepted once.
             if let index = waiting.firstIndex(where: { $0.run == run }) { waiting[index].isSteering = false }
             return []
         case .stop(let run):

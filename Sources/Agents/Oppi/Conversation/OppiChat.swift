@@ -2,27 +2,30 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// One chat's session at the server: a socket that follows it at full while a turn of ours is there, REST where frames were missed.
+/// One chat's session at the server: a socket that follows it at the `full` level
+/// while a turn of ours is open, and REST for missed frames.
 ///
-/// States of its home (where it lives at the server):
-/// - `unknown`: Can transition to `making` (there is a prompt).
+/// States of `home`, the chat's session at the server:
+/// - `unknown`: Can transition to `making` (a prompt waits).
 /// - `making`: a session is being made. Can transition to `keeping`, `unknown` (refused).
 /// - `keeping`: the fact is being written. Can transition to `kept`.
-/// - `kept`: Can transition to `keeping` (the next prompt), `unknown` (the server has no such session any more).
+/// - `kept`: Can transition to `keeping` (the next prompt), `unknown` (the server no longer has the session).
 ///
-/// States of the way:
-/// - `absent`: Can transition to `asking` (a turn is out: REST first, because subscribing at full starts an agent), `dialling` (a prompt
-///   is to be sent).
-/// - `asking`: the server is asked for what was missed. Can transition to `dialling` (the session is active), `absent`, `waiting`.
-/// - `dialling`, `greeting`, `subscribing`: Can transition to the next of them and at last to `live`; `waiting` (lost, or too late).
-/// - `live`: Can transition to `subscribing` (a gap), `waiting` (lost, or deaf), `absent` (idle, or the session ended).
+/// States of `way`, the chat's socket:
+/// - `absent`: Can transition to `asking` (a turn is out: REST first, since a
+///   `full` subscription starts an agent), `dialling` (a prompt waits).
+/// - `asking`: missed frames are being requested. Can transition to
+///   `dialling` (the session is active), `absent`, `waiting`.
+/// - `dialling`, `greeting`, `subscribing`: Can transition to the next of
+///   them and at last to `live`; `waiting` (lost, or too late).
+/// - `live`: Can transition to `subscribing` (a gap), `waiting` (lost, or silent), `absent` (idle, or the session ended).
 /// - `waiting`: Can transition to `absent`.
 ///
 /// Invariants:
-/// - A prompt is written under one `clientTurnId`, its run's name. Where it is not known whether it arrived the trace is looked at
-///   first; what cannot be known is said, never tried.
-/// - A durable frame is decoded once and in order: none without the one before it, unless the ring has lost that; then the end of the run
-///   is read from the trace, whose text is the whole.
+/// - A prompt is written under one `clientTurnId`, its run's name. If it is unknown whether it arrived, the trace
+///   is read first; if the trace does not tell, the turn ends with that answer and the prompt is not repeated.
+/// - A durable frame is decoded once and in order. If the ring has lost an
+///   earlier one, the trace supplies the run's end and whole text.
 /// - Each request has a deadline.
 struct OppiChat {
     enum Order: Hashable {
@@ -30,31 +33,30 @@ struct OppiChat {
         case close(reason: String)
         case send([UInt8])
         case call(Call)
-        /// Read these for the message of that run; answered by `loaded`.
+        /// Read these files for the message of that run; `loaded` answers.
         case load(RunID, [MessageFile])
-        /// Answered by `kept`.
+        /// Store the place; `kept` answers.
         case keep(OppiPlace)
-        /// Nothing is to be found of the chat by the next process.
+        /// Remove the chat's place, so that the next process does not find it.
         case forget
         case observed([Observation])
         case note(String)
-        /// At the level of notifications, on the main stream.
+        /// Follow the session at the `notifications` level, on the main stream.
         case follow
-        /// Permissions were left to others that may be of our run.
+        /// Fetch the list of permissions: one that was left to other clients may be of our run.
         case list
-        /// What the run asks that is being stopped, behind the stop: the server does not end it before that is decided.
+        /// Deny every open permission of the stopping run, after the stop: the server ends no run before they are decided.
         case denyAll
-        /// The server has as many sessions as it takes: one at rest is to be stopped, none of these. Answered by `madeRoom`.
+        /// The server has as many sessions as it allows: stop one at rest, but none of these. `madeRoom` answers.
         case makeRoom(without: Set<String>)
     }
 
-    /// Over REST.
+    /// A call over REST.
     enum Call: Hashable {
         case makeSession
         case events(since: Int)
         case trace(of: RunID)
-        /// What another client's run came to, that ended under this number.
-        /// `others`: the run that was shown and whose end is looked for.
+        /// The result of another client's run that ended under this number. `others`: the visible run whose end is missing.
         case mirror(sequence: Int, others: RunID?)
     }
 
@@ -68,7 +70,7 @@ struct OppiChat {
         case absent, asking
         case dialling(until: Instant)
         case greeting(until: Instant)
-        /// `isAnswered`: from `connected` on, frames come without a gap.
+        /// `isAnswered`: `connected` came, and frames follow without a gap.
         case subscribing(isAnswered: Bool)
         case live
         case waiting(until: Instant)
@@ -80,19 +82,19 @@ struct OppiChat {
         case steer(RunID, into: RunID)
         case stop(RunID), abortRetry(RunID)
         case queue(RunID), unqueue(RunID)
-        /// Written behind the answer to a dialog.
+        /// Sent behind the answer to a dialog.
         case dialog(String, OppiFrames.DialogAnswer)
         case model(RunID, ModelChoice), level(RunID, LevelChoice, String)
     }
 
-    /// A message that waits for its turn, or goes into the run that is going.
+    /// A message that waits for its turn, or joins the current run.
     struct Waiting: Hashable {
         var run: RunID
         var prompt: PicturePrompt
         var isSteering = false
-        /// It was written as a part of a run, and how that came out is not known.
+        /// The message was written into a run with an unknown outcome.
         var mayHaveLeft = false
-        /// It waits for the end of the run.
+        /// The message waits for the end of the run.
         var comesAfter = false
 
         mutating func restsAfterLoss() {
@@ -100,7 +102,7 @@ struct OppiChat {
             comesAfter = true
         }
 
-        /// The run has ended: this may join the next one, unless it was in that already.
+        /// The run has ended: the message may join the next one, unless it was in that run already.
         mutating func comesNext() {
             isSteering = false
             comesAfter = mayHaveLeft
@@ -108,7 +110,7 @@ struct OppiChat {
     }
 
     static let openLimit = Duration.seconds(15)
-    /// It may take seconds to start an agent.
+    /// Starting an agent may take seconds.
     static let subscribeLimit = Duration.seconds(20)
     static let commandLimit = Duration.seconds(8)
     static let promptTries = 3
@@ -123,68 +125,68 @@ struct OppiChat {
     var turn: OppiTurn?
     var waiting: [Waiting] = []
     var asked = OppiAsked()
-    /// Nil: where the numbers are is not known.
+    /// Nil if the session's current `seq` is unknown.
     var decoder: OppiDecoder?
     var requests: OppiRequests<Request>
     var link = Link()
     var dialogs = OppiDialogs()
     var model = OppiModel()
 
-    /// When the server is asked, or asked again, how the run of another client is.
+    /// When to ask the server, first or again, about another client's run.
     struct OthersLook {
         var backOff = BackOff(first: .seconds(1), longest: .seconds(8))
         var due: Instant?
-        /// The number of the end that may be followed by another attempt.
+        /// The `seq` of an end that another attempt may follow.
         var end: Int?
     }
 
-    /// What the chat knows of the server.
+    /// The chat's knowledge of the server.
     struct Link {
         /// The main socket is live.
         var isUp = false
-        /// 1970 on the server's clock.
+        /// The instant at which the server's clock reads 1970.
         var epoch = Instant.zero
         /// Losses of this chat's socket in a row.
         var losses = BackOff(
             first: .milliseconds(250), .milliseconds(750), .seconds(2), longest: .seconds(4))
-        /// Tries in a row to make a session that came to nothing, and when the next is due.
+        /// Failed tries in a row to make a session, and when the next is due.
         var failedHomes = 0
         var homeDue: Instant?
-        /// As an earlier process left it.
+        /// The place that an earlier process stored.
         var earlier: OppiPlace?
-        /// The session is active, and running, as far as the server said last.
+        /// Whether the session is active, and whether it is busy, by the server's last word.
         var isActive = false
         var isBusy = false
-        /// Its run is being stopped, and it takes no prompt.
+        /// The session's run is being stopped, and it takes no prompt.
         var isStopping = false
-        /// Why it was not activated: the server's limits. And the sessions that were stopped for it.
+        /// The server's limit that prevented an activation, and the sessions that were stopped for this one.
         var lacksPlace: String?
         var stopped: Set<String> = []
-        /// Its session is being stopped for another chat.
+        /// The session is being stopped for another chat.
         var givesPlace = false
-        /// Since when there has been nothing to do.
+        /// Since when the chat is idle.
         var idleSince: Instant?
-        /// For how long the bridge did not read, in all. The host's clock is ahead of the reading clock by this.
+        /// Total time in which the bridge did not read. The host's clock is ahead of the reading clock by this.
         private var unread: Duration?
-        /// When it read again, by the reading clock, and for how long it had not.
+        /// When reading resumed, on the reading clock, and how long it had paused.
         private var resumedAt: Instant?
         private var pause = Duration.zero
-        /// Permissions that a tool waits for whose questions are open already.
+        /// Permissions of `ask` tools whose questions are open already.
         var asksFirst: Set<ApprovalID> = []
-        /// The newer dialect, as any answer says.
+        /// The head dialect, recognised by any answer.
         var isHead = false
-        /// A permission came while it was not known whose run is going.
+        /// A permission came while the owner of the current run was unknown.
         var hasLeftPermissions = false
         var decoders = 0
-        /// Of another client, and shown when the chat's socket was lost: its end is read from the trace.
+        /// Another client's run that was visible when the chat's socket was lost: the trace supplies its end.
         var others: RunID? { didSet { if others != oldValue { othersLook = OthersLook() } } }
-        /// Whatever REST says, its session has ended.
+        /// The session of that run has ended, whatever REST reports.
         var othersAreOver = false
         var othersLook = OthersLook()
-        /// The person does not have the chat any more.
+        /// The person archived or deleted the chat.
         var ending: Ending?
 
-        /// The reading clock stands during a pause: each event of that time adds its part to it.
+        /// The reading clock stands still during a pause, and each event of a pause adds its part.
         mutating func isUnread(_ total: Duration, at read: Instant) {
             defer { unread = total }
             guard let known = unread, total > known else { return }
@@ -192,18 +194,18 @@ struct OppiChat {
             (resumedAt, pause) = (read, pause + (total - known))
         }
 
-        /// How old a frame may be that is read at that moment of the reading clock.
+        /// The greatest age of a frame read at that moment of the reading clock.
         func age(ofFrame read: Instant) -> Duration {
             resumedAt.map { read - $0 < .seconds(2) } == true ? pause : .zero
         }
 
-        /// A moment of the reading clock on the host's.
+        /// Converts a moment of the reading clock to the host's.
         func hostTime(_ read: Instant) -> Instant { read + (unread ?? .zero) }
     }
 
     enum Ending { case left, forgotten }
 
-    /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
+    /// `mark` is in the names of runs that no prompt began, so that no other process of the bridge uses the same names.
     init(_ session: AgentSession, _ place: OppiPlace?, mark: String) {
         self.session = session
         self.mark = mark
@@ -227,7 +229,7 @@ struct OppiChat {
         }
     }
 
-    /// Its place is all that is to be known of it.
+    /// The chat has no state besides its place.
     var isAtRest: Bool {
         switch home {
         case .kept, .unknown:
@@ -237,16 +239,16 @@ struct OppiChat {
         }
     }
 
-    /// What concerns the session comes on this chat's own socket.
+    /// The chat's own socket carries the frames of its session.
     var hearsForItself: Bool { way == .live || way == .subscribing(isAnswered: true) }
 
-    /// A run of ours is going, as far as is known.
+    /// A run of ours is at work, as far as is known.
     var isAtOurRun: Bool {
         guard let turn, turn.isTaken else { return false }
         return decoder?.runningRun.map { $0 == turn.run } ?? true
     }
 
-    /// Runs of others are counted: no two of them have one name.
+    /// Runs of other clients are counted across decoders, so each has a name of its own.
     mutating func makeDecoder(_ place: OppiPlace) {
         link.decoders += 1
         var made = OppiDecoder(
@@ -271,11 +273,11 @@ struct OppiChat {
 
     // MARK: The past
 
-    /// A run of an earlier process.
+    /// Adopts a run of an earlier process.
     mutating func adopt(_ run: EarlierTurn.Run, isTaken: Bool, isStopping: Bool, at now: Instant) -> [Order] {
         let (run, text, hadFiles, model, level) = (run.id, run.text, run.hadFiles, run.model, run.level)
         asked.remember(run, text ?? "", sentAt: place?.run == run || place?.steer == run ? place?.sentAt : nil)
-        // Its place is kept before a prompt is written: with another run in it, this one never left.
+        // A place is stored before its prompt is written: if it names another run, this prompt was not sent.
         let hasLeft = isTaken || place?.run == run || place?.steer == run
         if !hasLeft, hadFiles, !isStopping { return [.observed([.sendAnswered(asked: run, Self.filesAreGone)])] }
         guard turn == nil else {
@@ -326,7 +328,7 @@ struct OppiChat {
         return said + (isNothing ? leavesOut(loaded.run, PicturePrompt.nothingLeft, at: now) : advance(at: now))
     }
 
-    /// Its files are not to be had, so that it is not written.
+    /// The message's files cannot be read, so it is not sent.
     mutating func leavesOut(_ run: RunID, _ answer: SendAnswer, at now: Instant) -> [Order] {
         if turn?.run == run {
             guard turn?.state == .held else { return [] }
@@ -354,7 +356,8 @@ struct OppiChat {
         return advance(at: now)
     }
 
-    /// Its bubble is over, and it may go on at the server: what has not left waits until that is known.
+    /// Reopens the turn of a run whose bubble has ended but which may still
+    /// be at work: unsent messages wait until its end is known.
     private mutating func goesBack(to run: RunID, at now: Instant) {
         guard let last = [place, link.earlier].compactMap(\.self).first(where: { $0.run == run }) else { return }
         if let next = turn, next.run != run, next.state == .held {

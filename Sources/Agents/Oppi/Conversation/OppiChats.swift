@@ -1,23 +1,24 @@
 import AgentKit
 import Vocabulary
 
-/// The chats that have something to do, the places of all others, and whose each channel is. A channel number is used once.
+/// Chats with something to do, the places of all others, and the chat of each channel. A channel number is used once.
 ///
-/// A chat at rest costs its place, and no look at each frame: there may be many.
+/// A chat at rest costs only its place, and no check per frame: there may be many.
 struct OppiChats {
     private var awake: [AgentSession: OppiChat] = [:]
     private var resting: [AgentSession: OppiPlace] = [:]
     private var sessions: [ChannelID: AgentSession] = [:]
     private var channels: [AgentSession: ChannelID] = [:]
     private var natives: [String: AgentSession] = [:]
-    /// In the names of runs that no prompt began: another process of the bridge must not give the same ones, nor another life of a chat.
+    /// Part of the names of runs that no prompt began, so that no other process of the
+    /// bridge, and no later life of a chat, uses the same ones.
     private var mark = ""
     private var wakings = 0
     private var lastChannel = OppiMachine.mainChannel.number
 
-    /// Nil: it is at rest, or unknown.
+    /// The chat, or nil if it is at rest or unknown.
     subscript(session: AgentSession) -> OppiChat? { awake[session] }
-    /// Of those that are awake.
+    /// Chats with something to do, sorted.
     var sorted: [AgentSession] { awake.keys.sorted() }
     /// The next deadline on the reading clock.
     var nextDeadline: Instant? { awake.values.compactMap(\.nextDeadline).min() }
@@ -32,7 +33,7 @@ struct OppiChats {
     }
 
     func place(of session: AgentSession) -> OppiPlace? { awake[session]?.place ?? resting[session] }
-    /// Of those at rest: where the newest prompts were, the newest last.
+    /// Chats at rest with the newest prompts, the newest last.
     func newestAtRest(_ count: Int) -> [AgentSession] {
         resting.sorted { ($0.value.sentAt, $0.key) < ($1.value.sentAt, $1.key) }.suffix(count).map(\.key)
     }
@@ -57,7 +58,7 @@ struct OppiChats {
         var chat = awake.removeValue(forKey: session) ?? wake(session)
         defer {
             if known != chat.place?.native {
-                // What the server still says of the session before is none of this chat's.
+                // Frames of the former session no longer concern this chat.
                 if let known, natives[known] == session { natives[known] = nil }
                 if let native = chat.place?.native { natives[native] = session }
             }

@@ -1,14 +1,15 @@
 import AgentKit
 import Vocabulary
 
-/// A question of an `ask` and how its answer is said, so that the server takes it for nothing else (oppi.md#extension-dialogs).
+/// A question of an `ask`, and the form of its answer that the server cannot
+/// mistake for another option (oppi.md#extension-dialogs).
 ///
-/// The server looks an answer up among the labels of the options, and takes the first one that *contains* it, case aside; what no label
-/// contains reaches the agent as it is. So an option is sent as its label, and not at all where an earlier label contains that.
+/// The server takes the first option whose label *contains* the answer, case aside; an answer within no label reaches the agent
+/// unchanged. An option is therefore sent as its label, and not at all if an earlier label contains that label.
 struct OppiChoices: Hashable {
     enum Said: Hashable {
         case words(String)
-        /// What was chosen, which the server would take for another option.
+        /// The choice, which the server would mistake for another option.
         case mistaken(String)
         case nothing
     }
@@ -30,12 +31,12 @@ struct OppiChoices: Hashable {
             return .mistaken(values.joined(separator: ", "))
         }
         let label = places.map { options[$0].label }.joined(separator: ", ")
-        // Of a list the server passes on the first alone; several labels in one text reach the agent as they are.
+        // The server passes on only the first element of a list; several labels in one text reach the agent unchanged.
         let meant = places.count == 1 ? places.first : nil
         return taken(label) == meant ? .words(label) : .mistaken(label)
     }
 
-    /// Own words that are a part of a label, between quotation marks: no label is likely to contain those.
+    /// Sends own words that are part of a label between quotation marks, which labels rarely contain.
     private func said(_ text: String) -> Said {
         if text.trimmed.isEmpty { return .nothing }
         for words in [text, "\u{201C}\(text)\u{201D}"] {
@@ -45,7 +46,7 @@ struct OppiChoices: Hashable {
         return .mistaken(text)
     }
 
-    /// The option that the server takes these words for. It compares the units of UTF-16, so that a part of a character is found too.
+    /// The option that the server finds for these words. It compares UTF-16 units, so part of a character matches too.
     private func taken(_ words: String) -> Int? {
         let words = Array(words.lowercased().utf16)
         return options.firstIndex { words.isEmpty || $0.label.lowercased().utf16.firstRange(of: words) != nil }

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// What a dialog asks, as its frame has it (oppi.md#extension-dialogs).
+// Questions of a dialog, from its frame (oppi.md#extension-dialogs).
 extension OppiDialogs {
     static func questions(_ method: String, _ root: FrameNode, _ id: String, _ expiresAt: Instant?) -> [Question] {
         let (title, message) = DialogRequest.heading(root)
@@ -40,8 +40,8 @@ extension OppiDialogs {
         }
     }
 
-    /// The answer has one place for each name. A question that is repeated is asked once; where two of one name differ none is, since an
-    /// answer to the first would be one to what no person read.
+    /// Parts of an `ask`. The answer has one place for each name: a repeated question is asked once. If two of one name
+    /// differ, none is asked, since an answer to the first would also be one to a question that no person read.
     private static func asked(_ root: FrameNode) -> [FrameNode] {
         var known: [String: JSONText] = [:]
         var asked: [FrameNode] = []
@@ -56,7 +56,8 @@ extension OppiDialogs {
         return asked
     }
 
-    /// The arguments are the model's, unchecked: the server looks an answer up by what its own language makes of a name.
+    /// The name under which the server looks an answer up, as JavaScript would
+    /// print it: the arguments are the model's, unchecked.
     private static func name(of part: FrameNode) -> String { part["id"].map { text(of: $0) ?? "" } ?? "undefined" }
 
     private static func option(in node: FrameNode) -> Question.Option? {
@@ -65,7 +66,7 @@ extension OppiDialogs {
         return Question.Option(value, label: label, details: node["description"]?.string)
     }
 
-    /// Numbers, yes and no as they are written.
+    /// Numbers and booleans as written.
     private static func text(of node: FrameNode) -> String? {
         node.string ?? (node.isObject || node.isArray ? nil : node.compact.text)
     }

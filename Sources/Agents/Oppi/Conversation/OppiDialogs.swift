@@ -2,66 +2,67 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// Dialogs of the agent's extensions (oppi.md#extension-dialogs): one that asks for yes or no is an approval, the others are
-/// questions, an `ask` as many as it has.
+/// Dialogs of the agent's extensions (oppi.md#extension-dialogs): a yes-or-no dialog
+/// is an approval, the others are questions, several in an `ask`.
 ///
-/// - A dialog leaves when the server has taken its answer, when its time is over (the agent ends it without a word), and with its
-///   run or session. An answer waits for a socket that follows the session, and goes again if that is lost before it is taken.
-/// - Of dialogs of an earlier process only an `ask` is shown again. Answers to others are sent all the same: the server knows them by
-///   their names, or complains.
-/// - One that cannot be shown is never held: it is cancelled at once, or it would block its run.
+/// - A dialog ends when the server has accepted its answer, when its time runs out (the agent reports
+///   nothing), and with its run or session. An answer waits for a socket that follows the session, and
+///   is sent again if that socket is lost before the answer is accepted.
+/// - Of an earlier process's dialogs only an `ask` is shown again. Answers to
+///   others are still sent: the server knows their ids, or complains.
+/// - A dialog that cannot be shown is cancelled at once, or it would block its run.
 struct OppiDialogs {
     private struct Dialog {
         enum Kind {
             case confirm, single
-            /// Its questions, and what they were answered, by their ids.
+            /// Questions of the `ask`, and their answers by id.
             case ask([OppiChoices], answers: [String: QuestionAnswer])
         }
 
         var kind: Kind
-        /// Fingerprints of the questions, or of the card; empty for a denial of an earlier process.
+        /// Fingerprints of the questions, or of the card; empty for a denial from an earlier process.
         var shown: [AskFingerprint]
         var expiresAt: Instant?
         var answer: OppiFrames.DialogAnswer?
         var isConfirm: Bool { if case .confirm = kind { true } else { false } }
         var isAsk: Bool { if case .ask = kind { true } else { false } }
-        /// An answer that leaves later may find it ended, of which the server says nothing.
+        /// An answer sent later may find the dialog ended, which the server does not report.
         var isSureUntil: Instant?
         var sentAt: Instant?
-        /// The agent may not have had the answer.
+        /// The answer may have been too late for the agent.
         var isLate: Bool {
             guard let isSureUntil, let sentAt else { return false }
             return sentAt > isSureUntil
         }
-        /// On this socket.
+        /// Sent on this socket.
         var isSent = false
-        /// How often it was sent; once more if an earlier process may have.
+        /// How often the answer was sent, plus one if an earlier process may have sent it.
         var tries = 0
     }
 
     enum Verdict {
-        /// Asked before, and still open.
+        /// The dialog was shown before, and is still open.
         case known([Question])
         case asked([RunEvent])
         case cancel(String)
-        /// Beside an `ask` that is open: the server has forgotten that, and hands the agent neither answer.
+        /// Another `ask` is open: the server has dropped that one, and the agent gets neither answer.
         case twoAtOnce
     }
 
     private static let limit = 100
-    /// Before the end of a dialog's time: an answer needs a way to the server.
+    /// An answer needs this much time to reach the server before the dialog ends.
     private static let margin = Duration.seconds(3)
     private static let questionLimit = 25
     private var open: [String: Dialog] = [:]
-    /// That have ended, newest last.
+    /// Ended dialogs, newest last.
     private var over: [String] = []
-    /// Answers to dialogs of before a restart of the bridge, which the server has not shown again yet.
+    /// Answers to dialogs from before a restart of the bridge, which the server has not shown again yet.
     private var early: [QuestionID: Early] = [:]
 
     struct Early {
         var question: QuestionID
         var answer: QuestionAnswer
-        /// The fingerprint of the text that the person read.
+        /// Fingerprint of the text that the person read.
         var shown: AskFingerprint?
     }
 
@@ -75,7 +76,7 @@ struct OppiDialogs {
 
     // MARK: Asked
 
-    /// `age`: so old the frame may be. `isLive`: it is no repetition of one that is pending.
+    /// `age`: the greatest age of the frame. `isLive`: the frame does not repeat a pending dialog.
     mutating func requested(
         _ root: FrameNode, age: Duration = .zero, isLive: Bool = true, at now: Instant
     ) -> Verdict? {
@@ -93,7 +94,7 @@ struct OppiDialogs {
         var events: [RunEvent] = []
         if let known = open[id] {
             if Self.isSame(known, dialog) { return .known(known.answer == nil ? questions : []) }
-            // Another dialog under the same name: decisions on the one before do not concern it.
+            // Another dialog has the same id: decisions on the former do not apply to it.
             open[id] = nil
             events = Self.settled(id, known, .cancelled)
         }
@@ -125,13 +126,13 @@ struct OppiDialogs {
 
     // MARK: Answered
 
-    /// False: it is not open.
+    /// False if the dialog is not open.
     mutating func decided(
         _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, shown: AskFingerprint? = nil
     ) -> Bool {
         guard holds(approval), let dialog = open[approval.text] else { return false }
         if let shown, !dialog.shown.isEmpty, dialog.shown != [shown] { return true }
-        // Nothing takes the place of a denial, and a denial that of an approval which is not answered.
+        // A denial is final; it replaces an approval that the server has not answered.
         let isYes = answer == .confirmed(true)
         guard dialog.answer == nil || dialog.answer == .confirmed(true) && !isYes else { return true }
         open[approval.text]?.answer = answer
@@ -139,7 +140,8 @@ struct OppiDialogs {
         return true
     }
 
-    /// On a dialog of an earlier process. `mayHaveLeft`: the decision is that process's, too. False: it has ended.
+    /// Decides a dialog of an earlier process. `mayHaveLeft`: that process may
+    /// have sent the decision. False if the dialog has ended.
     mutating func decidedEarlier(
         _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, shown: AskFingerprint?, expiresAt: Instant? = nil,
         mayHaveLeft: Bool = false
@@ -158,7 +160,8 @@ struct OppiDialogs {
         return true
     }
 
-    /// The parts of an ask are known when it is shown again. False: it is one, or has ended.
+    /// Answers a question of an earlier process. False if the dialog has ended, or if the question is part
+    /// of an `ask`, whose parts are unknown until it is shown again.
     mutating func answeredEarlier(
         _ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint?
     ) -> Bool {
@@ -171,7 +174,7 @@ struct OppiDialogs {
         words(of: answer).map { .value($0.joined(separator: ", ")) } ?? .cancelled
     }
 
-    /// Whether the question of this name asks what was read, as far as either is known.
+    /// Whether the question of this name is the one that the person read, as far as known.
     func shows(_ shown: AskFingerprint?, as question: QuestionID) -> Bool {
         guard let shown else { return true }
         for (id, dialog) in open where !dialog.shown.isEmpty {
@@ -186,7 +189,7 @@ struct OppiDialogs {
         return true
     }
 
-    /// False: it is not open.
+    /// False if the question is not open.
     mutating func answered(_ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint? = nil) -> Bool {
         guard shows(shown, as: question) else { return true }
         if case .single? = open[question.text]?.kind {
@@ -215,19 +218,19 @@ struct OppiDialogs {
         }
     }
 
-    /// Its dialog may be shown again by the subscription that is under way.
+    /// Keeps an answer whose dialog may be shown again by the current subscription.
     mutating func holdEarly(_ answer: QuestionAnswer, to question: QuestionID, shown: AskFingerprint?) {
         if early.count < Self.limit { early[question] = Early(question: question, answer: answer, shown: shown) }
     }
 
-    /// The answers to these, or to all.
+    /// Takes the matching answers.
     mutating func takeEarly(_ isMeant: (QuestionID) -> Bool = { _ in true }) -> [Early] {
         let taken = early.values.filter { isMeant($0.question) }.sorted { $0.question < $1.question }
         for known in taken { early[known.question] = nil }
         return taken
     }
 
-    /// It was answered, and its dialog has others that were not.
+    /// Whether the question is answered, and another of its dialog is not.
     func waitsForMore(behind question: QuestionID) -> Bool {
         open.contains { id, dialog in
             guard case .ask(let parts, let answers) = dialog.kind, dialog.answer == nil else { return false }
@@ -243,7 +246,7 @@ struct OppiDialogs {
         }
     }
 
-    /// A question that is left out counts as skipped.
+    /// An omitted question counts as skipped.
     private static func answer(_ parts: [OppiChoices], _ answers: [String: QuestionAnswer]) -> OppiFrames.DialogAnswer {
         let members = parts.compactMap { part -> String? in
             guard case .words(let words) = part.said(answers[part.id]) else { return nil }
@@ -252,7 +255,7 @@ struct OppiDialogs {
         return members.isEmpty ? .cancelled : .value("{\(members.joined(separator: ","))}")
     }
 
-    /// What was chosen under this question and cannot be said, since the server would take it for another option.
+    /// The choice for this question, if the server would mistake it for another option.
     func mistaken(_ question: QuestionID) -> String? {
         for (id, dialog) in open {
             guard case .ask(let parts, let answers) = dialog.kind,
@@ -263,8 +266,7 @@ struct OppiDialogs {
         return nil
     }
 
-    /// What is to be sent.
-    /// `holdsAsks`: the tool that asks has not begun, and an answer would be lost.
+    /// Answers to send. `holdsAsks`: the `ask` tool has not begun, and an answer would be lost.
     mutating func takeAnswers(
         holdsAsks: Bool = false, at now: Instant
     ) -> [(id: String, answer: OppiFrames.DialogAnswer)] {
@@ -278,20 +280,20 @@ struct OppiDialogs {
         }
     }
 
-    /// The server has read this answer, and did not complain.
+    /// The server has read this answer without a complaint.
     mutating func taken(_ id: String, _ answer: OppiFrames.DialogAnswer) -> [RunEvent] {
         open[id]?.answer = answer
         guard open[id]?.isLate == true, answer != .confirmed(false), answer != .cancelled else {
             return end(id, .answered)
         }
-        // Where the time was over the agent went on without it.
+        // The dialog had ended, and the agent continued without the answer.
         return end(id, .expired)
     }
 
-    /// The agent does not wait for it any more.
+    /// The agent no longer waits for the dialog.
     mutating func refused(_ id: String) -> [RunEvent] { end(id, .unknown) }
 
-    /// What was not taken goes again.
+    /// Answers without an acceptance are sent again.
     mutating func socketLost() {
         for id in open.keys { open[id]?.isSent = false }
     }
@@ -308,7 +310,7 @@ struct OppiDialogs {
     private static func settled(_ id: String, _ dialog: Dialog, _ reason: QuestionSettlement.Reason) -> [RunEvent] {
         switch dialog.kind {
         case .confirm:
-            // The complaint about a first try says that it was too late.
+            // A complaint about the first try proves that it was too late.
             let isInDoubt = dialog.tries > (reason == .unknown ? 1 : 0)
             let outcome: ApprovalSettlement.Outcome =
                 switch (reason, dialog.answer) {
@@ -326,19 +328,20 @@ struct OppiDialogs {
         }
     }
 
-    /// And those of them to which no answer has left: should the agent's clock go slower, it does not wait for one.
+    /// Ends expired dialogs. `unanswered`: those without a sent answer, to be
+    /// cancelled in case the agent's clock is slower and it still waits.
     mutating func takeExpired(at now: Instant) -> (ended: [RunEvent], unanswered: [String]) {
         let isOver = { (dialog: Dialog) in dialog.expiresAt.map { $0 <= now } ?? false }
         let unanswered = open.keys.sorted().filter { id in open[id].map { isOver($0) && !$0.isSent } ?? false }
         return (take(.expired, where: isOver), unanswered)
     }
 
-    /// Their run or their session is over. Of a question that was answered it is likely that the answer was taken.
+    /// The run or the session has ended. An answer that was sent was probably accepted.
     mutating func takeAll() -> [RunEvent] {
         take(.answered) { $0.isSent && !$0.isConfirm } + take(.cancelled) { _ in true }
     }
 
-    /// The tool that asks is over. What was answered and is on its way was its answer.
+    /// The `ask` tool has ended. An answer that is on its way was accepted.
     mutating func takeAsks() -> [RunEvent] {
         take(.answered) { $0.isAsk && $0.isSent } + take(.unknown) { $0.isAsk }
     }

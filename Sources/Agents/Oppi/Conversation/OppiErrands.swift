@@ -1,36 +1,36 @@
 import AgentKit
 
-/// What each work is for, and of which try to connect it is. Numbers are used once.
+/// The purpose of each work, and the connection attempt that it belongs to. Numbers are used once.
 ///
-/// - The host takes so many works at once and refuses more: the others wait here, and begin in order.
-/// - What is of use on its own link alone is dropped with it, and an answer that comes later is not given to the next one.
+/// - The host accepts a limited number of works at once and refuses more: the others wait here and begin in order.
+/// - Work for one link is dropped with that link, and its late result does not reach the next.
 struct OppiErrands<Errand: Hashable> {
     struct Finished {
         var errand: Errand
-        /// It was asked for on the link of now, so that it says something of its token.
+        /// The errand belongs to the current link, so its answer applies to the current token.
         var isOfThisLink: Bool
     }
 
     private struct Open {
         var errand: Errand
         var link: Int
-        /// Nil: the host has it.
+        /// The work, or nil if the host has it.
         var work: Work?
         var isDropped = false
     }
 
-    /// The host has room for these beside what it carries out already.
+    /// The host has room for these beside its other works.
     private static var limit: Int { 64 }
     private var open: [WorkID: Open] = [:]
     private var waiting: [WorkID] = []
     private var count = 0
     private var link = 0
 
-    /// `isOfOneLink`: of no use on the next.
+    /// `isOfOneLink`: of no use on the next link.
     mutating func linkBegins(dropping isOfOneLink: (Errand) -> Bool) {
         link += 1
         for (id, entry) in open where isOfOneLink(entry.errand) {
-            // One that the host has takes up its room until it is finished.
+            // A work that the host has occupies a place until it finishes.
             if entry.work == nil { open[id]?.isDropped = true } else { open[id] = nil }
         }
         waiting.removeAll { open[$0] == nil }
@@ -42,7 +42,7 @@ struct OppiErrands<Errand: Hashable> {
         waiting.append(WorkID(count))
     }
 
-    /// What may begin.
+    /// Takes the works that may begin.
     mutating func takeStarts() -> [(id: WorkID, work: Work)] {
         var starts: [(id: WorkID, work: Work)] = []
         while open.count - waiting.count < Self.limit, !waiting.isEmpty {
@@ -54,7 +54,7 @@ struct OppiErrands<Errand: Hashable> {
         return starts
     }
 
-    /// Nil: it was dropped.
+    /// Nil if the errand was dropped.
     mutating func finished(_ work: WorkID) -> Finished? {
         guard let entry = open.removeValue(forKey: work), !entry.isDropped else { return nil }
         return Finished(errand: entry.errand, isOfThisLink: entry.link == link)

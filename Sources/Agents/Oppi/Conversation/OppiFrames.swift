@@ -3,10 +3,10 @@ import Vocabulary
 
 /// Frames for the server (oppi.md#client--server-frames).
 enum OppiFrames {
-    /// All that is numbered is smaller: nothing is replayed, and the answer says where the numbers are.
+    /// A number above every `seq`: the server replays nothing and answers with its current number.
     static let fromNow = 1_000_000_000
 
-    /// Always with a number: head answers one without it by doing nothing (oppi.md#level-rules).
+    /// Always has a number: head ignores a repeated subscription without one (oppi.md#level-rules).
     static func subscribe(_ session: String, isFull: Bool, since: Int?, _ request: String) -> [UInt8] {
         var frame = begun("subscribe", session, request)
         frame.string("level", isFull ? "full" : "notifications")
@@ -18,8 +18,8 @@ enum OppiFrames {
         begun("unsubscribe", session, request).finish()
     }
 
-    /// `followUp`: behind what the session is working on. A `prompt` is refused then, whatever its `streamingBehavior` says
-    /// (oppi.md#turn-delivery-clientturnid-and-turn_ack).
+    /// `followUp` queues the message behind the running loop. A `prompt` is refused then, whatever
+    /// its `streamingBehavior` (oppi.md#turn-delivery-clientturnid-and-turn_ack).
     enum Verb: String {
         case prompt, steer
         case followUp = "follow_up"
@@ -58,7 +58,7 @@ enum OppiFrames {
     static func stop(_ session: String, _ request: String) -> [UInt8] { begun("stop", session, request).finish() }
     static func queue(_ session: String, _ request: String) -> [UInt8] { begun("get_queue", session, request).finish() }
 
-    /// Of the queue of that version.
+    /// Empties the queue if it still has that version.
     static func emptyQueue(_ session: String, version: Int, _ request: String) -> [UInt8] {
         var frame = begun("set_queue", session, request)
         frame.integer("baseVersion", version)

@@ -1,16 +1,16 @@
 import JSONReading
 package import Vocabulary
 
-/// The link that Oppi shows for pairing (oppi.md#pairing): where the server is, and how this bridge gets a token of its own.
+/// The link that Oppi shows for pairing (oppi.md#pairing): the server's address, and the secret that gives this bridge a token.
 package struct OppiInvite: Hashable, Sendable {
     package let address: WebAddress
     /// SHA-256 of the server's certificate.
     package let pin: [UInt8]?
-    /// One of the two is there.
+    /// At least one of the two is present.
     let token: Secret?
     let pairingToken: Secret?
 
-    /// Nil: it is no such link.
+    /// Nil if the link is no invite link.
     package init?(_ link: String) {
         guard let colon = link.firstRange(of: "://"), ["oppi", "pi"].contains(link[..<colon.lowerBound].lowercased()),
             let mark = link[colon.upperBound...].firstIndex(of: "?")
@@ -61,7 +61,7 @@ package struct OppiInvite: Hashable, Sendable {
         return Secret(text)
     }
 
-    /// Percent signs resolved.
+    /// Decodes percent escapes.
     private static func plain(_ text: Substring) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -80,7 +80,7 @@ package struct OppiInvite: Hashable, Sendable {
     }
 }
 
-/// `sha256:` and 43 letters: the hash of a certificate as the server shows it (oppi.md#tls).
+/// The hash of a certificate as the server shows it: `sha256:` and 43 letters (oppi.md#tls).
 enum OppiPin {
     static func bytes(_ text: String) -> [UInt8]? {
         let prefix = "sha256:"

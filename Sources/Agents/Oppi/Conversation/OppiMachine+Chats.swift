@@ -2,7 +2,7 @@ package import AgentKit
 import JSONReading
 import Vocabulary
 
-// What chats and permissions order, and the results of works.
+// Orders of chats and permissions, and the results of works.
 extension OppiMachine {
     mutating func change(
         _ session: AgentSession, _ now: Occasion, _ body: (inout OppiChat) -> [OppiChat.Order]
@@ -51,7 +51,7 @@ extension OppiMachine {
         }
     }
 
-    /// By its notifications, while it is at rest.
+    /// Follows the session's notifications while its chat is at rest.
     mutating func follow(_ session: AgentSession) {
         guard life.isLive, let place = chats.place(of: session) else { return }
         main.follows += 1
@@ -68,12 +68,12 @@ extension OppiMachine {
         switch call {
         case .makeSession:
             guard case .workspace(let id) = server.choice(settings.workspace) else {
-                // A person may have made one meanwhile.
+                // A person may have made a workspace meanwhile.
                 return work(.place(for: session), rest.get(OppiServer.path(.workspaces)))
             }
             work(.make(session, workspace: id), rest.post("/workspaces/\(id)/sessions", Array("{}".utf8)))
         case .events(let since): work(.call(session, call), rest.get("\(path)/events?since=\(since)"))
-        // Both names of the parameter: the older documents have the other one.
+        // Both names of the parameter: the seed's documents have the other one.
         case .trace, .mirror: work(.call(session, call), rest.get("\(path)?view=full&traceView=full", isLong: true))
         }
     }
@@ -104,7 +104,7 @@ extension OppiMachine {
             if let step = access.finished(result, of: beginning, with: parser) { take(step, now) }
         case .keep(let session, let place):
             let isKept = if case .done = result { true } else { false }
-            // One that was overtaken by another says nothing of that.
+            // A store that a later one overtook does not settle that one.
             change(session, now) { $0.home == .keeping(place) ? $0.kept(isKept, at: now.read) : [] }
         case .forget: break
         case .ask, .list, .place, .make, .call, .models, .places, .stop:
@@ -114,7 +114,7 @@ extension OppiMachine {
     }
 
     private mutating func refusedToken(_ finished: OppiErrands<Errand>.Finished, _ now: Occasion) {
-        // What the link before this one had asked says nothing of its token.
+        // An answer to the former link does not concern the current token.
         if finished.isOfThisLink, life.hasSocket { unauthorised(now) }
         switch finished.errand {
         case .models(let query): orders.append(.replied(query, .refused(message: "the token was refused")))
@@ -178,7 +178,8 @@ extension OppiMachine {
         for order in permissionOrders {
             switch order {
             case .send(let frame, let session):
-                // A denial follows the stop of its run on one socket, so that no later call of the run is executed in between.
+                // A denial follows the stop of its run on the same socket, so that
+                // no later call of the run is executed in between.
                 let own = session.flatMap { chats[$0]?.isBehindStop == true ? chats.channel(of: $0) : nil }
                 orders.append(.send(own ?? Self.mainChannel, frame))
             case .settled(let id, let session, let outcome):
@@ -189,7 +190,7 @@ extension OppiMachine {
         }
     }
 
-    /// A permission comes on every socket; a chat that follows its session learns of it in the order of its frames.
+    /// A permission comes on every socket. A chat that follows its session reads it on its own, in order with the other frames.
     mutating func permission(_ type: String, _ root: FrameNode, on channel: ChannelID, _ now: Occasion) {
         guard check == nil, let id = root["id"]?.string.map({ ApprovalID($0) }) else { return }
         guard let session = asker(root) else {
@@ -250,7 +251,7 @@ extension OppiMachine {
         if chats[session]?.isBehindStop == true { denyAll(of: session, now) }
     }
 
-    /// A bubble that is over decides nothing any more.
+    /// Denies every permission of a stopped run: its bubble has ended.
     private mutating func denyAll(of session: AgentSession, _ now: Occasion) {
         for id in permissions.undecided(of: session) {
             let no = OppiPermissions.Decision(.deny, .unscoped)
@@ -300,7 +301,7 @@ extension OppiMachine {
         _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, shown: AskFingerprint?, _ now: Occasion
     ) {
         let holder = chats.sorted.first { chats[$0]?.dialogs.holds(approval) == true }
-        // One of an earlier process is known by its name alone: with several chats it cannot be assigned to one.
+        // A dialog of an earlier process has no known chat; among several it cannot be assigned.
         let heirs = chats.sorted.filter { chats[$0]?.turn.map { $0.isAdopted && $0.isOut } == true }
         guard let session = holder ?? (heirs.count == 1 ? heirs.first : nil) else {
             return carryOut([.settled(approval, nil, .unknown)], now)
@@ -310,7 +311,7 @@ extension OppiMachine {
 }
 
 extension OppiChat {
-    /// As one of its own frames has it.
+    /// Decodes the permission like a frame of the chat's own.
     mutating func permission(
         _ type: String, _ root: FrameNode, workspace: String? = nil, at now: Instant
     ) -> [Order] {
@@ -322,7 +323,8 @@ extension OppiChat {
         return said.isEmpty ? [] : [.observed(said)]
     }
 
-    /// One of another client's run is that client's to answer. Whose it is may be known later: then the list has it.
+    /// Whether the permission is of our run. Another client's permissions are that client's to
+    /// answer. While the owner is unknown, the permission is left to the list.
     mutating func takesPermission() -> Bool {
         let isOurs = turn?.state == .going && isAtOurRun
         if !isOurs, turn != nil { link.hasLeftPermissions = true }
@@ -341,7 +343,7 @@ extension OppiChat {
         return refuse(.notSent(sentence: sentence)) + advance(at: now)
     }
 
-    /// A session could not be made, for no reason of the chat's own.
+    /// The session could not be made, for a reason outside the chat.
     mutating func hasNoHome(at now: Instant) -> [Order] {
         guard home == .making else { return [] }
         home = .unknown

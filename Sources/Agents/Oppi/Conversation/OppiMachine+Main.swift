@@ -3,7 +3,7 @@ import JSONReading
 import Links
 import Vocabulary
 
-// The main stream: the way to it, its greeting, its loss.
+// The main stream: dial, greeting, loss.
 extension OppiMachine {
     // MARK: Up
 
@@ -21,7 +21,7 @@ extension OppiMachine {
 
     mutating func take(_ step: OppiAccess.Step, _ now: Occasion) {
         if case .work(let work) = step {
-            // Nothing is used up by a look.
+            // `doctor` must not use up the invite link.
             if check != nil, case .http = work { return concludeUnpaired(now) }
             return self.work(.access(access.beginnings), work)
         }
@@ -29,7 +29,7 @@ extension OppiMachine {
             orders.append(.cover(token))
             if let remedy, check == nil { orders.append(.note(.remedy(remedy))) }
         }
-        // Pairing continues while the link waits for its next try, which finds its outcome.
+        // Pairing continues while the link waits for its next try, which finds the result.
         guard case .dialling = life.state else { return }
         guard access.isOf(settings) else {
             access.refused()
@@ -79,7 +79,7 @@ extension OppiMachine {
         }
     }
 
-    /// A loop of a followed session began or ended; the flag says whether the agent named an error in the one before.
+    /// A loop of a followed session began or ended. The flag: the agent reported an error in the loop before.
     private mutating func followed(
         _ root: FrameNode, _ now: Occasion, _ body: (inout OppiChat, Bool) -> [OppiChat.Order]
     ) {
@@ -92,7 +92,7 @@ extension OppiMachine {
         guard case .greeting(.server, _) = life.state else { return }
         switch answer {
         case .body(let body) where OppiServer.isAnswer(body, to: question): break
-        // It has no such route.
+        // The server lacks this route.
         case .refused(404, _) where question != .workspaces: break
         case .body: return drop("\(OppiServer.path(question)) says something else", .byBackOff, nil, now)
         case .refused(let status, let error):
@@ -107,7 +107,7 @@ extension OppiMachine {
 
     private mutating func greeted(_ now: Occasion) {
         orders.append(.mayPause(Self.mainChannel, true))
-        // Its answer shows which dialect the server speaks.
+        // The answer shows the server's dialect.
         if check != nil { return askForLife() }
         orders += [.state(.up(version: server.version, scopes: nil)), .observed([.linkBack])]
         if case .none(let sentence) = server.choice(settings.workspace) { orders.append(.note(.remedy(sentence))) }
@@ -119,13 +119,13 @@ extension OppiMachine {
         for session in chats.sorted {
             change(session, now) { $0.linkUp(hasRestarted: hasRestarted, at: now.read) }
         }
-        // They are few enough for one moment: head takes 30 subscriptions in five seconds (oppi.md#level-rules).
+        // Head accepts 30 subscriptions in five seconds, more than these (oppi.md#level-rules).
         for session in chats.newestAtRest(OppiFollowed.limit) { follow(session) }
     }
 
     // MARK: Down
 
-    /// What the far side has not ended by itself.
+    /// Closes a main stream that the server did not close.
     mutating func drop(_ reason: String, _ redial: Redial, _ remedy: LinkRemedy?, _ now: Occasion) {
         if life.hasSocket { orders.append(.close(Self.mainChannel, .socket(code: 1000, reason: "reconnecting"))) }
         lose(reason, redial, remedy, now)
@@ -140,13 +140,13 @@ extension OppiMachine {
         case .dial: dial(now)
         case .wait(let reason, let until):
             orders.append(.state(.waiting(reason: reason, retryAt: until, remedy: remedy)))
-            // The cause may be in what a person has changed meanwhile.
+            // A person may have changed the configuration meanwhile.
             if remedy?.exitCode == .agentTokenMissing { orders.append(.readSettings) }
         case nil: break
         }
     }
 
-    /// What is true on the main stream alone.
+    /// Drops the state of the main stream.
     mutating func leave(_ now: Occasion) {
         guard life.isLive else { return }
         main.heardBeforeLoss = main.lastHeard
@@ -155,7 +155,7 @@ extension OppiMachine {
         orders.append(.observed([.linkLost]))
     }
 
-    /// `isOver`: the main stream has ended with it.
+    /// `isOver`: the main stream has ended too.
     mutating func unauthorised(isOver: Bool = false, _ now: Occasion) {
         access.refused()
         let remedy = LinkRemedy("pair again: \(OppiAccess.remedy)", exitCode: .agentTokenMissing)
@@ -182,7 +182,7 @@ extension OppiMachine {
         if let due = questionDue, due <= now.read { askForLife() }
     }
 
-    /// A frame that changes nothing and is always answered.
+    /// Sends a frame that changes nothing and is always answered.
     private mutating func askForLife() {
         main.hasAsked = true
         main.requests += 1
@@ -248,12 +248,12 @@ extension OppiMachine {
     }
 }
 
-/// `doctor`'s look at the server: as `run` connects, but nothing is paired, made or kept.
+/// The check of the server for `doctor`: connects as `run` does, but pairs, makes and stores nothing.
 struct OppiCheck {
     private static let limit = Duration.seconds(20)
 
     let connection: String
-    /// Nil: it is over, or not begun.
+    /// Nil before and after the check.
     var deadline: Instant?
 
     init(connection: String) { self.connection = connection }

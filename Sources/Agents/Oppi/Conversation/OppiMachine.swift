@@ -3,28 +3,28 @@ import JSONReading
 import Links
 package import Vocabulary
 
-/// The link to one Oppi server (oppi.md): a main stream, a stream for each chat that has a turn, and REST beside them.
+/// The link to one Oppi server (oppi.md): a main stream, a stream for each chat with a turn, and REST beside them.
 ///
-/// States are those of `LinkLife`: before the main stream is dialled there is a token (`OppiAccess`); `greeting` waits first for
-/// `stream_connected`, then for what the server says of itself over REST (`OppiServer`); `live` is what the bridge calls connected.
+/// States are those of `LinkLife`: a token (`OppiAccess`) precedes the dial of the main stream; `greeting` waits first for
+/// `stream_connected`, then for the server's description over REST (`OppiServer`); `live` is the bridge's connected state.
 ///
 /// Invariants:
-/// - Chats (`OppiChat`) have sockets only while the main one is live: the loss of it is the loss of all.
-/// - Each chat's place at the server is a fact, kept before the prompt that is the last one there.
-/// - A permission that comes on several sockets is one approval (`OppiPermissions`); one of a session that no chat has is left
-///   to others and counted.
-/// - A refused token ends nothing: it is tried again each minute, with what the configuration says then.
-/// - All sockets and calls of one link are at one address with one token: a reload that changes either begins another link.
-/// - A stream that says nothing is asked: the server pings, but whether it does so is its own affair.
+/// - Chats (`OppiChat`) have sockets only while the main one is live: all are lost with it.
+/// - Each chat's place at the server is a fact, stored before the last prompt there was sent.
+/// - A permission that comes on several sockets is one approval (`OppiPermissions`); one of a
+///   session without a chat is counted and left to other clients.
+/// - A refused token does not end the link: it is retried each minute, with the current configuration.
+/// - All sockets and calls of one link use one address and one token: a reload that changes either begins another link.
+/// - A silent stream is probed: the server pings, but on its own terms.
 package struct OppiMachine: AgentMachine {
     package typealias Settings = OppiSettings
 
-    /// What the handshake waits for.
+    /// The step that the handshake waits for.
     enum Awaited { case stream, server }
 
-    /// What a work is for.
+    /// The purpose of a work.
     enum Errand: Hashable {
-        /// Of which beginning of `OppiAccess`.
+        /// Number of the beginning of `OppiAccess`.
         case access(Int)
         case ask(OppiServer.Question)
         case list
@@ -34,12 +34,12 @@ package struct OppiMachine: AgentMachine {
         case call(AgentSession, OppiChat.Call)
         case forget
         case models(QueryID)
-        /// Which sessions the server has, for the chat that lacks a place.
+        /// The list of the server's sessions, for the chat that lacks a place.
         case places(for: AgentSession, without: Set<String>)
-        /// One of them, by the server's name.
+        /// Stops a session, by the server's name for it.
         case stop(String, for: AgentSession)
 
-        /// The next link asks for it again.
+        /// Whether the next link repeats the errand.
         var isOfOneLink: Bool {
             switch self {
             case .ask, .list, .call, .places, .stop: true
@@ -49,7 +49,7 @@ package struct OppiMachine: AgentMachine {
     }
 
     static let mainChannel = ChannelID(1)
-    /// The server pings every half minute.
+    /// The server pings every 30 s.
     static let quiet = Duration.seconds(40)
     static let silence = Duration.seconds(60)
 
@@ -66,33 +66,33 @@ package struct OppiMachine: AgentMachine {
     var check: OppiCheck?
     var orders: [AgentOrder] = []
 
-    /// Of the main stream.
+    /// State of the main stream.
     struct Main {
         var lastHeard = Instant.zero
         var heardBeforeLoss = Instant.zero
         var hasAsked = false
         var unknown = UnknownTally()
         var report = UnknownReport()
-        /// It was live before in this process.
+        /// The main stream was live before in this process.
         var wasLive = false
         var requests = 0
         var follows = 0
         var followed = OppiFollowed()
-        /// When sessions of chats were last heard of here, by the server's names.
+        /// When sessions of chats were last active, by the server's names.
         var signs: [String: Instant] = [:]
-        /// When a run ended whole in a session, without an attempt to follow.
+        /// When a run ended complete in a session, without a later attempt.
         var ends: [String: Instant] = [:]
-        /// Sessions in whose loop the agent has named an error, by the server's names.
+        /// Sessions in whose loop the agent reported an error, by the server's names.
         var failing: Set<String> = []
-        /// That are being stopped for other chats.
+        /// Sessions that are being stopped for other chats.
         var stopping: Set<String> = []
-        /// Its frames are of the newer dialect.
+        /// The server speaks the head dialect.
         var isHead = false
     }
 
     package init(_ settings: OppiSettings) { self.settings = settings }
 
-    /// For `doctor`.
+    /// A machine for `doctor`.
     init(_ settings: OppiSettings, checkOf connection: String) {
         self.settings = settings
         check = OppiCheck(connection: connection)
@@ -107,7 +107,7 @@ package struct OppiMachine: AgentMachine {
     package var nextReadingDeadline: Instant? {
         [life.nextSilence, questionDue, permissions.nextReadingDeadline, chats.nextDeadline].compactMap(\.self).min()
     }
-    /// When the main stream, which says nothing, is asked for life.
+    /// When a silent main stream is probed.
     var questionDue: Instant? { main.hasAsked ? nil : life.nextSilence.map { $0 - Self.silence + Self.quiet } }
 
     // MARK: The course
@@ -191,7 +191,7 @@ package struct OppiMachine: AgentMachine {
                 resolveDialog(
                     approval, isNo && isUnanswered ? .cancelled : .confirmed(!isNo), shown: isNo ? nil : shown, now)
             } else {
-                // Its answer has no room for a reason (oppi.md#permissions).
+                // The frame has no room for a reason (oppi.md#permissions).
                 let decided = OppiPermissions.Decision(decision, scope)
                 carryOut(permissions.decide(approval, decided, shown: shown, isUp: life.isLive, now), now)
                 lookAtList(now)
@@ -231,7 +231,7 @@ package struct OppiMachine: AgentMachine {
         case _ where channel == Self.mainChannel: receivedOnMain(type, root, now)
         default:
             if type == "session_ended" { permissionsEnd(root, on: channel, now) }
-            // A decision behind a stop is written, and answered, on the chat's own socket.
+            // A decision behind a stop is sent, and answered, on the chat's own socket.
             if type == "rpc_result" || type == "command_result" { carryOut(permissions.answered(root) ?? [], now) }
             if type == "error" { carryOut(permissions.complained(root["error"]?.string ?? ""), now) }
             if let session = chats.session(on: channel) { change(session, now) { $0.received(root, at: now.read) } }
@@ -270,7 +270,7 @@ package struct OppiMachine: AgentMachine {
         case .failed(let message, .untrusted): lose(message, OppiAccess.again, OppiAccess.untrusted, now)
         case .failed(let message, _): lose(message, .byBackOff, nil, now)
         case .closed(let code, let reason):
-            // Going away in order, it comes back soon (oppi.md#frame-limits).
+            // An orderly shutdown of the server, which may be back soon (oppi.md#frame-limits).
             lose("the stream was closed (\(code)\(reason.isEmpty ? "" : " \(reason)"))", .byBackOff, nil, now)
         case .spawned, .skipped, .exited, .waits, .wanted: break
         }

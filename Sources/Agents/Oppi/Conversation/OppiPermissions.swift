@@ -4,19 +4,21 @@ import Vocabulary
 
 /// Permissions that tool calls wait for (oppi.md#permissions): one approval each, on whatever socket they come.
 ///
-/// States of one: `open`; `decided` (to be sent, or sent and not answered). Each leaves when the server has answered the decision, or
-/// when it is no longer in the list of pending ones: the server sends no frame when another device has answered.
+/// A permission is `open`, then `decided` (unsent, or sent and unanswered). It ends when the server has answered the decision,
+/// or when the list of pending ones no longer has it: the server sends no frame when another device has answered.
 ///
-/// - A decision is sent while the server still lists its permission, at most once on a socket before a look at the list.
-/// - A denial takes the place of an approval that is not answered, and nothing takes the place of a denial.
-/// - A decision counts as such when the server has answered it. One whose answer was lost, and whose permission is gone, is in doubt.
-/// - A permission of a session that no chat has is left to others.
+/// - A decision is sent while the server still lists its permission, and at
+///   most once on a socket before the list is read again.
+/// - A denial is final; it replaces an approval that the server has not answered.
+/// - A decision counts when the server has answered it. If the answer was
+///   lost and the permission is gone, the decision is in doubt.
+/// - A permission of a session without a chat is left to other clients.
 struct OppiPermissions {
     struct Decision: Hashable {
         var allows: Bool
-        /// `once`, `session` or `global`: never wider than what the person said.
+        /// `once`, `session` or `global`: never wider than the person's choice.
         var scope: String
-        /// As it is settled.
+        /// The decision as it is settled.
         var said: ApprovalDecision
 
         init(_ decision: ApprovalDecision, _ scope: DecisionScope) {
@@ -31,16 +33,17 @@ struct OppiPermissions {
     }
 
     private struct Entry {
-        /// Nil: asked in an earlier process, and not seen in this one.
+        /// Nil if an earlier process got the permission and this one has not seen it.
         var session: AgentSession?
-        /// Of what was asked, or of what a yes was given for; nil: of a denial, which holds for whatever has its name.
+        /// Fingerprint of the permission, or of the one that a yes was given for. Nil
+        /// for a denial, which applies to any permission of that name.
         var fingerprint: AskFingerprint?
         var askedAt: Instant
         var expiresAt: Instant?
         var decision: Decision?
-        /// It may have arrived.
+        /// The decision may have arrived.
         var wasSent = false
-        /// On this socket, without an answer.
+        /// The decision was sent on this socket and is unanswered.
         var isSent = false
     }
 
@@ -59,13 +62,13 @@ struct OppiPermissions {
     private static let limit = 1_000
 
     private var entries: [ApprovalID: Entry] = [:]
-    /// Each with the decision that it carries.
+    /// Sent decisions by their request ids.
     private var requests = OppiRequests<Sent>("permission-")
-    /// When the list is due; nil: it is being fetched, or not needed.
+    /// When the list is due, or nil while it is being fetched or not needed.
     private var listDue: Instant?
     private var listAskedAt: Instant?
 
-    /// The list is fetched by REST, so that a pause of reading does not put it off.
+    /// The list is fetched over REST, so a pause of reading does not delay it.
     var nextDeadline: Instant? { listDue }
     var nextReadingDeadline: Instant? { requests.nextDeadline }
 
@@ -76,13 +79,13 @@ struct OppiPermissions {
 
     // MARK: From the server
 
-    /// False: it is known, or there is no room for more.
+    /// False if the permission is known, or there is no room for it.
     mutating func requested(_ request: ApprovalRequest, in session: AgentSession, at now: Instant) -> Bool {
         let id = request.id
         let fingerprint = AskFingerprint(of: request)
         if let entry = entries[id] {
             if let before = entry.fingerprint, before != fingerprint {
-                // What was decided was not said of this: it is another one under the same name.
+                // The kept decision was about another permission of the same name.
                 entries[id] = nil
                 requests.forget { $0.id == id }
             } else {
@@ -99,7 +102,7 @@ struct OppiPermissions {
         return true
     }
 
-    /// Expired or withdrawn. False: it is not known.
+    /// The permission expired or was withdrawn. False if it is unknown.
     mutating func settled(_ id: ApprovalID) -> Bool { entries.removeValue(forKey: id) != nil }
 
     mutating func sessionEnded(_ session: AgentSession) -> [Order] {
@@ -115,28 +118,28 @@ struct OppiPermissions {
 
     // MARK: Decisions
 
-    /// `isUp`: the main socket is live. `shown`: of what the person saw.
+    /// `isUp`: the main socket is live. `shown`: fingerprint of the card that the person saw.
     mutating func decide(
         _ id: ApprovalID, _ decision: Decision, shown: AskFingerprint?, isUp: Bool, _ now: Occasion
     ) -> [Order] {
         let asked = entries[id]?.fingerprint
-        // Nothing says what was allowed, or another one has the name by now.
+        // The approved permission is unknown, or another one has its name by now.
         if decision.allows, asked == nil, shown == nil { return [.settled(id, nil, .unknown)] }
         if decision.allows, let asked, let shown, asked != shown { return [] }
         if let known = entries[id]?.decision, known == decision || !known.allows { return [] }
-        // What was sent may be on a dead socket, and the stored one is what is sent again.
+        // The sent decision may be on a dead socket; the stored one is sent again.
         if entries[id]?.isSent == true, decision.allows { return [] }
         let isSeen = entries[id]?.session != nil
         entries[id, default: Entry(session: nil, askedAt: now.now)].decision = decision
         if !isSeen { entries[id]?.fingerprint = decision.allows ? shown : nil }
         guard isUp else { return [] }
         if isSeen { return [send(id, decision, at: now.read)] }
-        // Of an earlier process: the list says whether it still waits.
+        // The list tells whether an earlier process's permission is still pending.
         listDue = now.now
         return []
     }
 
-    /// By an earlier process, which may have sent it. A yes to what the record does not say is sent no more.
+    /// Adopts a decision that an earlier process may have sent. A yes without a recorded fingerprint is dropped.
     mutating func adopt(
         _ id: ApprovalID, _ decision: Decision, fingerprint: AskFingerprint?, expiresAt: Instant?, at now: Instant
     ) {
@@ -154,14 +157,14 @@ struct OppiPermissions {
         return .send(frame, entries[id]?.session)
     }
 
-    /// Nil: it is no answer to a decision.
+    /// Nil if the frame answers no decision.
     mutating func answered(_ root: FrameNode) -> [Order]? {
         guard let sent = root["requestId"]?.string.flatMap({ requests.answered($0) }) else { return nil }
         guard entries[sent.id]?.decision != nil else { return [] }
         return [settle(sent.id, root["success"]?.flag == true ? .decided(sent.decision.said) : .unknown)]
     }
 
-    /// An unknown one is answered by an error without a request (oppi.md#permissions).
+    /// An error without a request id answers a decision on an unknown permission (oppi.md#permissions).
     mutating func complained(_ error: String) -> [Order] {
         let mark = "Permission request not found: "
         guard error.hasPrefix(mark) else { return [] }
@@ -171,7 +174,7 @@ struct OppiPermissions {
 
     // MARK: The list
 
-    /// True: it is to be fetched now.
+    /// True if the list must be fetched now.
     mutating func takeListing(at now: Instant) -> Bool {
         guard let due = listDue, due <= now else { return false }
         listing(at: now)
@@ -188,7 +191,7 @@ struct OppiPermissions {
         if !entries.isEmpty { listDue = now + Self.pollInterval }
     }
 
-    /// What the list does not hold was answered elsewhere, or by us; what it holds and we have decided is sent.
+    /// Compares with the list. A missing permission was answered, here or elsewhere; the decision on a listed one is sent.
     mutating func listed(_ pending: [ApprovalID: AskFingerprint], _ now: Occasion) -> [Order] {
         let askedAt = listAskedAt ?? now.now
         listAskedAt = nil
@@ -197,13 +200,14 @@ struct OppiPermissions {
             guard let entry = entries[id], entry.askedAt <= askedAt else { continue }
             if let asked = pending[id] {
                 guard entry.fingerprint == nil || entry.fingerprint == asked else {
-                    // Of an earlier process, for another ask of this name, which is asked once its run is known.
+                    // Another permission has the name of an earlier process's; it is reported once its run is known.
                     entries[id] = nil
                     continue
                 }
                 if let decision = entry.decision, !entry.isSent { orders.append(send(id, decision, at: now.read)) }
             } else if entry.decision != nil {
-                // While its answer is on its way, that is what counts. Where the answer was lost, ours was taken, or another device's.
+                // An answer on its way settles it. If the answer was lost, the
+                // server accepted our decision or another device's.
                 if !entry.isSent { orders.append(settle(id, entry.wasSent ? .inDoubt : .unknown)) }
             } else {
                 let isExpired = entry.expiresAt.map { $0 <= now.now } ?? false

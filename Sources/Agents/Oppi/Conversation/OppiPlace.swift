@@ -2,19 +2,19 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// Where a chat lives at the server, which prompt of ours was the last one there, and which message was the last one that was written
-/// into its run: a fact, kept before anything is said.
+/// A chat's session at the server, its last prompt, and the last message written
+/// into that prompt's run: a fact, stored before either is sent.
 struct OppiPlace: Hashable {
     static let factPrefix = "session:"
 
     let workspace: String
     /// The server's name for the session.
     let native: String
-    /// The run of the last prompt, and when it was first written, on the server's clock.
+    /// The run of the last prompt, and when that was first written, on the server's clock.
     var run: RunID?
     var sentAt: Int64 = 0
     var steer: RunID?
-    /// What was written into that run.
+    /// Marks of the messages written into that run.
     var marks: [OppiMark] = []
 
     init(workspace: String, native: String) {
@@ -22,7 +22,7 @@ struct OppiPlace: Hashable {
         self.native = native
     }
 
-    /// Nil: this is no such fact, or names what could not be in a path.
+    /// Nil if the bytes are no such fact, or have names that are unsafe in a path.
     init?(_ fact: [UInt8]) {
         let lines = String(decoding: fact, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         guard (4...6).contains(lines.count), Self.isName(String(lines[0])), Self.isName(String(lines[1])) else {
@@ -31,7 +31,7 @@ struct OppiPlace: Hashable {
         workspace = String(lines[0])
         native = String(lines[1])
         if !lines[2].isEmpty { run = RunID(String(lines[2])) }
-        // From a journal that may be damaged: what is reckoned with it does not overflow.
+        // The journal may be damaged: the bounds keep later sums from overflowing.
         sentAt = min(max(Int64(lines[3]) ?? 0, 0), 1 << 53)
         if lines.count > 4, !lines[4].isEmpty { steer = RunID(String(lines[4])) }
         if lines.count > 5 { marks = lines[5].split(separator: " ").compactMap { OppiMark(fact: $0) } }
@@ -46,7 +46,7 @@ struct OppiPlace: Hashable {
 
     var path: String { "/workspaces/\(workspace)/sessions/\(native)" }
 
-    /// Ids of the server are letters, digits, `-` and `_` (oppi.md#shared-objects); anything else is not put into a path.
+    /// Whether the id is safe in a path. The server's ids are letters, digits, `-` and `_` (oppi.md#shared-objects).
     static func isName(_ id: String) -> Bool {
         (1...128).contains(id.utf8.count)
             && id.utf8.allSatisfy { byte in

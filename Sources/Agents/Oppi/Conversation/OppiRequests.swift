@@ -1,8 +1,8 @@
 import AgentKit
 import Vocabulary
 
-/// Requests on one socket that are not answered, each with its deadline: the seed dialect leaves some unanswered for
-/// ever (oppi.md#client--server-frames).
+/// Unanswered requests on one socket, each with its deadline: the seed
+/// dialect never answers some (oppi.md#client--server-frames).
 struct OppiRequests<Purpose: Hashable> {
     private let prefix: String
     private var open: [(id: String, purpose: Purpose, deadline: Instant)] = []
@@ -16,7 +16,7 @@ struct OppiRequests<Purpose: Hashable> {
 
     func holds(where isMeant: (Purpose) -> Bool) -> Bool { open.contains { isMeant($0.purpose) } }
 
-    /// Gives the id under which the request is written.
+    /// Registers a request and returns its id.
     mutating func add(_ purpose: Purpose, for limit: Duration, at now: Instant) -> String {
         count += 1
         let id = "\(prefix)\(count)"
@@ -38,6 +38,6 @@ struct OppiRequests<Purpose: Hashable> {
         return expired
     }
 
-    /// The socket is gone: none of them will be answered.
+    /// The socket is lost, and no answer will come.
     mutating func forgetAll() { open = [] }
 }

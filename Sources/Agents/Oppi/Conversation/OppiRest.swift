@@ -6,15 +6,15 @@ import Vocabulary
 struct OppiRest: Hashable {
     enum Answer {
         case body(FrameNode)
-        /// By Oppi, which says why (oppi.md#authentication).
+        /// Oppi refused the call and sent its reason (oppi.md#authentication).
         case refused(status: Int, error: String)
-        /// Its outcome is not known.
+        /// The outcome is unknown.
         case failed(String)
 
         var isUnauthorised: Bool { if case .refused(401, _) = self { true } else { false } }
         var body: FrameNode? { if case .body(let body) = self { body } else { nil } }
 
-        /// There is no such session, or no workspace that could have it: not merely no route for the moment.
+        /// Whether the session, or its workspace, no longer exists; a missing route alone does not count.
         var isGone: Bool {
             guard case .refused(404, let error) = self else { return false }
             return error.hasPrefix("Session not found") || error.hasPrefix("Workspace not found")
@@ -62,7 +62,7 @@ struct OppiRest: Hashable {
             let root = response.body.withUnsafeBytes { parser.parse($0, capacity: response.body.capacity) }
             guard (200..<300).contains(response.status) else {
                 if let error = root?["error"]?.string { return .refused(status: response.status, error: error) }
-                // A reverse proxy in front of Oppi can refuse a token, as Oppi itself can.
+                // A proxy in front of Oppi can refuse a token too.
                 if response.status == 401 { return .refused(status: 401, error: "") }
                 return .failed("something before Oppi answered with \(response.status)")
             }

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// What the server said of itself after its stream had greeted us.
+/// The server's description of itself, requested after its stream has greeted the bridge.
 struct OppiServer {
     enum Question: Hashable, CaseIterable { case info, workspaces, pending }
 
@@ -13,16 +13,16 @@ struct OppiServer {
 
     enum Choice: Hashable {
         case workspace(String)
-        /// In words for the reader of a bubble.
+        /// A sentence for the reader of a bubble.
         case none(String)
     }
 
     private var open: Set<Question> = []
     private(set) var version = "unknown"
     private(set) var workspaces: [Workspace] = []
-    /// 1970 on the server's clock; nil: not known.
+    /// The instant at which the server's clock reads 1970, or nil if unknown.
     private(set) var epoch: Instant?
-    /// The earliest moment at which its process can have begun; nil: it did not say.
+    /// The earliest start of the server's process, or nil if it does not report its age.
     private(set) var startedAfter: Instant?
     private var askedAt = Instant.zero
 
@@ -42,14 +42,14 @@ struct OppiServer {
 
     var isKnown: Bool { open.isEmpty }
 
-    /// False: it was not asked for.
+    /// False if the question was not open.
     mutating func answered(_ question: Question, _ body: FrameNode?, at now: Instant) -> Bool {
         guard open.remove(question) != nil else { return false }
         take(question, body, at: now)
         return true
     }
 
-    /// False: whatever it is, it says nothing of what was asked.
+    /// Whether the body answers the question at all.
     static func isAnswer(_ body: FrameNode, to question: Question) -> Bool {
         switch question {
         case .info: true
@@ -62,7 +62,7 @@ struct OppiServer {
         switch question {
         case .info:
             version = body?["version"]?.string ?? version
-            // The age is in whole seconds, rounded down, and of some moment since it was asked for.
+            // The age is in whole seconds, rounded down, at some moment after the request.
             startedAfter = body?["uptime"]?.number(in: 0...1e9).map { askedAt - .seconds($0 + 1) }
         case .workspaces:
             guard let body else { return }
@@ -76,9 +76,9 @@ struct OppiServer {
         }
     }
 
-    /// The process that answers now is another than the one that was heard then.
+    /// Whether the current process began after that moment.
     func hasRestarted(since heard: Instant) -> Bool {
-        // Where a doubt is left the trace decides (`Look.isInDoubt`): to give the numbers up would lose what is replayed.
+        // In doubt the trace decides (`Look.isInDoubt`): to drop the numbers would lose the replay.
         startedAfter.map { $0 > heard } ?? false
     }
 

@@ -1,16 +1,16 @@
 package import AgentKit
 package import Vocabulary
 
-/// What the configuration says of the server, and what follows from it.
+/// The configuration of the server, and values that follow from it.
 package struct OppiSettings: Hashable, Sendable {
     package var address: WebAddress
     package var trust: Trust
-    /// As configured; else the device's own, from pairing.
+    /// The configured token, or nil for the one from pairing.
     package var token: Secret?
     package var invite: OppiInvite?
-    /// Name or id; nil: the only one there is.
+    /// Name or id of the workspace, or nil for the only one.
     package var workspace: String?
-    /// What the server calls this bridge when it pairs.
+    /// The server's name for this bridge, set when it pairs.
     package var displayName: String
 
     package init(
@@ -25,11 +25,11 @@ package struct OppiSettings: Hashable, Sendable {
         self.displayName = displayName
     }
 
-    /// The link says what the configuration does not.
+    /// The invite link supplies values that the configuration lacks.
     package init(_ values: OppiValues, isAddressSet: Bool, displayName: String) {
         let invite = values.invite.flatMap { OppiInvite($0.text) }
         let address = isAddressSet ? values.address : invite?.address ?? values.address
-        // A link to another server says nothing of this one's certificate.
+        // A link to another server has no valid pin for this one.
         let pin = values.pin ?? (invite?.address == address ? invite?.pin : nil)
         self.init(
             address: address,
@@ -39,16 +39,16 @@ package struct OppiSettings: Hashable, Sendable {
             token: values.token ?? invite?.token, invite: invite, workspace: values.workspace, displayName: displayName)
     }
 
-    /// For pictures of one message, in base64: the newer dialect takes frames of 16 MiB (oppi.md#frame-limits).
+    /// Room for pictures of one message, in base64: head accepts frames of 16 MiB (oppi.md#frame-limits).
     static let pictureRoom = 14 << 20
 
     /// `http` becomes `ws`, `https` `wss`.
     var streamURL: String { "ws" + base.dropFirst("http".count) + "/stream" }
     var base: String { address.description }
-    /// Of the device's token for this server.
+    /// Name of the secret with the device's token for this server.
     var secretName: String { "oppi-token-\(StableHash.text(of: base, length: 12))" }
 
-    /// Where a token is from: with another one of these it is another token.
+    /// Origin of a token: a change in any part means another token.
     struct TokenSource: Hashable {
         var address: WebAddress
         var token: Secret?
@@ -59,7 +59,7 @@ package struct OppiSettings: Hashable, Sendable {
         TokenSource(address: address, token: token, pairingToken: invite?.pairingToken)
     }
 
-    /// With the pin of the pairing, where the configuration says nothing of the certificate.
+    /// Settings with the pin from pairing, if the configuration has no rule for the certificate.
     func trusting(_ pin: [UInt8]?) -> Self {
         guard let pin, trust.certificates == .system else { return self }
         var settings = self
