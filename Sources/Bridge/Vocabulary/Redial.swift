@@ -2,7 +2,7 @@
 package enum Redial: Hashable, Sendable {
     case atOnce
     case byBackOff
-    /// By a back-off that grows longer, since a person has to repair the cause.
+    /// A person has to repair the cause: the back-off grows longer.
     case byLongBackOff
     /// The far side named the delay. Its start or restart is no failure of ours: the back-off does not grow.
     case after(Duration)
