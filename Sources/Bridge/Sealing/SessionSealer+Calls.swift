@@ -21,7 +21,7 @@ extension SessionSealer {
     /// Most UTF-8 bytes of one field whose base64 stays within the relay's 64 KB (relay.md#size-limits).
     package static let fieldLimit = 65_536 / 4 * 3 - Envelope.overhead
 
-    /// Nil for a call without content. A call of another session traps: the devices of this one could read its content.
+    /// Nil if the call has no content. A call of another session traps: the devices of this one could read its content.
     package func content(of call: RelayCall, random: some SecretRandom) -> SealedContent? {
         var members: [SealedContent.Member] = []
         func add(_ field: SealedContent.Field, _ text: String?, _ path: SealedPath) {

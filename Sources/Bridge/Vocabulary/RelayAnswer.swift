@@ -133,7 +133,7 @@ package enum RelayErrorCode: Hashable, Sendable {
 
 /// The rate headers of one response (relay.md#headers-on-every-bridge-response).
 package struct RateReading: Hashable, Sendable {
-    /// Nil if the response named no bucket.
+    /// Nil if the response named no bucket, or one that this bridge does not know.
     package var bucket: RelayBucket?
     package var limit: Int?
     package var remaining: Int?
