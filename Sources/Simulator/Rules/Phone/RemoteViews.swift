@@ -21,7 +21,7 @@ extension Relay {
         return segments.starts(with: ["v1", "me"]) && view(method, Array(segments.dropFirst(2))) != nil
     }
 
-    /// Nil for any other address.
+    /// Passes the request on, or returns nil for another address.
     package mutating func viewRemote(_ request: RawRequest, at now: Moment) -> RemoteView? {
         let target = RequestTarget(request.target)
         guard target.segments.starts(with: ["v1", "me"]),
