@@ -81,7 +81,7 @@ extension KeyRing {
         grants.linkDown()
     }
 
-    /// With `off` in the configuration, this bridge does not register.
+    /// If the configuration says `off`, this bridge does not register.
     package mutating func registers(_ isWanted: Bool, at now: Instant) {
         guard registration.isWanted != isWanted else { return }
         registration.isWanted = isWanted

@@ -29,7 +29,8 @@ struct ListeningSocket {
     }
 
     private static func listen(_ descriptor: Int32, at address: ListenAddress) throws(LocalServerError) -> UInt16 {
-        // Without it a restart would wait a minute until the system forgets old connections. On Linux it does not let two processes share a port.
+        // SO_REUSEADDR lets a restart listen at once, instead of a minute later when the system forgets old connections. On Linux it does not
+        // let two processes share a port.
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
         guard bind(descriptor, address) == 0 else { throw failure("listen", address, errno) }
