@@ -1,7 +1,7 @@
 package import Vocabulary
 
 extension ForeignAnswer {
-    /// An answer that is not in the relay's envelope. Nothing of its body is quoted: a proxy may repeat what it was sent.
+    /// An answer outside the relay's envelope. No part of its body is quoted: a proxy may repeat the request in it.
     package init(status: Int, body: [UInt8], server: String? = nil) {
         let first = body.first { !($0 == 0x20 || (0x09...0x0D).contains($0)) }
         let content: Content =
@@ -14,7 +14,7 @@ extension ForeignAnswer {
         self.init(status: status, content: content, server: server.flatMap(Self.safeName))
     }
 
-    /// The name of a server's program: letters that no terminal takes amiss, and few of them.
+    /// A server program's name: a few letters that no terminal interprets.
     private static func safeName(_ text: String) -> String? {
         let name = text.utf8.prefix(40).filter {
             switch $0 {

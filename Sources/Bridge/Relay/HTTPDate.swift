@@ -1,6 +1,6 @@
 /// Dates in headers (RFC 9110, 5.6.7).
 package enum HTTPDate {
-    /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that may be generated today.
+    /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that senders may generate today.
     package static func seconds(_ text: String) -> Int64? {
         let words = text.split(separator: " ")
         guard words.count == 6, words[5] == "GMT", words[0].hasSuffix(","), let day = Int64(words[1]),
@@ -19,7 +19,7 @@ package enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Days since 1970-01-01 in the Gregorian calendar, counted in years that begin in March, so that the leap day is last.
+    /// Days since 1970-01-01 in the Gregorian calendar. Years begin in March here: the leap day is the last of its year.
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year
         let era = year / 400

@@ -1,12 +1,11 @@
 package import Vocabulary
 
-/// Reads what the relay answered (relay.md#response-envelope, relay.md#headers, relay.md#errors, relay.md#headers-on-every-bridge-response).
+/// Reads the relay's answers (relay.md#response-envelope, relay.md#headers, relay.md#errors, relay.md#headers-on-every-bridge-response).
 ///
-/// A call is delivered only if the status is 2xx, `ok` is true and the expected member is there, and refused only in the relay's
-/// own envelope. Anything else, whatever its status (HTML of a proxy, half a reply), is an unknown outcome: the call may have
-/// been applied.
+/// A call is delivered only if the status is 2xx, `ok` is true and the expected member is there, and refused only in the relay's own envelope. Any
+/// other answer with any status (HTML of a proxy, half a reply) is an unknown outcome: the relay may have applied the call.
 package enum RelayDecoder {
-    /// What the answer to a delivered call must contain.
+    /// Indispensable member of the answer to a delivered call.
     package enum Expected: Hashable, Sendable { case nothing, message, session, device }
 
     package static func expected(of call: RelayCall) -> Expected {
@@ -53,7 +52,7 @@ package enum RelayDecoder {
         }
     }
 
-    /// Its headers are no more the relay's than its body is.
+    /// A foreign answer: neither its body nor its headers are the relay's.
     private static func foreign(_ response: HTTPResponse) -> RelayAnswer {
         let answer = ForeignAnswer(status: response.status, body: response.body, server: response.header("Server"))
         return RelayAnswer(.unknown(reason: answer.description), foreign: answer)

@@ -2,11 +2,10 @@ package import Vocabulary
 
 /// Makes the bytes of relay calls (relay.md#bridge-rest-methods), plain or sealed.
 ///
-/// With sealed content not one of the plain members that it replaces is written, not even one that it lacks: what is meant for the
-/// phone alone cannot go out in the open by an omission.
+/// Sealed content replaces all plain members of its kind, even those without a sealed twin: no omission can send private content in the open.
 ///
-/// Bodies are compact JSON with the members in a fixed order, so that the same call always gives the same bytes: a retry
-/// under the same key must not differ (relay.md#rules). Absent members are left out, never null (relay.md#json-rules).
+/// Bodies are compact JSON with the members in a fixed order: the same call always gives the same bytes, since a retry under the
+/// same key must not differ (relay.md#rules). Absent members are omitted, never null (relay.md#json-rules).
 package enum RelayEncoder {
     package static func path(of call: RelayCall) -> String { "/v1/bridge/\(method(of: call.content))" }
 
@@ -81,7 +80,7 @@ extension JSONObjectWriter {
         }
     }
 
-    /// One or the other, never both (relay.md#bridge-rest-methods).
+    /// Writes one of the two, never both (relay.md#bridge-rest-methods).
     private mutating func content(
         _ field: SealedContent.Field, _ sealed: SealedContent?, plain: (inout JSONObjectWriter) -> Void
     ) {
@@ -123,7 +122,7 @@ extension JSONObjectWriter {
         string("message", card.message)
     }
 
-    /// In the open by the rule of pairs (relay.md#bridge-rest-methods): the relay's own page has the sealed form alone.
+    /// The plain form follows the rule of pairs (relay.md#bridge-rest-methods): the relay's own page documents only the sealed form.
     fileprivate mutating func toolFile(_ use: ToolFile.Use, _ file: SeenFile, _ sealed: SealedContent?) {
         string("tool", use.rawValue)
         integer("size_bytes", file.size)

@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// What a bridge wants to know of a response's headers (relay.md#headers, relay.md#headers-on-every-bridge-response), read in one pass.
+/// The headers of a response that a bridge uses (relay.md#headers, relay.md#headers-on-every-bridge-response), read in one pass.
 struct RelayHeaders {
     private(set) var request: RequestID?
     private(set) var retryAfter: String?
@@ -16,13 +16,13 @@ struct RelayHeaders {
         response.forEachHeader { read($0) }
     }
 
-    /// Nil when the response says nothing of a bucket.
+    /// Nil if the response names neither a bucket nor its levels.
     var rate: RateReading? {
         guard namesBucket || remaining != nil || limit != nil else { return nil }
         return RateReading(bucket: bucket, limit: limit, remaining: remaining, resetAfter: resetAfter)
     }
 
-    /// The length distinguishes most names; the last line of a name counts.
+    /// The length distinguishes most names. The last line of a name counts.
     private mutating func read(_ line: HeaderLine) {
         switch line.nameLength {
         case 4 where line.isNamed("date"): date = HTTPDate.seconds(line.text)
@@ -38,7 +38,7 @@ struct RelayHeaders {
         }
     }
 
-    /// At most 64 characters. Counting them costs more than all else here, and few bytes cannot be many characters.
+    /// At most 64 characters. Counting them is the most expensive step here, and few bytes cannot be many characters.
     private static func start(of text: String) -> String {
         text.utf8.count <= 64 ? text : String(text.prefix(64))
     }

@@ -2,10 +2,10 @@ import JSONReading
 import Locking
 import Vocabulary
 
-/// The relay's envelope (relay.md#response-envelope), read with simdjson: with `JSONDecoder` the reply cost more than all the rest of a call.
+/// The relay's envelope (relay.md#response-envelope), read with simdjson: `JSONDecoder` made the reply cost more than the rest of a call.
 ///
-/// Only an answer in it is the relay's word: `ok` is a boolean and, where it is false, `error.code` is text. A proxy can have any
-/// status and may answer in JSON, so nothing less distinguishes the two.
+/// Only an answer in the envelope is the relay's: `ok` is a boolean and, if it is false, `error.code` is text. A
+/// proxy can send any status and may answer in JSON: no weaker check distinguishes the two.
 struct ReplyEnvelope {
     enum Word: Hashable {
         case taken
@@ -23,7 +23,7 @@ struct ReplyEnvelope {
     private(set) var retryAfterMilliseconds: Int64?
     private(set) var fields: [String] = []
 
-    /// Nil when it is not the relay's word. Only the answer to a registration is asked for a device: of all others there are many.
+    /// Nil if the answer is not the relay's. Only answers to registrations are searched for a device, since the other answers are many.
     init?(_ body: [UInt8], readsDevice: Bool = false) {
         guard !body.isEmpty else { return nil }
         let parser = Self.parsers.take()
@@ -45,7 +45,7 @@ struct ReplyEnvelope {
             session = result?["session_id"]?.string
             isRepeat = result?["idempotent"]?.flag ?? false
             guard readsDevice else { return }
-            // Taken whole or not at all, like every name.
+            // Whole or not at all, like every id.
             device = result?["device_id"]?.string.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
             publicKeyChanged = result?["pubkey_changed"]?.flag ?? false
             return
@@ -57,10 +57,10 @@ struct ReplyEnvelope {
         fields = (error["errors"]?.elements ?? []).prefix(20).compactMap { $0["path"]?.string }
     }
 
-    /// Of a refusal.
+    /// Code of a refusal.
     var code: RelayErrorCode? { if case .refused(let code) = word { RelayErrorCode(name: code) } else { nil } }
 
-    /// What the relay asks us to wait: believed up to the life of a key (relay.md#rules).
+    /// Wait that the relay asks for, at most the life of a key (relay.md#rules).
     var retryAfter: Duration? {
         retryAfterMilliseconds.flatMap {
             $0 < 0 ? nil : min(.milliseconds(min($0, Int64.max / 1_000_000)), RetryAfter.longest)
@@ -68,10 +68,10 @@ struct ReplyEnvelope {
     }
 }
 
-/// Parsers that wait for the next reply: making one costs more than reading with it.
+/// Parsers that wait for the next reply: making a parser costs more than reading with it.
 private final class ParserShelf: Sendable {
     private struct Idle: @unchecked Sendable {
-        // Unchecked: it is used by the caller that took it from the shelf, and by no other.
+        // Unchecked: only the caller that took the parser from the shelf uses it.
         let parser: FrameParser
     }
 

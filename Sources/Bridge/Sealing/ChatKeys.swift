@@ -2,27 +2,27 @@ import Vocabulary
 
 /// The keys of one chat: the newest, and older ones under which turns are still open.
 ///
-/// A turn continues under the key that it began with. The newest key is changed only where a change is expected: each surviving
-/// phone makes a new one when a device is revoked (relay.md#session-key-life-cycle). Any other grant of another key is refused, or
-/// a relay could put a key of its own under a chat and read how it continues.
+/// A turn continues under the key that it began with. The newest key changes only after a revocation: each surviving
+/// phone then makes a new one (relay.md#session-key-life-cycle). Any other grant of a different key is refused.
+/// Otherwise a relay could put a key of its own under a chat and read its continuation.
 struct ChatKeys: Sendable {
     struct Key: Sendable {
         var secret: SecretKey
         var name: KeyName
-        /// Of the ring, when it came: the files have it from that revision on.
+        /// Revision of the ring at the key's arrival. The files contain the key from that revision on.
         var revision: Int
     }
 
     enum Change: Hashable, Sendable {
         case none
-        /// A device was revoked: one new key will come. Nil: a file of an earlier version does not name it.
+        /// A device was revoked: one new key will come. Nil if a file of an earlier version does not name the device.
         case expected(after: DeviceID?)
-        /// It has come, and the other phones that are left may have made one each at the same time. Milliseconds since 1970.
+        /// The new key came; other remaining phones may have made one each at the same time. Milliseconds since 1970.
         case settling(until: Int64, after: DeviceID?, others: Int)
 
         var isExpected: Bool { if case .expected = self { true } else { false } }
 
-        /// The device whose revocation it follows.
+        /// The device whose revocation caused the change.
         var revoked: DeviceID? {
             switch self {
             case .none: nil
@@ -31,13 +31,13 @@ struct ChatKeys: Sendable {
         }
     }
 
-    /// A change that no phone has had the notice of.
+    /// A change of which no phone has been notified.
     struct UntoldChange: Hashable, Sendable {
-        /// The device that was revoked; nil: a file of an earlier version does not name it.
+        /// The revoked device, or nil if a file of an earlier version does not name it.
         var device: DeviceID?
-        /// Another phone's key had come before it.
+        /// Another phone's key came before this one.
         var isFurther = false
-        /// The chat itself has it. Who put the key there may be all who reads it: another chat has to have it too.
+        /// This chat has shown the notice. The maker of the new key may be its only reader: another chat must show the notice as well.
         var isSaidItself = false
 
         init(after device: DeviceID?, isFurther: Bool = false) {
@@ -57,34 +57,34 @@ struct ChatKeys: Sendable {
     }
 
     enum GrantedAction: Hashable, Sendable {
-        /// It is the newest already.
+        /// The granted key is the newest already.
         case known
         case changed(after: DeviceID?, isFurther: Bool)
         case refused
     }
 
-    /// Each phone that survives a revocation makes a key; they come close together.
+    /// Each phone that survives a revocation makes a key, all within a short time.
     static let settlingMilliseconds: Int64 = 10 * 60_000
     static let olderLimit = 4
     static let pastLimit = 32
 
     private(set) var newest: Key
     private(set) var older: [Key]
-    /// The names of all keys it had. None is taken again: a device that was revoked since knows it, and a relay can repeat its grant.
+    /// Names of all earlier keys. None is accepted again: a device revoked since then knows it, and a relay can repeat its grant.
     private(set) var past: [KeyName]
-    /// Which came first, among all chats.
+    /// Order of creation among all chats.
     let number: Int
-    /// By this bridge, for a chat that it made: no other device can grant it.
+    /// Whether this bridge made the chat. No other device can grant a key for it.
     let isOurs: Bool
-    /// The devices that have the newest.
+    /// Devices that have the newest key.
     var granted: Set<DeviceID>
     var change = Change.none
     var untold: UntoldChange?
-    /// The key that has replaced the newest in one of the two files alone.
+    /// Name of a key that replaced the newest in one of the two files alone.
     var awaited: KeyName?
-    /// The chat is gone; its keys are here until its open turns have ended.
+    /// The chat is gone. Its keys stay until its open turns have ended.
     private(set) var isEnded = false
-    /// Open turns, by the key they began with.
+    /// Number of open turns by the key that they began with.
     private var uses: [KeyName: Int] = [:]
 
     init(
@@ -104,13 +104,13 @@ struct ChatKeys: Sendable {
 
     func key(named name: KeyName) -> Key? { newest.name == name ? newest : older.first { $0.name == name } }
 
-    /// Another key will come.
+    /// Whether another key will come.
     var awaitsKey: Bool { change.isExpected || awaited != nil }
 
-    /// The newest first.
+    /// All keys, newest first.
     var all: [Key] { [newest] + older.reversed() }
 
-    /// `phones`: how many may read. Each of them makes one key after a revocation, and a relay could add its own to them.
+    /// `phones` is the number of reading devices. Each makes one key after a revocation; a higher number could include a relay's own.
     mutating func granted(_ key: Key, wall: Int64, phones: Int) -> GrantedAction {
         guard key.secret != newest.secret else { return .known }
         guard !isOurs else { return .refused }
@@ -146,7 +146,7 @@ struct ChatKeys: Sendable {
 
     mutating func replace(by key: Key) {
         past.append(newest.name)
-        // Names of our own keys alone, which no other device can grant: a chat of a phone takes none at the limit.
+        // Drop names over the limit. They belong to our own keys, which no other device grants: a chat of a phone accepts none at the limit.
         past.removeFirst(max(0, past.count - Self.pastLimit))
         older.append(newest)
         newest = key
@@ -161,7 +161,7 @@ struct ChatKeys: Sendable {
 
     mutating func end() { isEnded = true }
 
-    /// A chat that had ended begins again; its open turns keep their keys.
+    /// Begins an ended chat again. Its open turns keep their keys.
     mutating func begin(under key: Key) {
         isEnded = false
         replace(by: key)
@@ -170,7 +170,7 @@ struct ChatKeys: Sendable {
 
     mutating func turnBegan(under name: KeyName) { uses[name, default: 0] += 1 }
 
-    /// Whether a key was forgotten by it.
+    /// Ends a turn. True if that removed a key.
     mutating func turnEnded(under name: KeyName) -> Bool {
         guard let count = uses[name] else { return false }
         uses[name] = count > 1 ? count - 1 : nil
@@ -181,7 +181,7 @@ struct ChatKeys: Sendable {
     mutating func forgetUnused() -> Bool {
         let count = older.count
         older.removeAll { uses[$0.name] == nil }
-        // Beyond the limit a turn cannot be finished sealed, and it is not finished in the open either.
+        // A turn beyond the limit can end neither sealed nor in the open.
         older.removeFirst(max(0, older.count - Self.olderLimit))
         return older.count < count
     }

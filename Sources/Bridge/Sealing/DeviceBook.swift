@@ -1,30 +1,30 @@
 package import Vocabulary
 
-/// The devices that the relay has announced, and which of them may be given keys.
+/// The devices that the relay has announced, and which of them may receive keys.
 ///
-/// Nothing authenticates the relay here (relay.md#session-key-life-cycle): it can announce a device of its own. So the first devices
-/// are pinned as they come, and whatever comes later is held until the person allows it. A device whose key changes is another one.
+/// Nothing authenticates the relay here (relay.md#session-key-life-cycle): it can announce a device of its own. The book therefore pins the
+/// first devices and holds every later one until the person allows it. A device with a changed key is another one.
 package struct DeviceBook: Sendable {
     package enum Standing: String, Hashable, Sendable, Codable {
         case pinned
-        /// Waits for the person.
+        /// The device waits for the person.
         case held
-        /// By the relay.
+        /// The relay revoked the device.
         case revoked
-        /// The person has said no. It stays so, whatever is announced, until they say yes.
+        /// The person refused the device. Announcements change nothing until the person allows it.
         case refused
     }
 
-    /// What becomes of devices that are announced late: the configuration's `devices`.
+    /// Treatment of devices that are announced late: the configuration's `devices`.
     package enum Trust: String, Hashable, Sendable, CaseIterable { case pin, trust }
 
     /// The outcome of a person's order about a device.
     package enum ChosenAction: Hashable, Sendable {
         case done
-        /// It was so already.
+        /// The order changed nothing.
         case nothing
         case unknownDevice
-        /// It has another public key than the one that the person saw.
+        /// The device's public key differs from the one that the person saw.
         case otherKey
     }
 
@@ -34,10 +34,9 @@ package struct DeviceBook: Sendable {
         package var label: String?
         package var platform: String?
         package var standing: Standing
-        /// The phone has had the notice that it is held.
+        /// Whether a phone has shown the notice that the device is held.
         var isTold: Bool
-        /// Names this pair of id and public key to the person, who has no use for an id that the relay chose. Given by the book, and
-        /// never to another pair.
+        /// The person's name for this pair of id and public key, since the relay chooses the id. The book assigns it, and never to another pair.
         package internal(set) var number = 0
 
         package init(
@@ -56,26 +55,25 @@ package struct DeviceBook: Sendable {
     package enum AnnouncedAction: Hashable, Sendable {
         case pinned
         case held
-        /// It was known, under another key; held now.
+        /// The device was known under another key. Held now, unless it is refused or all devices are trusted.
         case changedKey
-        /// It is known unchanged, or not a device that keys are for.
+        /// The device is known and unchanged, or is another bridge.
         case nothing
         case tooMany
     }
 
-    /// After the first pairing: the phone that paired has other devices, which are announced by then.
+    /// Time after the first pairing in which the relay announces the other devices of the phone that paired.
     package static let pairingMilliseconds: Int64 = 10 * 60_000
     static let limit = 64
 
     package private(set) var devices: [DeviceID: Device]
-    /// One was pinned at some time. From then on none is taken without being asked for, even if all are revoked: else a relay would
-    /// revoke them and announce its own.
+    /// Whether a device was ever pinned. From then on none is pinned unasked, even if all are
+    /// revoked: a relay could revoke them all and announce its own.
     private(set) var hasPinned: Bool
-    /// The file of the devices was lost while keys were there, or is an older copy: no device of this installation is pinned unless the
-    /// person says so.
+    /// The devices' file was lost while keys existed, or is an older copy: only the person pins devices of this installation.
     private(set) var isLost: Bool
     private(set) var nextNumber: Int
-    /// The first pairing, in milliseconds since 1970; nil: not known, and long ago.
+    /// The first pairing in milliseconds since 1970, or nil if it is unknown and long ago.
     private(set) var pairedAt: Int64?
     /// Every device is pinned: the configuration's `"devices": "trust"`.
     var trustsAll = false
@@ -92,7 +90,7 @@ package struct DeviceBook: Sendable {
         self.trustsAll = trustsAll
         let numbers = Set(devices.map(\.number))
         self.nextNumber = max(nextNumber, (numbers.max() ?? 0) &+ 1, 1)
-        // A file of an earlier version has none, and one that somebody edited may have the same twice.
+        // A file of an earlier version has no numbers, and an edited one may have the same number twice.
         if numbers.count < devices.count || numbers.contains(where: { $0 < 1 }) {
             for id in self.devices.keys.sorted() { number(id) }
         }
@@ -103,7 +101,7 @@ package struct DeviceBook: Sendable {
         nextNumber &+= 1
     }
 
-    /// How people are told of it.
+    /// The device in words for people.
     package func numbered(_ id: DeviceID) -> NumberedDevice { NumberedDevice(id: id, number: devices[id]?.number) }
 
     var pinned: [Device] { devices(.pinned) }
@@ -114,7 +112,7 @@ package struct DeviceBook: Sendable {
 
     mutating func announced(_ device: Device, wall: Int64) -> AnnouncedAction {
         var device = device
-        // Another bridge reads nothing of ours.
+        // Another bridge reads none of our chats.
         guard device.platform != "bridge" else { return .nothing }
         if let known = devices[device.id] {
             guard known.publicKey == device.publicKey else {
@@ -123,7 +121,7 @@ package struct DeviceBook: Sendable {
                 number(device.id)
                 return .changedKey
             }
-            // Back after it was revoked: as if it were new.
+            // A revoked device that comes back counts as new.
             guard known.standing == .revoked else { return .nothing }
             device.number = known.number
         } else if !makeRoom() {
@@ -137,14 +135,14 @@ package struct DeviceBook: Sendable {
         return isPinned ? .pinned : .held
     }
 
-    /// Whether it was pinned until now.
+    /// Whether the device was pinned before.
     mutating func revoked(_ id: DeviceID) -> Bool {
         guard let standing = devices[id]?.standing else { return false }
         if standing != .refused { devices[id]?.standing = .revoked }
         return standing == .pinned
     }
 
-    /// The person says so. `key`: the public key that they saw; nil: any.
+    /// The person's order. `key` is the public key that they saw, or nil for any.
     mutating func choose(_ standing: Standing, for id: DeviceID, key: [UInt8]?) -> ChosenAction {
         guard let known = devices[id] else { return .unknownDevice }
         guard key == nil || key == known.publicKey else { return .otherKey }
@@ -158,10 +156,10 @@ package struct DeviceBook: Sendable {
         if devices[id]?.publicKey == key { devices[id]?.isTold = true }
     }
 
-    /// The installation is gone. Later devices are not pinned automatically.
+    /// The installation is gone. `hasPinned` stays: once a device was pinned, no other is pinned unasked.
     mutating func forgetDevices() { devices = [:] }
 
-    /// The book is an older copy: who was revoked or refused since is not in it.
+    /// The book is an older copy and may lack later revocations and refusals.
     mutating func holdAll() {
         (hasPinned, isLost) = (true, true)
         for device in devices(.pinned) {
@@ -170,14 +168,14 @@ package struct DeviceBook: Sendable {
         }
     }
 
-    /// Another installation is used. Only where nothing was pinned or sealed in the one before, its devices are pinned like the first ones.
+    /// Another installation is in use. Its first devices are pinned only if the installation before had neither a pinned device nor a key.
     mutating func moves(hasHeldKey: Bool) {
         forgetDevices()
         hasPinned = hasPinned || hasHeldKey
     }
 
-    /// The moment of the newest pairing. The relay can have the person pair again by refusing the token, and announce a device of its own
-    /// then: a pairing counts that was made before the first device and the first key. Any later one pins nobody.
+    /// Notes the newest pairing. A relay can refuse the token, have the person pair again, and announce a device of its own then.
+    /// So a pairing counts only before the first device and the first key; a later one pins no device.
     mutating func paired(at wall: Int64?, hasHeldKey: Bool) {
         guard let wall, wall != pairedAt else { return }
         if hasPinned || hasHeldKey || isLost {
@@ -187,7 +185,7 @@ package struct DeviceBook: Sendable {
         }
     }
 
-    /// Who announces devices without end does not shut out the person's next one: the oldest that is held gives way.
+    /// Endless announcements must not keep the person's next device out: the oldest held device gives way.
     private mutating func makeRoom() -> Bool {
         if devices.count < Self.limit { return true }
         let held = devices(.held).min { $0.number < $1.number }
@@ -203,10 +201,10 @@ package struct DeviceBook: Sendable {
     }
 }
 
-/// A device in words for people: by its number, since its id is whatever the relay says.
+/// A device in words for people: by its number, since the relay chooses its id.
 package struct NumberedDevice: Hashable, Sendable, CustomStringConvertible {
     package var id: DeviceID
-    /// Nil: it is in the book no more.
+    /// Nil if the book no longer has the device.
     package var number: Int?
 
     package init(id: DeviceID, number: Int?) {

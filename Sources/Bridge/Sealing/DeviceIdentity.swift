@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// What this bridge is for those who wrap keys for it.
+/// This bridge as a device, for those who wrap keys for it.
 struct DeviceIdentity: Sendable {
     let secret: SecretKey
     /// 64 hexadecimal digits.

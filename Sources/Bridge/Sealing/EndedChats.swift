@@ -1,13 +1,13 @@
 import Vocabulary
 
-/// Chats that had a key and are gone: what is said in their names is never taken in the open, nor under a key that nobody chose.
+/// Chats that had a key and are gone: their ids never accept an open message, nor a key that nobody chose.
 ///
-/// The keys themselves are forgotten. The last one may be granted again, since a chat can come back from the archive. Once a device that
-/// has it was revoked, one new key may come in its place. A chat that this bridge made takes its last key at most.
+/// The keys themselves are forgotten. The last one may be granted again, since a chat can come back from the archive. After the revocation of a
+/// device that has it, one new key may come in its place. A chat that this bridge made accepts its last key at most.
 struct EndedChats: Sendable {
-    /// The newest are known with the names of their keys. The rest stay sealed by a mark each, and take no key.
+    /// Number of chats that keep the names of their keys. Older ones stay sealed by a mark each, and accept no key.
     static let limit = 10_000
-    /// Beyond it every chat without a key counts as one that had a key. Only a relay that invents chats gets there, and reads nothing.
+    /// Beyond the limit every chat without a key counts as one that had a key. Only a relay that invents chats reaches it, and learns nothing.
     static let markLimit = 1 << 18
     private static let markLength = 10
 
@@ -15,18 +15,18 @@ struct EndedChats: Sendable {
         var last: KeyName?
         var past: [KeyName]
         var isOurs: Bool
-        /// The device whose revocation took the last key; nil: none, or a file of an earlier version names neither the device nor the key.
+        /// The device whose revocation took the last key. Nil if there is none, or a file of an earlier version names neither device nor key.
         var revoked: DeviceID?
         var untold: ChatKeys.UntoldChange?
 
-        /// Of a chat that has a key again: the others that it had.
+        /// Names of the chat's other keys, once it has a key again.
         func past(before key: KeyName) -> [KeyName] { past + [last].compactMap { $0 }.filter { $0 != key } }
     }
 
     enum GrantedAction: Hashable, Sendable {
         /// The chat never had a key.
         case first
-        /// The key that it had last.
+        /// The chat's last key.
         case last
         case changed(after: DeviceID?)
         case refused
@@ -48,7 +48,7 @@ struct EndedChats: Sendable {
         }
     }
 
-    /// Each of the same length. One of a chat that is known by the names of its keys is no news.
+    /// Adds marks of equal length. A chat with names of its keys needs no mark.
     mutating func add(marks: String) {
         let known = Set(order.map { Self.mark(of: $0) })
         var rest = marks[...]
@@ -59,8 +59,8 @@ struct EndedChats: Sendable {
         }
     }
 
-    /// A chat whose key is in no file. An earlier version did not write which key that was, and may have ended before it wrote the key:
-    /// the chat takes one as after a revocation, and is told of it, but none where this bridge made it.
+    /// Adds a chat whose key is in no file. An earlier version did not store the key's name, and may have ended before it wrote the key:
+    /// the chat accepts a key as after a revocation and shows the notice, unless this bridge made the chat.
     mutating func addLost(_ session: SessionID, _ chat: StoredKeyRing.Devices.Chat) {
         guard let name = chat.name.map({ KeyName($0) }) else {
             if chat.isOurs { return mark(session) }
@@ -79,7 +79,7 @@ struct EndedChats: Sendable {
         names[session] != nil || marks.count >= Self.markLimit || marks.contains(Self.mark(of: session))
     }
 
-    /// What becomes of a key that is granted for a chat without one.
+    /// Decides about a key that is granted for a chat without one.
     func granted(_ key: KeyName, for session: SessionID) -> GrantedAction {
         guard let known = names[session] else { return contains(session) ? .refused : .first }
         if known.last == key { return .last }
@@ -89,9 +89,9 @@ struct EndedChats: Sendable {
         return .changed(after: known.revoked)
     }
 
-    /// Whether the file of the keys is believed about a chat that has ended by the other file.
+    /// Whether the keys' file is right about a chat that the other file lists as ended.
     func mayComeBack(_ session: SessionID, under key: KeyName) -> Bool {
-        // By a mark alone: of another installation, or long ago.
+        // A chat with a mark alone belongs to another installation, or ended long ago.
         guard let known = names[session] else { return !marks.contains(Self.mark(of: session)) }
         return known.last == key || !known.isOurs && !known.past.contains(key)
     }
@@ -108,13 +108,13 @@ struct EndedChats: Sendable {
         if marks.count < Self.markLimit { marks.insert(Self.mark(of: session)) }
     }
 
-    /// No chat is known by the names of its keys any more: none takes a key.
+    /// Replaces the names of all keys by marks: no chat accepts a key.
     mutating func markAll() {
         for session in order { mark(session) }
         (names, order) = ([:], [])
     }
 
-    /// It has a key again, and is ended no more.
+    /// The chat has a key again.
     mutating func remove(_ session: SessionID) -> Names? {
         guard let known = names.removeValue(forKey: session) else { return nil }
         order.removeAll { $0 == session }
@@ -130,7 +130,7 @@ struct EndedChats: Sendable {
         }
     }
 
-    /// The oldest first.
+    /// Oldest first.
     var stored: [StoredKeyRing.Devices.Ended] {
         order.map { session in
             let known = names[session]
@@ -143,9 +143,9 @@ struct EndedChats: Sendable {
 
     var storedMarks: String { marks.sorted().joined() }
 
-    /// Those of the newest too.
+    /// Marks of all chats, those with names included.
     var allMarks: String { marks.union(order.map { Self.mark(of: $0) }).sorted().joined() }
 
-    /// Two chats of one mark are both sealed: who searches for such a pair gains nothing that could be read.
+    /// Two chats of one mark are both sealed: finding such a pair reveals nothing.
     private static func mark(of session: SessionID) -> String { StableHash.text(of: session.text, length: markLength) }
 }

@@ -1,16 +1,16 @@
 package import Vocabulary
 
-/// A content sealed under one key (relay.md#symmetric-envelope):
+/// Content sealed under one key (relay.md#symmetric-envelope):
 ///
 ///     01 | nonce (12) | ciphertext | tag (16)
 ///     00                                         the empty content
 ///
-/// Each sealing draws a nonce of its own, so that nothing sealed can be made a second time: who may have to send it again keeps it.
+/// Each sealing draws its own nonce. No envelope can be made twice: a caller that may have to resend one keeps it.
 package enum Envelope {
     private static let version: UInt8 = 1
     private static let emptyVersion: UInt8 = 0
     static let nonceLength = 12
-    /// What it is longer than its content.
+    /// Bytes beyond the content.
     package static let overhead = 1 + nonceLength + 16
     /// The empty content, which needs no key.
     package static let empty: [UInt8] = [emptyVersion]
@@ -23,7 +23,7 @@ package enum Envelope {
         return library.encrypt(content, key: key, nonce: random.bytes(nonceLength), after: [version])
     }
 
-    /// The empty content is read too: a caller that needs content refuses it (`SealingError.empty`).
+    /// Opens the empty content too: a caller that needs content refuses it (`SealingError.empty`).
     package static func open(
         _ sealed: [UInt8], with key: SecretKey, library: some SealingLibrary
     ) throws(SealingError) -> [UInt8] {

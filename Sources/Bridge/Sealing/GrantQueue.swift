@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// Which grants are under way, and when the next may be tried.
+/// Grants under way, and the time of the next try.
 struct GrantQueue: Sendable {
     struct UnderWay: Sendable {
         var session: SessionID
@@ -8,9 +8,9 @@ struct GrantQueue: Sendable {
         var key: KeyName
     }
 
-    /// A restart with many chats must not keep the relay from what is said now.
+    /// A restart with many chats must not occupy the relay while people wait for answers.
     static let limit = 2
-    /// Less than half of what the relay's bucket gives (relay.md#buckets, bucket `default`), since it is not ours alone.
+    /// Less than half of the relay's bucket (relay.md#buckets, bucket `default`), since other calls share it.
     private static let burst = 10.0
     private static let perSecond = 4.0
 
@@ -21,9 +21,9 @@ struct GrantQueue: Sendable {
     private var level = Self.burst
     private var levelAt: Instant?
     private var number = 0
-    /// Refused for good: not again on this link.
+    /// Recipients that the relay refused for good: no further try on this link.
     private var refused: Set<Recipient> = []
-    /// A call for several devices was refused for one of them at least: each gets a call of its own.
+    /// Chats of a refused call for several devices: each device gets a call of its own.
     private var apart: Set<SessionID> = []
 
     struct Recipient: Hashable {
@@ -43,20 +43,20 @@ struct GrantQueue: Sendable {
         retryAt = nil
     }
 
-    /// What is under way may still be answered, with or without the link.
+    /// A grant under way may still be answered, with or without the link.
     func mayBegin(at now: Instant) -> Bool {
         isUp && underWay.count < Self.limit && (retryAt.map { $0 <= now } ?? true)
     }
 
     func isUnderWay(_ session: SessionID) -> Bool { underWay.values.contains { $0.session == session } }
 
-    /// Of those that lack the key.
+    /// Devices that may be tried for the chat, of those that lack the key.
     func owed(_ devices: some Sequence<DeviceBook.Device>, _ session: SessionID) -> [DeviceBook.Device] {
         let owed = devices.filter { !refused.contains(Recipient(session: session, device: $0.id)) }
         return apart.contains(session) ? Array(owed.prefix(1)) : owed
     }
 
-    /// What is under way is for devices or chats that are no more.
+    /// The devices or chats of the grants under way are gone.
     mutating func forget() {
         underWay = [:]
         (refused, apart) = ([], [])
@@ -72,7 +72,7 @@ struct GrantQueue: Sendable {
         return number
     }
 
-    /// What is owed then is tried at once; without anything owed there is no moment to wake for.
+    /// A grant that was held back is tried now. Without one there is no moment to wake for.
     mutating func timePassed(at now: Instant) {
         if let moment = retryAt, moment <= now { retryAt = nil }
     }
@@ -86,7 +86,7 @@ struct GrantQueue: Sendable {
         retryAt = now + max(told ?? .zero, backOff.next())
     }
 
-    /// The device that gets nothing; nil: it is not known yet which.
+    /// The refused device, or nil if the call had several.
     mutating func refused(_ devices: [DeviceID], _ session: SessionID) -> DeviceID? {
         guard devices.count == 1, let device = devices.first else {
             apart.insert(session)
@@ -98,13 +98,13 @@ struct GrantQueue: Sendable {
 }
 
 extension KeyRing {
-    /// Those that lack the chat's newest key and can be given it.
+    /// Devices that lack the chat's newest key and may receive it.
     private func owed(_ session: SessionID) -> [DeviceBook.Device] {
         guard let chat = chats[session], !chat.isEnded, has(chat.newest.revision) else { return [] }
         return grants.owed(book.pinned.lazy.filter { !chat.granted.contains($0.id) }, session)
     }
 
-    /// Of a chat of our own: each pinned device that can have its key has it, and one does.
+    /// Whether each pinned device that can receive the key of this chat of our own has it, and at least one does.
     package func isGranted(_ session: SessionID) -> Bool {
         guard let chat = chats[session], chat.isOurs, !chat.isEnded, has(chat.newest.revision) else { return false }
         return book.pinned.contains { chat.granted.contains($0.id) } && owed(session).isEmpty
@@ -112,7 +112,7 @@ extension KeyRing {
 
     mutating func grantOwed(at now: Instant, using random: some SecretRandom) {
         guard grants.mayBegin(at: now), !book.pinned.isEmpty else { return }
-        // The oldest chat first.
+        // Oldest chat first.
         let owing = chats.filter { !grants.isUnderWay($0.key) && !owed($0.key).isEmpty }
             .sorted { $0.value.number < $1.value.number }.map(\.key)
         for session in owing {
@@ -124,7 +124,7 @@ extension KeyRing {
                     let box = try? SealedBox.seal(
                         chat.newest.secret, for: device.publicKey, library: library, random: random)
                 else {
-                    // Such a key was refused when the device was announced; a file may have been written by hand.
+                    // The announcement refuses such a public key; a file may have been edited.
                     _ = grants.refused([device.id], session)
                     continue
                 }
@@ -137,7 +137,7 @@ extension KeyRing {
         }
     }
 
-    /// A grant may be made twice: the later one says the same.
+    /// Two grants of the same key are harmless: the later one repeats the earlier.
     package mutating func grantAnswered(
         _ number: Int, _ answer: KeyCallAnswer<GrantReceipt>, at now: Instant, using random: some SecretRandom
     ) {
@@ -145,7 +145,7 @@ extension KeyRing {
         switch answer {
         case .delivered:
             grants.delivered()
-            // Another key, or a device that was revoked meanwhile: it was in vain.
+            // Otherwise the chat has another key, or the device was revoked meanwhile: the grant was in vain.
             if chats[grant.session]?.newest.name == grant.key {
                 let pinned = Set(book.pinned.map(\.id))
                 chats[grant.session]?.granted.formUnion(pinned.intersection(grant.devices))

@@ -23,7 +23,7 @@ extension KeyRing {
             order(.tell(.tooManyDevices))
             return order(.acknowledge(update))
         }
-        // Under this name none of them has a key yet.
+        // No device has a key under this name yet.
         for session in chats.keys { chats[session]?.granted.remove(device.id) }
         changed(at: now, update)
         grantOwed(at: now, using: random)
@@ -38,7 +38,7 @@ extension KeyRing {
         }
         if book.revoked(device) {
             order(.tell(.deviceRevoked(book.numbered(device))))
-            // The phones that made the other keys make new ones.
+            // The phones that made the other chats' keys make new ones.
             for (session, chat) in chats where !chat.isOurs { chats[session]?.change = .expected(after: device) }
             ended.revoked(device)
             renewOwnKeys(using: random)
@@ -47,7 +47,7 @@ extension KeyRing {
         changed(at: now, update)
     }
 
-    /// What a device knows that is gone is not used for what is said from now on in chats that this bridge made. Whether a key was made.
+    /// Makes new keys for chats of this bridge, which a removed device does not know. True if it made one.
     @discardableResult
     mutating func renewOwnKeys(
         using random: some SecretRandom, where isMeant: (ChatKeys) -> Bool = { _ in true }
@@ -64,16 +64,16 @@ extension KeyRing {
         return isChanged
     }
 
-    /// For `status` and `doctor`.
+    /// Figures for `status` and `doctor`.
     package struct Figures: Hashable, Sendable {
-        /// The relay has said on this link what this bridge is called.
+        /// The relay has named this bridge's device id on this link.
         package var isRegistered = false
         package var deviceID: DeviceID?
         package var pinned = 0
         package var held = 0
         /// Chats with a key.
         package var sealedChats = 0
-        /// Chats that have another key, and no other chat has had the notice.
+        /// Chats with a changed key of which no other chat has shown the notice.
         package var unheardChanges = 0
 
         package init() {}
@@ -90,8 +90,7 @@ extension KeyRing {
 
     // MARK: From the person
 
-    /// `key`: the public key that the person saw; nil: any. `update`: a name for this word, which is acknowledged when the files
-    /// have it.
+    /// `key` is the public key that the person saw, or nil for any. `update` names this order; it is acknowledged once the files contain the order.
     package mutating func allow(
         _ device: DeviceID, key: [UInt8]? = nil, _ update: UpdateID? = nil, at now: Instant,
         using random: some SecretRandom
@@ -107,8 +106,8 @@ extension KeyRing {
         return action
     }
 
-    /// Nothing is wrapped for it any more. It keeps the keys that it has: of chats that phones began only they can make new ones,
-    /// and the relay does not hear of this.
+    /// Stops wrapping keys for the device. It keeps its keys: only phones can make new ones for
+    /// chats that they began, and the relay does not hear of the refusal.
     package mutating func refuse(
         _ device: DeviceID, key: [UInt8]? = nil, _ update: UpdateID? = nil, at now: Instant,
         using random: some SecretRandom
@@ -116,7 +115,7 @@ extension KeyRing {
         let standing = book.devices[device]?.standing
         let wasPinned = standing == .pinned
         let action = book.choose(.refused, for: device, key: key)
-        // A device that is held has the id under another key.
+        // A held device has the id under another key.
         let isConfirmed = [.done, .nothing].contains(action) && (standing == .revoked || standing == .refused)
         let wasNews = isConfirmed && confirmRevocation(of: device)
         guard action == .done else {
@@ -131,7 +130,7 @@ extension KeyRing {
         return action
     }
 
-    /// The person knows of it: keys that came after it are no news. Whether some were.
+    /// The person knows of the revocation: keys that followed it need no notice. True if some needed one.
     private mutating func confirmRevocation(of device: DeviceID) -> Bool {
         var isNews = false
         for (session, chat) in chats {
@@ -161,7 +160,7 @@ extension KeyRing {
 
     // MARK: Notices to the phone
 
-    /// Held, and not yet reported to a phone.
+    /// The held devices without a notice on a phone.
     package var untoldDevices: [DeviceBook.Device] { book.devices(.held).filter { !$0.isTold } }
 
     package mutating func told(of device: DeviceBook.Device, at now: Instant) {
@@ -169,7 +168,7 @@ extension KeyRing {
         changedSlightly(at: now)
     }
 
-    /// Chats whose key was changed, and no other chat has had the notice.
+    /// Changed keys of which no other chat has shown the notice.
     package var untoldChanges: [ChangedKey] {
         guard chats.values.contains(where: { $0.untold != nil }) else { return [] }
         let others = chatsForNotices { $0.isOurs || $0.change.isExpected }
@@ -181,7 +180,7 @@ extension KeyRing {
         }.sorted { $0.session < $1.session }
     }
 
-    /// The chat has the notice, and another one has yet to have it.
+    /// The chat itself has shown the notice; another one must follow.
     package mutating func saidItself(_ change: ChangedKey, at now: Instant) {
         guard chats[change.session]?.newest.name == change.key else { return }
         chats[change.session]?.untold?.isSaidItself = true
@@ -194,9 +193,9 @@ extension KeyRing {
         changedSlightly(at: now)
     }
 
-    /// Chats that a person reads, the surest first: one that this bridge made, since its key was wrapped here for a pinned device; then the
-    /// oldest of the others, since a relay can begin some when it has something to hide. A device that gets no key any more has that of the
-    /// chats that it began.
+    /// Chats that a person reads, the surest first: chats that this bridge made, since it wrapped their keys for a
+    /// pinned device itself; then the oldest of the others, since a relay can begin some when it has something to hide.
+    /// A device that receives no new keys still has those of the chats that it began.
     package var chatsForNotices: [SessionID] { chatsForNotices { _ in true } }
 
     private func chatsForNotices(_ isMeant: (ChatKeys) -> Bool) -> [SessionID] {
@@ -209,15 +208,15 @@ extension KeyRing {
     }
 }
 
-/// A chat's key that came after the revocation of a device, or for one that files of an earlier version lack.
+/// A chat's key that came after the revocation of a device, or for a chat whose key files of an earlier version lack.
 package struct ChangedKey: Hashable, Sendable {
     package var session: SessionID
     package var key: KeyName
-    /// The revoked device; nil: files of an earlier version name neither a device nor the previous key.
+    /// The revoked device, or nil if files of an earlier version name neither a device nor the previous key.
     package var revoked: NumberedDevice?
-    /// Another phone's key had come before it.
+    /// Another phone's key came before this one.
     package var isFurther: Bool
     package var isSaidItself: Bool
-    /// Chats that have the key which they had before that revocation.
+    /// Chats that still have their key from before that revocation.
     package var others: [SessionID]
 }

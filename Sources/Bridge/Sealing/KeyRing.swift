@@ -1,17 +1,17 @@
 package import Vocabulary
 
-/// The keys of one connection: the device that this bridge is, the devices it gives keys to, and a key for each sealed chat
-/// (relay.md#session-key-life-cycle).
+/// The keys of one connection: this bridge's own device, the devices that receive keys, and
+/// a key for each sealed chat (relay.md#session-key-life-cycle).
 ///
-/// - No key is used, and no update that brought one is acknowledged, before the files have it.
-/// - A chat's key is never made where a grant may come: only for chats that this bridge makes itself.
+/// - No key is used, and no update that brought one is acknowledged, before the files contain it.
+/// - The ring makes a key only for a chat that this bridge makes itself, never for one that may get a grant.
 /// - A key is wrapped for pinned devices alone.
-/// - A turn continues under the key that it began with. The key of a chat, also of one that comes back from the archive, changes only
-///   where a device was revoked, and this is reported in the chat.
+/// - A turn continues under the key that it began with. A chat's key, even of one that comes back from the
+///   archive, changes only after the revocation of a device, and the chat shows a notice of it.
 ///
-/// A value without I/O: events in, orders out. Time and randomness come with the events.
+/// A value without I/O: events arrive with time and randomness, and orders leave.
 package struct KeyRing: Sendable {
-    /// No installation has as many chats; beyond it a relay could fill the memory.
+    /// No installation has as many chats. Without a limit a relay could fill the memory.
     package static let chatLimit = 10_000
 
     private(set) var identity: DeviceIdentity
@@ -20,9 +20,9 @@ package struct KeyRing: Sendable {
     package internal(set) var book: DeviceBook
     var chats: [SessionID: ChatKeys]
     var ended: EndedChats
-    /// Some chat had a key at some time, of whichever installation: what the bridge makes by itself is sealed from then on.
+    /// Some chat had a key at some time, in any installation: from then on the bridge seals the chats that it makes.
     package internal(set) var hasHeldKey: Bool
-    /// Whose devices and chats these are; nil: the token does not say.
+    /// Installation of these devices and chats, or nil if the token does not name it.
     private(set) var installation: String?
     var grants = GrantQueue()
     private(set) var saves = SaveLedger()
@@ -31,15 +31,15 @@ package struct KeyRing: Sendable {
     private var ready: [(revision: Int, session: SessionID, key: KeyName)] = []
     private var orders: [KeyRingOrder] = []
 
-    /// `pairedAt`: in milliseconds since 1970; nil: not known. Keys and devices that are stored of another installation than this one
-    /// are not taken up, and go from the files with the first save; its chats stay sealed.
+    /// `pairedAt` is in milliseconds since 1970, or nil if it is not known. Stored keys and devices of another
+    /// installation are not used, and the first save removes them; its chats stay sealed.
     package init(
         device secret: SecretKey, stored: StoredKeyRing = StoredKeyRing(), pairedAt: Int64? = nil,
         installation: String? = nil, trustsAllDevices: Bool = false, library: any SealingLibrary
     ) throws(StoredKeyRingFault) {
         self.library = library
         identity = DeviceIdentity(secret, library: library)
-        // Read also where it is not taken up: a damaged file is reported, and not replaced.
+        // Read the stored keys even if they are not used: a damaged file is reported, not replaced.
         var storedEnded = stored.endedChats
         let (storedBook, storedChats) = (try stored.book(), try stored.chats(&storedEnded, library))
         let isOurs = stored.isOf(installation)
@@ -50,7 +50,7 @@ package struct KeyRing: Sendable {
         self.installation = installation ?? stored.devices?.installation
         saveNumber = stored.saveNumber
         nextNumber = (storedChats.values.map(\.number).max() ?? -1) &+ 1
-        // Also where the process ended between the two files, or an earlier version wrote them: each file alone keeps all chats sealed.
+        // Save after an end between the two files, or after an earlier version: each file alone keeps all chats sealed.
         let areMarksOfBoth = ended.allMarks == stored.keys.endedMarks ?? ""
         if !isOurs || stored.isBookOlder || !areMarksOfBoth { saves.changed() }
         book.paired(at: pairedAt, hasHeldKey: hasHeldKey)
@@ -65,7 +65,7 @@ package struct KeyRing: Sendable {
         return orders
     }
 
-    /// For what this machine keeps of sealed turns: it never leaves it, and is another one for each device secret.
+    /// Key of the sealed turns' records on this machine. It never leaves the machine, and depends on the device's secret.
     package var recordKey: SecretKey { library.derive(Array("sophon-bridge/v1/records".utf8), from: identity.secret) }
 
     package var hasOrders: Bool { !orders.isEmpty }
@@ -80,24 +80,24 @@ package struct KeyRing: Sendable {
     /// Whether the chat has or had a key: its turns are sealed.
     package func isSealed(_ session: SessionID) -> Bool { chats[session] != nil || ended.contains(session) }
 
-    /// The key that a turn of this chat begins with. Nil: there is none that may be used yet.
+    /// Key for a new turn of this chat, or nil if no usable one exists yet.
     package func keyName(for session: SessionID) -> KeyName? {
         guard let chat = chats[session], !chat.isEnded, saves.has(chat.newest.revision) else { return nil }
         return chat.newest.name
     }
 
-    /// The key may be used.
+    /// Whether the files contain the key.
     package func has(_ name: KeyName, of session: SessionID) -> Bool {
         chats[session]?.key(named: name).map { saves.has($0.revision) } ?? false
     }
 
-    /// Nil: the key is not there any more, or not on the disk yet.
+    /// Nil if the key is gone, or not on the disk yet.
     package func sealer(_ session: SessionID, _ name: KeyName) -> SessionSealer? {
         guard let key = chats[session]?.key(named: name), saves.has(key.revision) else { return nil }
         return SessionSealer(session, key: key.secret, library: library)
     }
 
-    /// What the user wrote, from its field in the update.
+    /// Opens the user's text from its field in the update.
     package func open(_ sealed: String, in session: SessionID, mayBeEmpty: Bool) -> OpenedMessage {
         guard let chat = chats[session], !chat.isEnded, saves.has(chat.newest.revision) else { return .waitsForKey }
         var failure = SealingError.notAuthentic
@@ -122,7 +122,7 @@ package struct KeyRing: Sendable {
         if forgetEnded(session) || isForgotten { changed(at: now) }
     }
 
-    /// After a start, when every turn that is still open has said so by `turnBegan`.
+    /// Completes a start, after every open turn has called `turnBegan`.
     package mutating func restored(at now: Instant, using random: some SecretRandom) {
         var isChanged = false
         for session in chats.keys {
@@ -141,8 +141,7 @@ package struct KeyRing: Sendable {
     package mutating func keyGranted(
         _ session: SessionID, for device: DeviceID, wrapped: String, _ update: UpdateID, wall: Int64, at now: Instant
     ) {
-        // Until the relay has said on this link what this bridge is called, whatever can be opened was meant for it: it may
-        // have another name by now.
+        // Until the relay names this bridge's device id on this link, any grant that opens counts as meant for this bridge: its id may have changed.
         if registration.isCertain, device != deviceID { return order(.acknowledge(update)) }
         let secret: SecretKey
         do {
@@ -174,7 +173,7 @@ package struct KeyRing: Sendable {
             willBeReady(key, of: session)
             changed(at: now, update)
         case .refused: refuse(session, update)
-        // It may have come before and not be on the disk.
+        // The same key may have come before and not be on the disk.
         case .known, nil: settle(update, at: now)
         }
     }
@@ -206,9 +205,8 @@ package struct KeyRing: Sendable {
         order(.tell(.keyChanged(session, after: device.map { book.numbered($0) }, isFurther: isFurther)))
     }
 
-    /// A key for a chat that this bridge makes, in which something may be said when `chatGranted` says so. False: no device could
-    /// read it, so the chat has to wait for one. A key that was granted for it is not taken: only a relay could have known then that
-    /// there would be such a chat.
+    /// Makes a key for a chat of this bridge, usable from `chatGranted` on. False if no device could read the chat: it waits
+    /// for one. A granted key for it is refused: only a relay could have known of the chat that early.
     package mutating func makeKey(for session: SessionID, at now: Instant, using random: some SecretRandom) -> Bool {
         if let chat = chats[session], chat.isOurs, !chat.isEnded { return true }
         guard !book.pinned.isEmpty, chats.count < Self.chatLimit,
@@ -219,7 +217,7 @@ package struct KeyRing: Sendable {
         return true
     }
 
-    /// Its keys are forgotten with it; those of open turns when they have ended.
+    /// Forgets the chat's keys; those of open turns when they have ended.
     package mutating func sessionEnded(_ session: SessionID, _ update: UpdateID? = nil, at now: Instant) {
         guard chats[session]?.isEnded == false else {
             if let update { settle(update, at: now) }
@@ -229,7 +227,7 @@ package struct KeyRing: Sendable {
         changed(at: now, update)
     }
 
-    /// All of it is gone: its chats end, and no key is wrapped for its devices any more.
+    /// The whole installation is gone: its chats end, and no key is wrapped for its devices.
     package mutating func installationRevoked(_ update: UpdateID? = nil, at now: Instant) {
         for session in chats.keys { end(session) }
         book.forgetDevices()
@@ -237,7 +235,7 @@ package struct KeyRing: Sendable {
         changed(at: now, update)
     }
 
-    /// Another token: another installation's devices and keys are forgotten, and the relay has to say again what this bridge is called.
+    /// A new token. If it belongs to another installation, forget the old one's devices and keys; the relay must name the device id again.
     package mutating func moved(to installation: String?, pairedAt: Int64?, at now: Instant) {
         let before = (book.hasPinned, book.pairedAt)
         book.paired(at: pairedAt, hasHeldKey: hasHeldKey)
@@ -257,8 +255,8 @@ package struct KeyRing: Sendable {
         changed(at: now)
     }
 
-    /// The relay says whose a token is, and an agent has its conversations by the ids of chats alone. So each chat that had a key stays
-    /// sealed, and takes none any more.
+    /// The relay decides whose token it is, and the agent's conversations belong to chat ids alone.
+    /// So each chat that had a key stays sealed, and accepts no other.
     private mutating func leaveInstallation() {
         book.moves(hasHeldKey: hasHeldKey)
         for session in chats.keys { ended.mark(session) }
@@ -266,7 +264,7 @@ package struct KeyRing: Sendable {
         chats = [:]
     }
 
-    /// Pairing has made another one.
+    /// Pairing made another device secret.
     package mutating func use(device secret: SecretKey, at now: Instant) {
         guard secret != identity.secret else { return }
         identity = DeviceIdentity(secret, library: library)
@@ -281,7 +279,7 @@ package struct KeyRing: Sendable {
         forgetEnded(session)
     }
 
-    /// Whether it was forgotten now.
+    /// True if the chat was forgotten now.
     @discardableResult
     private mutating func forgetEnded(_ session: SessionID) -> Bool {
         guard let chat = chats[session], chat.isEnded, !chat.isInUse else { return false }
@@ -299,8 +297,8 @@ package struct KeyRing: Sendable {
         ChatKeys.Key(secret: secret, name: KeyName(of: secret, library: library), revision: saves.revision + 1)
     }
 
-    /// A chat of our own stays one, and its open turns keep their keys. The maker of another chat's key has wrapped it for the
-    /// current devices.
+    /// An ended chat of our own continues as ours, and its open turns keep their keys. The maker
+    /// of any other chat's key has wrapped it for the current devices.
     private mutating func add(_ key: ChatKeys.Key, for session: SessionID, isMadeHere: Bool = false) {
         willBeReady(key, of: session)
         if chats[session]?.isOurs == true {
@@ -335,13 +333,13 @@ package struct KeyRing: Sendable {
         saveIfIdle(at: now)
     }
 
-    /// What costs only a call if it is forgotten: written with the next change, or in a while.
+    /// A change whose loss costs only a call: saved with the next change, or after a pause.
     mutating func changedSlightly(at now: Instant) {
         saves.changed()
         saves.later(at: now)
     }
 
-    /// An update that changed nothing may still depend on a change that is not on the disk yet.
+    /// An update without a change may still depend on one that is not on the disk yet.
     mutating func settle(_ update: UpdateID, at now: Instant) {
         guard !saves.isSettled else { return order(.acknowledge(update)) }
         saves.wait(update)
@@ -382,8 +380,8 @@ package struct KeyRing: Sendable {
 /// A sealed text of the user.
 package enum OpenedMessage: Hashable, Sendable {
     case text(String)
-    /// Its key may still come.
+    /// The chat's key may still come.
     case waitsForKey
-    /// It will never be read here.
+    /// This bridge can never read the text.
     case unreadable(SealingError)
 }

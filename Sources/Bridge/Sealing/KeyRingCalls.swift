@@ -1,7 +1,7 @@
 package import Vocabulary
 
-/// The two calls that a `KeyRing` asks for, as bytes: compact JSON with the members in a fixed order. Neither has a key; made twice, each
-/// says the same as once.
+/// The two calls that a `KeyRing` orders, as compact JSON with its members in a fixed order.
+/// Neither has an idempotency key: a second call repeats the first.
 package enum KeyRingCalls {
     /// relay.md#devices.
     package static let registrationPath = "/v1/bridge/devices"
@@ -15,7 +15,7 @@ package enum KeyRingCalls {
 }
 
 extension KeyGrant {
-    /// relay.md#sessionssession_idrecipients. Nil: the session's name is not usable in a path.
+    /// relay.md#sessionssession_idrecipients. Nil if a path cannot contain the session's id.
     package var path: String? {
         let isPlain = session.text.utf8.allSatisfy { byte in
             switch byte {
@@ -44,7 +44,7 @@ extension KeyGrant {
 }
 
 extension KeyCallAnswer {
-    /// What the relay's answer means for it. A relay that says wait, is in trouble or says nothing of its own is asked again.
+    /// Maps the relay's answer. A call is retried if the relay asks to wait, is in trouble or did not answer itself.
     package init(_ answer: RelayAnswer, receipt: (RelayReceipt) -> Receipt?) {
         switch answer.outcome {
         case .delivered(let delivered): self = receipt(delivered).map { .delivered($0) } ?? .later(nil)

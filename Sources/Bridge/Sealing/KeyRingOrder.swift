@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a `KeyRing` wants done. Orders are carried out one after the other.
+/// Orders of a `KeyRing`, carried out one after the other.
 package enum KeyRingOrder: Sendable {
     /// Write the files and wait for the disk, then call `saved` or `notSaved`. At most one is under way.
     case save(StoredKeyRing, revision: Int)
@@ -8,13 +8,13 @@ package enum KeyRingOrder: Sendable {
     case register(publicKey: String, number: Int)
     /// `POST sessions/<id>/recipients`, then call `grantAnswered`.
     case grant(KeyGrant)
-    /// What the update changed is on the disk, or it changed nothing.
+    /// The update's change is on the disk, or it changed nothing.
     case acknowledge(UpdateID)
-    /// It could not be kept: the relay sends it again.
+    /// The update's change was not saved: the relay sends it again.
     case letGo(UpdateID)
-    /// The chat has a usable key: turns that wait for it can go on.
+    /// The chat has a usable key: turns that wait for it can continue.
     case keyReady(SessionID, KeyName)
-    /// Each pinned device that can have the key of this chat of our own has it: something may be said there.
+    /// Each pinned device that can receive the key of this chat of our own has it: the bridge may write there.
     case chatGranted(SessionID)
     case tell(KeyRingNews)
 }
@@ -30,16 +30,16 @@ package struct KeyGrant: Hashable, Sendable {
     package var number: Int
     package var session: SessionID
     package var recipients: [Recipient]
-    /// Nil: this bridge does not know yet what it is called.
+    /// Nil while this bridge does not know its device id.
     package var wrappedBy: DeviceID?
 }
 
-/// The outcome of a call that a `KeyRing` ordered.
+/// Outcome of a call that a `KeyRing` ordered.
 package enum KeyCallAnswer<Receipt: Sendable & Hashable>: Hashable, Sendable {
     case delivered(Receipt)
-    /// Not now, or unknown: retried, not before this delay.
+    /// Failed for now, or unknown: retried after this delay at the earliest.
     case later(Duration?)
-    /// For good. Asked again when the link is up again.
+    /// Refused for good. Repeated on the next link.
     case refused
 }
 
@@ -53,36 +53,36 @@ package struct RegistrationReceipt: Hashable, Sendable {
     }
 }
 
-/// What people should know; nothing secret.
+/// News for people, without any secret.
 package enum KeyRingNews: Hashable, Sendable {
     case devicePinned(NumberedDevice)
-    /// Until it is allowed no key is wrapped for it.
+    /// No key is wrapped for the device until the person allows it.
     case deviceHeld(NumberedDevice)
     case deviceChangedKey(NumberedDevice)
     case deviceRevoked(NumberedDevice)
-    /// By the person.
+    /// The person refused the device.
     case deviceRefused(NumberedDevice)
     case deviceUnusable(DeviceID)
     case tooManyDevices
-    /// `after`: the device that was revoked; nil: files of an earlier version name neither it nor the key before. `isFurther`: another
-    /// phone's key had come before it.
+    /// `after` is the revoked device, or nil if files of an earlier version name neither it nor the
+    /// key before. `isFurther`: another phone's key came before this one.
     case keyChanged(SessionID, after: NumberedDevice?, isFurther: Bool)
-    /// Another key was granted for a chat that has or had one, and no device was revoked.
+    /// A different key was granted for a chat that has or had one, without a revocation.
     case keyRefused(SessionID)
     case grantUnreadable(SessionID, SealingError)
-    /// No room for another chat's key: an old one does not give way, or its chat could be gone on with in the open.
+    /// No room for another chat's key. No old key gives way: its chat could continue in the open.
     case tooManyKeys
     case registrationRefused
-    /// Keys were there without the file of the devices, or with an older copy of it: each device is held.
+    /// Keys existed without the devices' file, or with an older copy of it: each device is held.
     case bookLost
     /// The relay does not pass this chat's key on to the device.
     case grantRefused(SessionID, NumberedDevice)
-    /// The relay knew another key of this bridge: what was granted to that one must be granted again.
+    /// The relay knew another public key of this bridge: keys granted to that one must be granted again.
     case registeredAnew
     case notSaved
 }
 
-/// The relay has the wrapped keys; it says no more.
+/// The relay has the wrapped keys. Its answer contains no more.
 package struct GrantReceipt: Hashable, Sendable {
     package init() {}
 }

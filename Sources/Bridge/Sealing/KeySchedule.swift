@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a session's key is for, by the name that goes into the derivation (relay.md#key-schedule).
+/// A purpose of a session's key, by its name in the derivation (relay.md#key-schedule).
 package enum SealedPath: Hashable, Sendable {
     /// Texts of messages, both ways, whole and in pieces.
     case messages
@@ -21,7 +21,7 @@ package enum SealedPath: Hashable, Sendable {
     }
 }
 
-/// The name of a file that says nothing of it to those without the key: the same file has the same one each time.
+/// A file's name that reveals nothing without the key. The same file always has the same one.
 package struct BlindIndex: Hashable, Sendable, CustomStringConvertible {
     private static let length = 16
     private static let separator: UInt8 = 0xFF
@@ -31,7 +31,7 @@ package struct BlindIndex: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { text }
 
-    /// From the relay's form; nil when it is malformed.
+    /// Parses the relay's form. Nil if it is malformed.
     package init?(_ text: String) {
         guard text.utf8.count == 22, text.utf8.allSatisfy(Self.isLetter) else { return nil }
         self.text = text
@@ -53,7 +53,7 @@ package struct BlindIndex: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The keys that are derived from a session's key.
+/// Derives the keys of a session from its key.
 package enum KeySchedule {
     package static func key(
         for path: SealedPath, in session: SessionID, from root: SecretKey, library: some SealingLibrary
@@ -65,7 +65,7 @@ package enum KeySchedule {
         library.derive(Array("sophon/v1/blind-index".utf8), from: root)
     }
 
-    /// By the file's real path, with no symbolic link left in it.
+    /// `path` is the file's real path, free of symbolic links.
     package static func blindIndex(
         ofFile path: String, in session: SessionID, from root: SecretKey, library: some SealingLibrary
     ) -> BlindIndex {

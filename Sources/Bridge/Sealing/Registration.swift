@@ -1,7 +1,7 @@
 package import Vocabulary
 
-/// Makes this bridge known to the relay as a device, after each connect (relay.md#device-identity): a relay that has lost it, or
-/// has another key of it, would have phones wrap their keys for a device that does not exist.
+/// Registers this bridge as a device at the relay, after each connect (relay.md#device-identity). With a relay that lost the
+/// device, or has another key of it, phones would wrap their keys for a device that does not exist.
 struct Registration: Sendable {
     enum State: Hashable, Sendable {
         /// The link is down. Can go to: `underWay`, when it is up.
@@ -10,20 +10,20 @@ struct Registration: Sendable {
         case underWay
         /// Can go to: `underWay`, when it is time; `idle` when the link is lost.
         case waiting(until: Instant)
-        /// Or refused for good: not again on this link. Can go to: `idle`, `underWay` with the next link.
+        /// Registered, or refused for good on this link. Can go to: `idle`, `underWay` with the next link.
         case done
     }
 
     private(set) var state = State.idle
-    /// As the relay named it, now or in an earlier process.
+    /// Id from the relay, now or in an earlier process.
     private(set) var deviceID: DeviceID?
-    /// The relay has said so on this link.
+    /// Whether the relay has named the id on this link.
     private(set) var isCertain = false
-    /// Of the newest call.
+    /// Number of the newest call.
     private(set) var number = 0
-    /// Calls before it were for another device or another installation.
+    /// Earlier calls were for another device or another installation.
     private var firstOfUse = 1
-    /// False: phones are to find no device here that they could seal for.
+    /// Whether the bridge registers. Without it phones find no device here to seal for.
     var isWanted = true
     private var backOff = BackOff(first: .seconds(1), longest: .seconds(60))
 
@@ -50,7 +50,7 @@ struct Registration: Sendable {
         backOff.succeeded()
     }
 
-    /// Whether the name is another one. An answer to a link that is gone still says what this bridge is called.
+    /// Whether the id changed. An answer to a lost link still names the bridge's id.
     mutating func registered(as device: DeviceID) -> Bool {
         if state == .underWay { (state, isCertain) = (.done, true) }
         backOff.succeeded()
@@ -81,7 +81,7 @@ extension KeyRing {
         grants.linkDown()
     }
 
-    /// Where the configuration says `off`, this bridge does not make itself known.
+    /// If the configuration says `off`, this bridge does not register.
     package mutating func registers(_ isWanted: Bool, at now: Instant) {
         guard registration.isWanted != isWanted else { return }
         registration.isWanted = isWanted

@@ -1,8 +1,8 @@
 import Vocabulary
 
-/// Which state of the ring the files have, and which updates wait for that. One save is under way at a time.
+/// The state of the ring that the files contain, and the updates that wait for a newer one. One save is under way at a time.
 struct SaveLedger: Sendable {
-    /// Between a save that failed and the next, and until what is of little weight is saved by itself.
+    /// Pause between a failed save and the next, and before a save of minor changes alone.
     private static let patience = Duration.seconds(5)
 
     private(set) var revision = 0
@@ -17,14 +17,14 @@ struct SaveLedger: Sendable {
 
     mutating func changed() { revision += 1 }
 
-    /// No save is wanted before that, for the change that was just reported.
+    /// Debounce: save the change that was just reported after `patience` at the earliest.
     mutating func later(at now: Instant) {
         if underWay == nil, retryAt == nil { retryAt = now + Self.patience }
     }
 
     mutating func wait(_ update: UpdateID) { waiting.append((revision, update)) }
 
-    /// What is to be saved now; nil when nothing is, or one is under way.
+    /// Revision to save now, or nil if all is saved or a save is under way.
     mutating func next(at now: Instant) -> Int? {
         guard underWay == nil, !isSettled else { return nil }
         underWay = revision
@@ -34,7 +34,7 @@ struct SaveLedger: Sendable {
 
     func isDue(at now: Instant) -> Bool { retryAt.map { $0 <= now } ?? false }
 
-    /// The updates that nothing is missing of any more.
+    /// Updates whose changes are saved completely.
     mutating func saved(_ revision: Int) -> [UpdateID] {
         saved = max(saved, revision)
         underWay = nil
@@ -43,7 +43,7 @@ struct SaveLedger: Sendable {
         return done
     }
 
-    /// The updates that wait: the relay will send them again.
+    /// Updates that waited for the save: the relay will send them again.
     mutating func failed(at now: Instant) -> [UpdateID] {
         underWay = nil
         retryAt = now + Self.patience

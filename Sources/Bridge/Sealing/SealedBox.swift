@@ -1,16 +1,16 @@
 package import Vocabulary
 
-/// A session's key, sealed so that one device alone can read it (relay.md#sealed-box-wraps-a-session-key-for-one-device):
+/// A session's key, sealed for one device alone (relay.md#sealed-box-wraps-a-session-key-for-one-device):
 ///
 ///     02 | ephemeral public key (32) | envelope
 ///
-/// It does not say who made it: any holder of a device's public key can make one for it.
+/// The box does not name its maker: any holder of a device's public key can make one for it.
 package enum SealedBox {
     private static let version: UInt8 = 2
     private static let info = Array("sophon/v1/sealed-box".utf8)
     private static let headLength = 1 + SecretKey.length
 
-    /// Draws a pair of its own each time.
+    /// Draws an ephemeral pair each time.
     package static func seal(
         _ key: SecretKey, for publicKey: [UInt8], library: some SealingLibrary, random: some SecretRandom
     ) throws(SealingError) -> [UInt8] {

@@ -1,10 +1,10 @@
-/// Why something sealed could not be read. What it says is fixed: nothing of the content, and nothing that the sender chose.
+/// Reason why something sealed is unreadable. Its text is fixed, without content or any choice of the sender.
 package enum SealingError: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-    /// Not the base64 or the hexadecimal digits that it must be.
+    /// Neither the base64 nor the hexadecimal digits that the place requires.
     case badEncoding
-    /// Too short for an envelope, or nothing at all.
+    /// Too short for an envelope, or empty.
     case malformed
-    /// A first byte of another form than ours: a later version, or no envelope.
+    /// A first byte of another form: a later version, or no envelope.
     case unsupportedVersion
     /// Made with another key, or altered.
     case notAuthentic
@@ -14,7 +14,7 @@ package enum SealingError: Error, Hashable, Sendable, CaseIterable, CustomString
     case notText
     /// The content is not a key of 32 bytes.
     case notAKey
-    /// A public key that agrees with every secret on the same.
+    /// A public key that agrees with every secret on the same key.
     case weakPublicKey
 
     package var description: String {

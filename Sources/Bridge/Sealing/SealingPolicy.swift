@@ -1,29 +1,29 @@
 package import Vocabulary
 
-/// Which turns are sealed. Asked once for each, when it begins.
+/// Decides which turns are sealed, once per turn at its beginning.
 package enum SealingPolicy {
     package enum Verdict: Hashable, Sendable {
         case open
         case sealed
-        /// It came in the open and nothing in the open is taken: a fixed sentence answers, and the agent does not see it.
+        /// The message came in the open, and open messages are refused: a fixed sentence answers, and the agent does not see it.
         case refusesOpen
-        /// It came sealed and sealing is switched off: likewise.
+        /// The message came sealed, and sealing is off: a fixed sentence answers, and the agent does not see it.
         case refusesSealed
     }
 
-    /// For a message of the user. `hasKey`: its chat has a key, or had one.
+    /// Verdict for a message of the user. `hasKey`: its chat has a key, or had one.
     package static func verdict(cameSealed: Bool, hasKey: Bool, _ encryption: Encryption) -> Verdict {
         switch (encryption, cameSealed) {
         case (.off, true): .refusesSealed
         case (.off, false): .open
         case (.auto, true), (.require, true): .sealed
-        // Whatever the relay makes of one message, what was begun sealed is not gone on with in the open.
+        // A relay that delivers one message in the open must not move a sealed chat into the open.
         case (.auto, false): hasKey ? .sealed : .open
         case (.require, false): .refusesOpen
         }
     }
 
-    /// For a chat that the bridge makes by itself. `hasHeldKey`: some chat of this installation had a key.
+    /// Verdict for a chat that the bridge makes itself. `hasHeldKey`: some chat of this installation had a key.
     package static func sealsOwnChat(hasHeldKey: Bool, _ encryption: Encryption) -> Bool {
         switch encryption {
         case .off: false

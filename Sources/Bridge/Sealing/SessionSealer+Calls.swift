@@ -1,10 +1,10 @@
 package import Vocabulary
 
-/// Content that needs no key (relay.md#symmetric-envelope): what a bubble opens with, and what it ends with when no key ever came.
+/// Content without a key (relay.md#symmetric-envelope): a bubble's opening, and its end if no key ever came.
 extension SealedContent {
     package static let emptyText = SealedContent([Member(.text, Envelope.emptyText)])
 
-    /// Nil for a call that says something.
+    /// Nil if the call has content.
     package static func withoutKey(of call: RelayCall) -> SealedContent? {
         switch call.post {
         case .open: emptyText
@@ -16,13 +16,12 @@ extension SealedContent {
     }
 }
 
-// What a relay call says, sealed: its streamed form in pieces, its stored form whole (relay.md#key-schedule).
+// Seals the content of relay calls: the streamed form piece by piece, the stored form whole (relay.md#key-schedule).
 extension SessionSealer {
-    /// The most UTF-8 bytes of one field that still keep its base64 within the relay's 64 KB (relay.md#size-limits).
+    /// Most UTF-8 bytes of one field whose base64 stays within the relay's 64 KB (relay.md#size-limits).
     package static let fieldLimit = 65_536 / 4 * 3 - Envelope.overhead
 
-    /// Nil for a call without content. A call of another session is a caller's error: its content would be sealed for
-    /// those of this one.
+    /// Nil if the call has no content. A call of another session traps: the devices of this one could read its content.
     package func content(of call: RelayCall, random: some SecretRandom) -> SealedContent? {
         var members: [SealedContent.Member] = []
         func add(_ field: SealedContent.Field, _ text: String?, _ path: SealedPath) {
@@ -54,7 +53,7 @@ extension SessionSealer {
         return SealedContent(members)
     }
 
-    /// Which file it is, for the phone alone; the relay knows it by its blind index (relay.md#notifytoolfile).
+    /// Names the file for the phone alone; the relay knows only its blind index (relay.md#notifytoolfile).
     package func content(of file: SeenFile, random: some SecretRandom) -> SealedContent {
         let index = blindIndex(ofFile: file.path)
         return SealedContent([

@@ -1,11 +1,11 @@
 package import Vocabulary
 
-/// Seals and opens what is said in one chat under one key of it (relay.md#key-schedule).
+/// Seals and opens the content of one chat under one of its keys (relay.md#key-schedule).
 ///
-/// The keys of its fields are derived when it is made, so that a piece of text costs one encryption.
+/// The initialiser derives the keys of all fields: each piece of text then costs one encryption.
 package struct SessionSealer: Sendable {
     package let session: SessionID
-    /// Of the session's key: a turn that was begun under one continues under that one.
+    /// Name of the session's key. A turn continues under the key that it began with.
     package let name: KeyName
     private let root: SecretKey
     private let messages: SecretKey
@@ -23,13 +23,13 @@ package struct SessionSealer: Sendable {
         approvals = KeySchedule.key(for: .approvals, in: session, from: key, library: library)
     }
 
-    // MARK: As fields of calls and updates: base64
+    // MARK: Fields of calls and updates: base64
 
     package func seal(_ text: String, _ path: SealedPath, random: some SecretRandom) -> String {
         Base64.encode(seal(Array(text.utf8), path, random: random))
     }
 
-    /// Anyone can empty a field, so it may be empty only where `mayBeEmpty` says that this is harmless.
+    /// Anyone can empty a field: pass `mayBeEmpty` only if an empty text is harmless.
     package func text(
         of sealed: String, _ path: SealedPath, mayBeEmpty: Bool = false
     ) throws(SealingError) -> String {
@@ -40,7 +40,7 @@ package struct SessionSealer: Sendable {
         return text
     }
 
-    // MARK: As bytes
+    // MARK: Bytes
 
     package func seal(_ content: [UInt8], _ path: SealedPath, random: some SecretRandom) -> [UInt8] {
         Envelope.seal(content, with: key(for: path), library: library, random: random)
@@ -65,7 +65,7 @@ package struct SessionSealer: Sendable {
 }
 
 extension KeyName {
-    /// Of our own making: no other program has to find the same one.
+    /// Our own scheme: no other program computes the same name.
     package init(of key: SecretKey, library: some SealingLibrary) {
         let code = library.authenticationCode(of: Array("sophon-bridge/key-name".utf8), key: key)
         self.init(Base64URL.encode(Array(code.prefix(9))))

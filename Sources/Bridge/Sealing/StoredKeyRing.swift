@@ -1,13 +1,13 @@
 import Vocabulary
 
-/// A `KeyRing` as its two files have it.
+/// A `KeyRing` in the form of its two files.
 package struct StoredKeyRing: Sendable, Equatable {
     /// The reference bridge's own file: a key for each chat, in hexadecimal digits (relay.md#credentials-on-disk).
     package struct Keys: Codable, Sendable, Equatable {
         package var keys: [String: String]
-        /// Marks of chats that have ended, beside the reference bridge's members: the chats stay sealed where the other file is lost.
+        /// Marks of ended chats, beside the reference bridge's members: the chats stay sealed even without the other file.
         package var endedMarks: String?
-        /// The number that the next device gets: also where the other file is lost none is given twice.
+        /// Number of the next device: unique even without the other file.
         package var nextNumber: Int?
         /// Counts the saves, in both files.
         package var saveNumber: Int?
@@ -24,8 +24,7 @@ package struct StoredKeyRing: Sendable, Equatable {
             self.savedAt = savedAt
         }
 
-        /// Keys of chats that this file does not have, of a file that is no earlier save of the same bridge: such a one lacks what has
-        /// ended since.
+        /// Adds keys of chats that this file lacks. An earlier save of the same bridge is ignored, since its chats may have ended since.
         package mutating func addLacking(of other: Keys) {
             if let saveNumber, let earlier = other.saveNumber, earlier < saveNumber { return }
             keys.merge(other.keys) { mine, _ in mine }
@@ -35,7 +34,7 @@ package struct StoredKeyRing: Sendable, Equatable {
         var isThere: Bool { savedAt != nil || !keys.isEmpty || endedMarks != nil }
     }
 
-    /// What the reference bridge does not keep.
+    /// State beyond the reference bridge's file.
     package struct Devices: Codable, Sendable, Equatable {
         package struct Device: Codable, Sendable, Equatable {
             package var id: String
@@ -43,45 +42,45 @@ package struct StoredKeyRing: Sendable, Equatable {
             package var label: String?
             package var platform: String?
             package var standing: DeviceBook.Standing
-            /// The phone has had the notice of it.
+            /// Whether a phone has shown the notice of the device.
             package var isTold: Bool?
             package var number: Int?
         }
 
-        /// A change of a key that no phone has had the notice of.
+        /// A change of a key of which no phone has shown the notice.
         package struct Change: Codable, Sendable, Equatable {
-            /// The device that was revoked.
+            /// The revoked device.
             package var device: String?
-            /// Another phone's key had come before it.
+            /// Another phone's key came before this one.
             package var isFurther: Bool?
-            /// The chat itself has had it, and no other one.
+            /// The chat itself has shown the notice, and no other chat has.
             package var isSaidItself: Bool?
         }
 
         package struct Chat: Codable, Sendable, Equatable {
             package var number: Int
             package var isOurs: Bool
-            /// Numbers of devices, each behind a `#`; ids in a file of an earlier version.
+            /// Numbers of devices, each behind a `#`. A file of an earlier version has ids.
             package var granted: [String]
-            /// Under which turns are open.
+            /// Keys under which turns are open.
             package var older: [String]
-            /// The names of all that it had.
+            /// Names of all earlier keys.
             package var past: [String]?
-            /// A device was revoked, and its successor's key has not come.
+            /// A device was revoked, and the new key has not come.
             package var changeExpected: Bool?
-            /// The device that was revoked.
+            /// The revoked device.
             package var revoked: String?
-            /// It is gone, and turns are open in it.
+            /// The chat is gone, and turns are open in it.
             package var isEnded: Bool?
-            /// The key that it has; nil in a file of an earlier version.
+            /// Name of the chat's key. Nil in a file of an earlier version.
             package var name: String?
             package var untold: Change?
 
-            /// Whether it has or had the key.
+            /// Whether the chat has or had the key.
             func knows(_ key: KeyName) -> Bool { name == nil || name == key.text || past?.contains(key.text) == true }
         }
 
-        /// A chat that is gone, with the names of the keys that it had.
+        /// A chat that is gone, with the names of its keys.
         package struct Ended: Codable, Sendable, Equatable {
             package var session: String
             package var last: String?
@@ -102,7 +101,7 @@ package struct StoredKeyRing: Sendable, Equatable {
         package var devices: [Device]
         package var chats: [String: Chat]
         package var ended: [Ended]?
-        /// Older ends, by marks of equal length.
+        /// Older ends, as marks of equal length.
         package var endedMarks: String?
         package var saveNumber: Int?
         package var savedAt: String?
@@ -117,7 +116,7 @@ package struct StoredKeyRing: Sendable, Equatable {
     }
 }
 
-/// A file that was read and is not what it must be. Nothing of its content is in the message.
+/// A stored file is invalid. The message contains nothing of its content.
 package enum StoredKeyRingFault: Error, Hashable, Sendable, CustomStringConvertible {
     case badKey, badDevice, laterVersion
 
@@ -131,14 +130,14 @@ package enum StoredKeyRingFault: Error, Hashable, Sendable, CustomStringConverti
 }
 
 extension StoredKeyRing {
-    /// A file that does not say, or a token that does not, is believed to be.
+    /// Whether the files belong to the installation. A file or a token without a name counts as matching.
     func isOf(_ installation: String?) -> Bool {
         guard let installation, let stored = devices?.installation else { return true }
         return stored == installation
     }
 
     func book() throws(StoredKeyRingFault) -> DeviceBook {
-        // Keys were granted, or devices pinned: the first device announced now is not the one they were for.
+        // Keys were granted, or devices pinned: the next announced device is not the one that they were meant for.
         guard let devices else {
             return DeviceBook(hasPinned: isBookLost, isLost: isBookLost, nextNumber: keys.nextNumber ?? 1)
         }
@@ -159,21 +158,20 @@ extension StoredKeyRing {
         return book
     }
 
-    /// Somebody has put an older copy in the place of the file of the devices: each save writes it before the keys. What it says of devices
-    /// and of ended chats is not so any more.
+    /// Somebody restored an older copy of the devices' file, since each save writes it before the keys. Its devices and ended chats are out of date.
     var isBookOlder: Bool {
         devices != nil && (keys.saveNumber ?? 0) > (devices?.saveNumber ?? 0)
     }
 
-    /// Of the newest save.
+    /// Number of the newest save.
     var saveNumber: Int { max(keys.saveNumber ?? 0, devices?.saveNumber ?? 0) }
 
     private var isBookLost: Bool { devices == nil && keys.isThere }
 
-    /// Some chat had a key at some time.
+    /// Whether some chat ever had a key.
     var hasHeldKey: Bool { devices?.hasHeldKey == true || !keys.keys.isEmpty || keys.endedMarks != nil }
 
-    /// With the chats whose keys are lost: they stay sealed, and take the key that they had, as those do that come back from the archive.
+    /// Ended chats, and chats with lost keys: they stay sealed, and accept their last key, like chats that come back from the archive.
     var endedChats: EndedChats {
         guard let devices else { return EndedChats(marks: keys.endedMarks ?? "") }
         var ended = EndedChats(devices.ended ?? [], marks: devices.endedMarks ?? "")
@@ -181,13 +179,13 @@ extension StoredKeyRing {
         for (session, chat) in lost.sorted(by: { $0.value.number < $1.value.number }) {
             ended.addLost(SessionID(session), chat)
         }
-        // Whatever had a key in either file stays sealed; which key it had last an older copy does not know.
+        // Any chat that had a key in either file stays sealed. An older copy does not know which key it had last.
         if isBookOlder { ended.markAll() }
         ended.add(marks: keys.endedMarks ?? "")
         return ended
     }
 
-    /// Revision 0: the files have them. `ended` loses those that came back.
+    /// Keys of the files have revision 0. Chats that came back leave `ended`.
     func chats(
         _ ended: inout EndedChats, _ library: some SealingLibrary
     ) throws(StoredKeyRingFault) -> [SessionID: ChatKeys] {
@@ -200,12 +198,12 @@ extension StoredKeyRing {
         }
         var chats: [SessionID: ChatKeys] = [:]
         let isOlder = isBookOlder
-        // Those of the reference bridge came before all others; by their names, so that each start finds the same order.
+        // Chats of the reference bridge come first, sorted by name: each start finds the same order.
         for (place, name) in keys.keys.keys.sorted().enumerated() {
             guard let hex = keys.keys[name] else { continue }
             let chat = devices?.chats[name]
             let newest = try key(hex)
-            // Another bridge took it up again, or the process ended between the two files.
+            // Another bridge resumed the chat, or the process ended between the two files.
             if chat == nil, !isOlder, !ended.mayComeBack(SessionID(name), under: newest.name) { continue }
             // The process ended between the two files: a relay had granted this key before the bridge made the chat.
             if let chat, chat.isOurs, !isOlder, !chat.knows(newest.name) {
@@ -221,13 +219,13 @@ extension StoredKeyRing {
                 isOurs: chat?.isOurs ?? earlier?.isOurs ?? false, isEnded: chat?.isEnded ?? false,
                 granted: isOlder ? [] : Set((chat?.granted ?? []).map { DeviceID(numbers[$0] ?? $0) }))
             made.untold = chat?.untold.map { ChatKeys.UntoldChange($0) } ?? earlier?.untold
-            // The key came after the copy was made.
+            // The key is newer than the copy.
             if isOlder, let old = chat?.name, old != newest.name.text {
                 made.replaced(KeyName(old))
             } else if chat?.changeExpected == true {
                 made.change = .expected(after: chat?.revoked.map { DeviceID($0) })
             }
-            // The process ended between the two files, after this key was replaced: the relay has no acknowledgement, and grants again.
+            // The process ended between the two files, after this key was replaced: the relay has no acknowledgement and grants the new one again.
             if !isOlder, let name = chat?.name, made.past.contains(newest.name) { made.awaited = KeyName(name) }
             chats[SessionID(name)] = made
         }

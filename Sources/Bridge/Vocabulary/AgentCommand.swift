@@ -1,24 +1,24 @@
-/// What the bridge wants of an agent, whatever its bus.
+/// A command to an agent, in one vocabulary across all buses.
 package enum AgentCommand: Hashable, Sendable {
-    /// Hand the user's message over. `run` is the idempotency key and, where the agent lets us choose, the run's id.
+    /// Hands the user's message over. `run` is the idempotency key and, if the agent accepts our ids, the run's id.
     case send(turn: TurnID, session: AgentSession, run: RunID, message: UserMessage)
-    /// `reach`: a run of another client that took our message is ended only by a stop that reaches it.
+    /// Aborts a run. `reach` decides for another client's run that took our message: only `everyRun` ends it.
     case abort(session: AgentSession, run: RunID, reach: StopReach = .everyRun)
-    /// The scope is how far an `approveAlways` may reach; no agent may grant more. `isUnanswered`: a denial that no person made, since
-    /// no answer came in time; the machine says so where its protocol has words for it. `shown`: of what the person saw, for a yes; an
-    /// ask that shows anything else under this name is not answered by it, also one that the core has not heard of yet. `wordsFollow`: a
-    /// `send` with `steers` has what to do instead; where the agent's denial takes words they go with it.
+    /// Answers an ask. `scope` is the furthest reach of an `approveAlways`; no agent may grant more. `isUnanswered` marks a denial after the time
+    /// ran out, which no person made; the machine says so if its protocol has words for it. `shown` is the fingerprint of the card behind a yes: an
+    /// ask under this name that shows anything else stays unanswered, even one that the core has not heard of yet. `wordsFollow`: a `send` with
+    /// `steers` brings the person's instructions; if the agent's denial takes words, they go with it.
     case resolve(
         approval: ApprovalID, subject: ApprovalRequest.Subject, decision: ApprovalDecision,
         scope: DecisionScope = .unscoped, isUnanswered: Bool = false, shown: AskFingerprint? = nil,
         wordsFollow: Bool = false)
-    /// Sent once for each question, and again only where the agent asks again after a loss. The machine confirms at once that it has it
-    /// (`questionSettled`), since the next question is not asked before, or says why it could not be given. `shown`: as of an approval.
+    /// Sent once for each question, and again only if the agent asks again after a loss. The machine confirms at once (`questionSettled`),
+    /// since the next question waits for that, or reports why it could not deliver the answer. `shown` as in `resolve`.
     case answer(question: QuestionID, session: AgentSession, answer: QuestionAnswer, shown: AskFingerprint? = nil)
-    /// Ask what became of the run and what its text is: history or transcript, whatever the bus has.
+    /// Asks for the run's fate and text, from the history or transcript of the bus.
     case lookUp(session: AgentSession, run: RunID)
-    /// The person archived or deleted the chat: nothing of it runs any more, so what serves it alone ends. Of a chat that was deleted
-    /// nothing is kept; an archived one may go on.
+    /// The person archived or deleted the chat: its runs have ended, and everything that serves it alone ends.
+    /// The machine keeps nothing of a deleted chat; an archived one may continue later.
     case release(session: AgentSession, isDeleted: Bool)
 }
 
@@ -31,16 +31,16 @@ package struct UserMessage: Hashable, Sendable {
     package var attachments: [Attachment]
     package var model: String?
     package var thoughtLevel: String?
-    /// The folder of its chat's workspace, for agents that work in one; a session of the agent's stays in its folder. Looked at just
-    /// before the message leaves, and not stored with it.
+    /// Folder of its chat's workspace, for agents that work in one; an existing session of the agent stays in
+    /// its folder. Looked up just before the message leaves, and not stored with it.
     package var folder: String?
-    /// The relay left `model` out: the one that it last named for the chat counts.
+    /// The relay left `model` out: the last model that it named for the chat counts.
     package var isModelUnsaid = false
-    /// Decided when it is handed over, from `model` and what the agent refused before.
+    /// Decided at the hand-over, from `model` and earlier refusals of the agent.
     package var choice = ModelChoice.unchanged
-    /// Decided when it is handed over, from `thoughtLevel` and what the chat had before.
+    /// Decided at the hand-over, from `thoughtLevel` and the chat's earlier level.
     package var level = LevelChoice.unchanged
-    /// What a person says instead of a yes: where the agent steers, it goes into the run that goes on.
+    /// The message holds a person's words in place of a yes. An agent that steers takes it into the running run.
     package var steers = false
 
     package init(
@@ -62,7 +62,7 @@ package struct Attachment: Hashable, Sendable {
     package var key: String?
     package var mimeType: String?
     package var name: String?
-    /// Nil until it was fetched. Not kept in the journal: another process fetches it again.
+    /// Nil until the fetch has ended. Not stored in the journal: another process fetches the file again.
     package var outcome: AttachmentOutcome?
 
     package init(url: String? = nil, key: String? = nil, mimeType: String? = nil, name: String? = nil) {
@@ -75,25 +75,25 @@ package struct Attachment: Hashable, Sendable {
 
 /// The agent's answer to `AgentCommand.send`.
 package enum SendAnswer: Hashable, Sendable {
-    /// Taken. The run's id may be another than the one asked for: it is adopted (openclaw.md#chatsend).
+    /// The agent accepted the message. The run's id may differ from the requested one: the bridge adopts it (openclaw.md#chatsend).
     case accepted(run: RunID)
-    /// The run that was asked for never began: the message leaves again, under another key.
+    /// The requested run never began: the message leaves again, under another key.
     case leavesAgain(as: RunID)
-    /// The input was a command that runs no agent (a stop phrase): there is nothing to wait for.
+    /// The input was a command that runs no agent (a stop phrase): no answer follows.
     case noRun
     case refused(message: String)
-    /// The bridge itself could not hand it over; the sentence says why, and what to do.
+    /// The bridge itself could not hand the message over. The sentence gives the reason and the remedy.
     case notSent(sentence: String)
 }
 
-/// What a look-up found out about a run.
+/// Result of a look-up of a run.
 package enum RunLookup: Hashable, Sendable {
-    /// Still going; its text so far, if the bus reports it.
+    /// The run continues; `text` so far, if the bus reports it.
     case running(text: String?)
-    /// The bridge's side holds its message, which the agent has not taken yet: the next process must not count it as taken.
+    /// The bridge's side holds the message, and the agent has not accepted it: the next process must not count it as accepted.
     case waits
     case ended(RunEnd)
     case failed(RunFailure)
-    /// The agent knows nothing of it (yet).
+    /// The agent does not know the run, or not yet.
     case unknown
 }

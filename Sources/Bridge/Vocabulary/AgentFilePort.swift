@@ -1,13 +1,13 @@
-/// The files of the agent, on this machine: looked at when a tool has touched them, read when the phone asks.
+/// The agent's files on this machine: inspected after a tool touched them, read when the phone asks.
 package protocol AgentFilePort: Sendable {
-    /// Never blocks; `completion` is called at most once, on any thread. A disk that hangs may keep it for ever.
+    /// Never blocks. Calls `completion` at most once, on any thread; a hanging disk may delay it without limit.
     func look(at path: String, completion: @escaping @Sendable (Result<SeenFile, FileRefusal>) -> Void)
-    /// As `look`. `paths` must be one and the same file, each named without links; no more than `limit` bytes are read.
+    /// Never blocks, and calls `completion` like `look`. `paths` must be one and the same file, each free of links; reads at most `limit` bytes.
     func read(
         _ paths: [String], atMost limit: Int, completion: @escaping @Sendable (Result<ShownFile, FileRefusal>) -> Void)
 }
 
-/// A file that the phone may be offered.
+/// A file that the bridge may offer to the phone.
 package struct SeenFile: Hashable, Sendable {
     /// Absolute, without links.
     package var path: String
@@ -33,7 +33,7 @@ package struct ShownFile: Hashable, Sendable {
     }
 }
 
-/// Why a file is not shown, in the relay's words (relay.md#relay-to-bridge-rpcs-req_id-frames).
+/// Reason to withhold a file, in the relay's words (relay.md#relay-to-bridge-rpcs-req_id-frames).
 package enum FileRefusal: Error, Hashable, Sendable {
     case forbidden, notFound, permissionDenied, invalidRequest, noSessionKey, cryptoFailed, unknown
     case tooLarge(size: Int)

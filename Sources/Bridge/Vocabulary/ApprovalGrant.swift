@@ -1,6 +1,6 @@
-/// How far an `approveAlways` reaches, in the relay's words (relay.md#others): `session`, `domain`, `tool`, `all`, and its value.
+/// Reach of an `approveAlways`, in the relay's words (relay.md#others): `session`, `domain`, `tool`, `all`, and its value.
 package struct DecisionScope: Hashable, Sendable {
-    /// Nil: the person set no limit.
+    /// Nil if the person set no limit.
     package var name: String?
     package var value: String?
 
@@ -12,12 +12,12 @@ package struct DecisionScope: Hashable, Sendable {
         self.value = value
     }
 
-    /// What is permanent may be granted. A name of a later relay counts as narrow.
+    /// Whether a permanent grant is within the scope. A name of a later relay counts as narrow.
     package var coversAll: Bool { name == nil || name == "all" }
     package var coversSession: Bool { coversAll || name == "session" }
 }
 
-/// The grants that an agent can take beyond "yes, this once".
+/// Grants that an agent accepts beyond "yes, this once".
 package struct GrantAbilities: Hashable, Sendable {
     package var session: Bool
     package var permanent: Bool
@@ -28,10 +28,10 @@ package struct GrantAbilities: Hashable, Sendable {
     }
 }
 
-/// What a person's decision grants an agent: the widest grant that the agent supports and that is not wider than the decision.
+/// A person's decision as a grant to an agent: the widest one that the agent supports and that is not wider than the decision.
 package struct ApprovalGrant: Hashable, Sendable {
     package var decision: ApprovalDecision
-    /// Of `approveAlways`: without a limit, or `session`.
+    /// Scope of `approveAlways`: unlimited, or `session`.
     package var scope: DecisionScope
     /// Less than the person said, though a yes.
     package var isNarrowed: Bool
@@ -42,7 +42,7 @@ package struct ApprovalGrant: Hashable, Sendable {
         self.isNarrowed = isNarrowed
     }
 
-    /// `allowed`: what the agent takes for this approval; nil: everything.
+    /// `allowed` are the agent's decisions for this approval, or nil for all.
     package static func widest(
         _ decision: ApprovalDecision, _ scope: DecisionScope, abilities: GrantAbilities,
         allowed: Set<ApprovalDecision>? = nil
@@ -50,7 +50,7 @@ package struct ApprovalGrant: Hashable, Sendable {
         func takes(_ decision: ApprovalDecision) -> Bool { allowed?.contains(decision) ?? true }
         switch decision {
         case .deny: return Self(.deny)
-        // What is asked for once may not be granted always.
+        // A yes for this once must not become a permanent one.
         case .approve: return Self(takes(.approve) ? .approve : .deny)
         case .approveAlways:
             if scope.coversAll, abilities.permanent, takes(.approveAlways) { return Self(.approveAlways) }

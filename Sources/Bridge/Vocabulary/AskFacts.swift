@@ -1,4 +1,4 @@
-/// What decides, beside the command, whether a yes is safe. A decoder cuts nothing of it; the core puts folder and lines on the card.
+/// Facts beside the command that decide whether a yes is safe. A decoder passes them whole; the core puts folder and lines on the card.
 package struct AskFacts: Hashable, Sendable {
     /// A fact in the agent's own words: a node, further permissions, the root of a grant, a parameter of a tool.
     package struct Line: Hashable, Sendable {
@@ -11,14 +11,14 @@ package struct AskFacts: Hashable, Sendable {
         }
     }
 
-    /// Where the command runs; nil: the agent does not say.
+    /// The command's working folder, or nil if the agent does not name it.
     package var folder: String?
     package var lines: [Line]
-    /// A yes runs it outside of the agent's sandbox.
+    /// Whether a yes runs the command outside of the agent's sandbox.
     package var leavesSandbox: Bool
-    /// A yes opens the network.
+    /// Whether a yes opens the network.
     package var reachesNetwork: Bool
-    /// Absolute paths that a yes opens or changes, where the frame names them.
+    /// Absolute paths that a yes opens or changes, if the frame names them.
     package var paths: [String]
 
     package init(

@@ -1,5 +1,5 @@
-/// The SHA-256 of all that a card shows of an ask. A decision holds for one fingerprint: an ask that comes under a known id with
-/// another fingerprint is another ask. The digest resists collisions, because a prompt-injected agent writes the text.
+/// SHA-256 of an ask's whole card. A decision holds for one fingerprint: an ask under a known id with another fingerprint is
+/// another ask. The digest resists collisions, because a prompt-injected agent writes the text.
 package struct AskFingerprint: Hashable, Sendable {
     /// 64 lower-case hexadecimal digits.
     package let text: String
@@ -18,7 +18,7 @@ package struct AskFingerprint: Hashable, Sendable {
         text = PlainSHA256.hex(bytes)
     }
 
-    /// The answer is given by an option's value or in own words: what a person reads, and what each answer means.
+    /// Covers the words that a person reads, and the meaning of each answer: an option's value, or the person's own words.
     package init(of question: Question) {
         var parts: [String?] = [question.title, question.message, question.prefill, question.placeholder]
         for option in question.options { parts += [option.value, option.label, option.details] }
@@ -26,7 +26,7 @@ package struct AskFingerprint: Hashable, Sendable {
             Self.bytes(of: parts) + [question.isMultiSelect ? 1 : 0, question.allowsOwnWords ? 1 : 0])
     }
 
-    /// Lengths keep "ab" + "c" apart from "a" + "bc", and a missing part apart from an empty one.
+    /// Lengths distinguish "ab" + "c" from "a" + "bc", and a flag a missing part from an empty one.
     private static func bytes(of parts: [String?]) -> [UInt8] {
         var bytes: [UInt8] = []
         for part in parts {

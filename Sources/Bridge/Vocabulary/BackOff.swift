@@ -1,7 +1,7 @@
-/// The pauses between the tries of one thing: those of `first` in order, then each `factor` times the one before, at most `longest`.
-/// The bridge has no other formula; the code that waits has its values.
+/// The pauses between the tries of one thing: those of `first` in order, then each `factor` times the one before, at
+/// most `longest`. The bridge has no other formula; each waiting place has its own values.
 ///
-/// - `jitter` is the least and the largest share of a pause that is waited. Its random number comes from the user's generator.
+/// - `jitter` is the least and the largest share of a pause. The caller's generator gives its random number.
 /// - The pauses of a link (DESIGN.md#links-and-watchdogs) are `BackOff.link`.
 package struct BackOff: Hashable, Sendable {
     private let first: [Duration]
@@ -18,21 +18,21 @@ package struct BackOff: Hashable, Sendable {
         (self.first, self.factor, self.longest, self.jitter) = (first, factor, longest, jitter)
     }
 
-    /// The pause after so many failures in a row, without jitter.
+    /// Pause after so many failures in a row, without jitter.
     package func pause(after failures: Int) -> Duration { pause(after: failures, longest: longest) }
 
-    /// The same, with jitter.
+    /// Pause after so many failures in a row, with jitter.
     package func pause(after failures: Int, using random: inout some RandomNumberGenerator) -> Duration {
         pause(after: failures) * Double.random(in: jitter, using: &random)
     }
 
-    /// The pause after one failure more, without jitter.
+    /// Counts a failure, and returns the pause after it without jitter.
     package mutating func next() -> Duration {
         failures += 1
         return pause(after: failures)
     }
 
-    /// The same, with jitter.
+    /// Counts a failure, and returns the pause after it with jitter.
     package mutating func next(using random: inout some RandomNumberGenerator) -> Duration {
         failures += 1
         return pause(after: failures, using: &random)
@@ -55,7 +55,7 @@ extension BackOff {
 
     private static var longestForPerson: Duration { .seconds(300) }
 
-    /// Where only a person can mend it, the pauses of a link continue to grow, and none is longer than 5 minutes.
+    /// Pause before a try that only a person can make succeed: a link's pauses, which continue to grow up to 5 minutes.
     package mutating func nextForPerson(using random: inout some RandomNumberGenerator) -> Duration {
         failures += 1
         let pause = pause(after: failures, longest: Self.longestForPerson)

@@ -1,9 +1,9 @@
-/// Base64 with padding (RFC 4648, section 4), as the relay's fields (relay.md#primitives) and the agents' frames have it.
+/// Base64 with padding (RFC 4648, section 4), as in the relay's fields (relay.md#primitives) and the agents' frames.
 package enum Base64 {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
 
-    /// The value of each letter; 64 for what is none.
+    /// Value of each letter, or 64 for a byte that is no letter.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 64, count: 256)
         for (value, letter) in letters.enumerated() { values[Int(letter)] = UInt8(value) }
@@ -14,14 +14,14 @@ package enum Base64 {
         unsafe String(unsafeUninitializedCapacity: length(of: bytes.count)) { text in unsafe fill(text, with: bytes) }
     }
 
-    /// The same, for a frame that is made of bytes.
+    /// Encodes for a frame of bytes.
     package static func encoded(_ bytes: [UInt8]) -> [UInt8] {
         unsafe Array(unsafeUninitializedCapacity: length(of: bytes.count)) { text, count in
             count = unsafe fill(text, with: bytes)
         }
     }
 
-    /// How long so many bytes become.
+    /// Length of the encoding of so many bytes.
     package static func length(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
     private static func fill(_ text: UnsafeMutableBufferPointer<UInt8>, with bytes: [UInt8]) -> Int {
@@ -46,7 +46,7 @@ package enum Base64 {
         return place + 4
     }
 
-    /// Nil unless it is exactly what `encode` makes of some bytes: padded, without blanks, and with no bit that says nothing.
+    /// Nil unless `text` is exactly the result of `encode`: padded, without blanks and without stray bits.
     package static func decode(_ text: String) -> [UInt8]? {
         let letters = Array(text.utf8)
         guard letters.count.isMultiple(of: 4) else { return nil }

@@ -1,4 +1,4 @@
-/// Base64 with the letters of URLs and without padding (RFC 4648, section 5).
+/// Base64 in the alphabet of URLs, without padding (RFC 4648, section 5).
 package enum Base64URL {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
@@ -19,7 +19,7 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// With padding or without. Nil: a letter that is none, or one too many.
+    /// Accepts text with or without padding. Nil for a foreign letter, or one letter too many.
     package static func decode(_ text: String) -> [UInt8]? {
         let letters = text.utf8.reversed().drop { $0 == UInt8(ascii: "=") }.reversed()
         guard letters.count % 4 != 1 else { return nil }

@@ -1,8 +1,8 @@
-/// The bridge's own environment, less what no agent may see, less `dropping`, with `adding`.
+/// The bridge's own environment, less the variables that no agent may see, less `dropping`, with `adding`.
 package struct ChildEnvironment: Hashable, Sendable {
     /// Names; a `*` at the end matches any rest.
     package var dropping: [String]
-    /// Overrides inherited variables of the same name, those in `dropping` included.
+    /// Overrides inherited variables of the same name, even those in `dropping`.
     package var adding: [String: String]
     /// Inherited although a `*` of `dropping` covers them.
     package var keeping: Set<String>
@@ -13,17 +13,17 @@ package struct ChildEnvironment: Hashable, Sendable {
         self.keeping = keeping
     }
 
-    /// Our own secrets, and what the service manager meant for the bridge alone: with `NOTIFY_SOCKET` a child could say that the
-    /// bridge is ready or stopping, and `LISTEN_*` names descriptors that it does not have.
+    /// Secrets of the bridge, and variables of the service manager for the bridge alone: with `NOTIFY_SOCKET` a child could
+    /// declare the bridge ready or stopping, and `LISTEN_*` names descriptors that the child does not have.
     package static let neverPassed = ["SOPHON_*", "NOTIFY_SOCKET", "WATCHDOG_*", "LISTEN_*", "CREDENTIALS_DIRECTORY"]
 
-    /// `NAME=value` entries for the child, sorted by name. An entry without `=` belongs to no name and is left out.
+    /// `NAME=value` entries for the child, sorted by name. An entry without `=` or without a name is omitted.
     package func entries(of own: [String]) -> [String] {
         var values: [String: String] = [:]
         for entry in own {
             guard let equals = entry.firstIndex(of: "="), equals != entry.startIndex else { continue }
             let name = String(entry[..<equals])
-            // The first of two counts, as for `getenv`.
+            // The first of two entries counts, as for `getenv`.
             guard values[name] == nil, !isDropped(name) else { continue }
             values[name] = String(entry[entry.index(after: equals)...])
         }

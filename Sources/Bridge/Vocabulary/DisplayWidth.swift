@@ -1,5 +1,4 @@
-/// Columns that a terminal gives to text: none to marks, two to East Asian letters and emoji, one to all else
-/// (https://www.unicode.org/reports/tr11/).
+/// Columns of text in a terminal: none for marks, two for East Asian letters and emoji, one for all else (https://www.unicode.org/reports/tr11/).
 package enum DisplayWidth {
     package static func of(_ text: some StringProtocol) -> Int { text.reduce(0) { $0 + of($1) } }
 
@@ -36,7 +35,7 @@ package enum DisplayWidth {
         return fitting(text[...], width - 1) + "\u{2026}"
     }
 
-    /// Lines of at most so many columns, broken at spaces, and within a word that is longer.
+    /// Lines of at most so many columns, broken at spaces, and within a longer word.
     package static func wrapped(_ text: String, to width: Int) -> [String] {
         var (lines, line) = ([String](), "")
         for word in text.split(separator: " ") {

@@ -1,4 +1,4 @@
-/// The exit codes that scripts may rely on. A test compares them with the help.
+/// Exit codes that scripts may rely on. A test compares them with the help.
 package enum ExitCode: Int32, Sendable, CaseIterable {
     case clean = 0
     case unexpected = 1
@@ -12,7 +12,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     case pairingCodeExpired = 22
     case tokenRefused = 23
     case stateInUse = 24
-    /// As of a program that SIGPIPE has ended.
+    /// Code of a program that SIGPIPE ended.
     case outputClosed = 141
 
     package var meaning: String {

@@ -1,14 +1,14 @@
-/// Looks at folders that agents are to work in.
+/// Inspects folders that agents are to work in.
 package protocol FolderPort: Sendable {
-    /// Never blocks. `completion` is called once, on any thread, also before this returns.
+    /// Never blocks. Calls `completion` once, on any thread, possibly before this method returns.
     func look(at folder: String, completion: @escaping @Sendable (FolderAnswer) -> Void)
-    /// Blocks as long as the disk does: for the start of the process, which has looked at its folders before.
+    /// Blocks as long as the disk does. For the start of the process, which has checked its folders before.
     func look(at folder: String) -> FolderAnswer
 }
 
 package enum FolderAnswer: Hashable, Sendable {
-    /// As it is found behind all links.
+    /// The folder behind all links.
     case found(String)
-    /// Why it cannot be used, with what to do.
+    /// Reason and remedy.
     case unusable(String)
 }

@@ -1,6 +1,6 @@
-/// An opaque identifier, in the words of the side that made it: text that is compared and passed on, never taken apart.
+/// An opaque identifier, in the words of its maker: text to compare and pass on, never to parse.
 ///
-/// `Kind` keeps a session from being taken for a message; it has no value of its own.
+/// `Kind` keeps the compiler from mixing, say, sessions with messages; it has no value of its own.
 package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let text: String
 
@@ -20,9 +20,9 @@ extension Identifier: Codable {
     }
 }
 
-/// Ids that the relay gives. They reach terminals, logs, files and sentences that a person may paste into a shell.
+/// Ids of the relay. They reach terminals, logs, files and sentences that a person may paste into a shell.
 package enum RelayName {
-    /// 1 to 256 bytes of printable ASCII without a space and without what a shell or a quotation takes for its own.
+    /// 1 to 256 bytes of printable ASCII without spaces and without characters that a shell or a quotation interprets.
     package static func isTaken(_ text: String) -> Bool {
         (1...256).contains(text.utf8.count)
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !refused.contains($0) }
@@ -31,7 +31,7 @@ package enum RelayName {
     private static let refused = Set("\"'`$;|&<>\\".utf8)
 }
 
-// The kinds are empty on purpose: they exist for the compiler alone.
+// The kinds are empty on purpose: only the compiler uses them.
 package enum RelaySessionKind: Sendable {}
 package enum InteractionKind: Sendable {}
 package enum MessageKind: Sendable {}
@@ -69,15 +69,15 @@ package typealias RunID = Identifier<RunKind>
 package typealias ToolCallID = Identifier<ToolCallKind>
 /// The agent's own session: OpenClaw's session key, Oppi's session id, pi's one process.
 package typealias AgentSession = Identifier<AgentSessionKind>
-/// What the relay calls a request in `X-Request-ID`.
+/// The relay's name for a request, in `X-Request-ID`.
 package typealias RequestID = Identifier<RequestKind>
 /// A named connection of the configuration: an installation token and an agent.
 package typealias ConnectionName = Identifier<ConnectionKind>
-/// What makes a repeated call recognisable: 1 to 64 characters of `[A-Za-z0-9_-]` (relay.md#rules).
+/// Key of a call that makes its repetition recognisable: 1 to 64 characters of `[A-Za-z0-9_-]` (relay.md#rules).
 package typealias IdempotencyKey = Identifier<KeyKind>
 /// An update's id, as the relay names it. Never compared across sockets: relay nodes count apart (relay.md#where-the-sources-disagree).
 package typealias UpdateID = Identifier<UpdateKind>
 /// A phone, or this bridge, as the relay names it among those that may hold keys (relay.md#devices).
 package typealias DeviceID = Identifier<DeviceKind>
-/// Distinguishes the keys of a session without revealing them, so that records may hold it.
+/// Distinguishes the keys of a session without revealing them: records may contain it.
 package typealias KeyName = Identifier<SessionKeyKind>

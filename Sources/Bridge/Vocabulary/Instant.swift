@@ -1,7 +1,6 @@
-/// A moment on the one clock that decisions are made by: monotonic, in nanoseconds from an unspecified origin.
+/// A moment on the one clock of all decisions: monotonic, in nanoseconds from an unspecified origin.
 ///
-/// Wall-clock times from outside (`created_at`, `expiresAtMs`) are turned into instants at the edge that received them,
-/// so that a clock which is set cannot move a deadline.
+/// The edge that receives a wall-clock time (`created_at`, `expiresAtMs`) turns it into an instant: setting the wall clock cannot move a deadline.
 package struct Instant: Hashable, Sendable, Comparable {
     package let nanoseconds: Int64
 
@@ -11,7 +10,7 @@ package struct Instant: Hashable, Sendable, Comparable {
 
     package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    // Saturating: durations come from far sides too, and a sum beyond 292 years is as good as never.
+    // Sums saturate: far sides choose some durations, and a sum beyond 292 years is as good as never.
 
     package static func + (instant: Instant, duration: Duration) -> Instant {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(duration.nanoseconds)
@@ -30,8 +29,7 @@ package struct Instant: Hashable, Sendable, Comparable {
     }
 }
 
-/// In a record an instant is the nanoseconds of the clock that wrote it. A reader with another clock passes the
-/// offset between the two clocks.
+/// A record stores an instant as nanoseconds of the writer's clock. A reader with another clock passes the offset between the two.
 extension Instant: Codable {
     package static let shiftKey: CodingUserInfoKey = {
         guard let key = CodingUserInfoKey(rawValue: "Instant.shift") else { preconditionFailure("any name will do") }
@@ -51,10 +49,10 @@ extension Instant: Codable {
 }
 
 extension Duration {
-    /// The whole duration in nanoseconds. Saturates beyond 292 years, which only a hostile peer asks for.
+    /// The whole duration in nanoseconds. Saturates beyond 292 years, which only a hostile peer requests.
     package var nanoseconds: Int64 {
-        // Nearly all are shorter than nine seconds: in 64 bits, the division by a constant is a multiplication. In 128 bits
-        // it cost more than the decision that asked for it.
+        // Nearly all durations are shorter than nine seconds. In 64 bits, division by a constant is a
+        // multiplication; in 128 bits it cost more than the decision around it.
         if let attoseconds = Int64(exactly: attoseconds) { return attoseconds / 1_000_000_000 }
         let (seconds, attoseconds) = components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

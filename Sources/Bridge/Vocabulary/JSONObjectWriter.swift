@@ -1,4 +1,4 @@
-/// One JSON object, member by member, in the order they are given; nil members are left out.
+/// One JSON object, member by member in the order of the calls; nil members are omitted.
 package struct JSONObjectWriter {
     private var bytes: [UInt8] = []
 
@@ -19,7 +19,7 @@ package struct JSONObjectWriter {
         bytes.append(contentsOf: String(value).utf8)
     }
 
-    /// JSON knows neither infinity nor not-a-number: such a value is left out.
+    /// JSON knows neither infinity nor not-a-number: such a value is omitted.
     package mutating func number(_ name: StaticString, _ value: Double?) {
         guard let value, value.isFinite else { return }
         member(name)
@@ -37,7 +37,7 @@ package struct JSONObjectWriter {
         bytes.append(contentsOf: value)
     }
 
-    /// Those of another object, where there is one.
+    /// Copies the members of another object, if there is one.
     package mutating func members(_ object: [UInt8]?) {
         guard let object, object.count > 2 else { return }
         if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }

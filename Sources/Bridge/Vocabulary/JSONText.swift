@@ -1,10 +1,10 @@
-/// A JSON value as text, checked by its maker, so that it can be put into a body verbatim.
+/// A JSON value as text. Its maker has checked it: a body may contain it verbatim.
 package struct JSONText: Hashable, Sendable {
     package let text: String
 
     package init(unchecked text: String) { self.text = text }
 
-    /// A JSON string that means `value`.
+    /// A JSON string with the content `value`.
     package static func string(_ value: String) -> JSONText {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(value.utf8.count + 2)
@@ -12,13 +12,12 @@ package struct JSONText: Hashable, Sendable {
         return JSONText(unchecked: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Appends `value` as a JSON string in UTF-8. Escapes what RFC 8259 demands and nothing else, so that equal values
-    /// always give equal bytes.
+    /// Appends `value` as a JSON string in UTF-8. Escapes only the characters that RFC 8259 requires: equal values always give equal bytes.
     package static func appendString(_ value: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         var value = value
         value.withUTF8 { text in
-            // Most text needs no escape: it goes in by runs.
+            // Most text needs no escape: append it run by run.
             var start = 0
             for index in 0..<text.count {
                 let byte = unsafe text[index]

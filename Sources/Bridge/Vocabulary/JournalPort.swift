@@ -1,28 +1,28 @@
-// The port to the durable state: what must survive a crash is written here before it leaves the bridge.
+// The port to the durable state: the journal stores everything that must survive a crash, before it leaves the bridge.
 
-/// How much a record survives.
+/// Strongest failure that a record survives.
 package enum Durability: Hashable, Sendable {
-    /// A power cut.
+    /// Power cut.
     case synced
-    /// A killed process.
+    /// Killed process.
     case written
 }
 
 /// The journal of one connection.
 ///
-/// Jobs are carried out in the order they are handed in, as many in one transaction as wait. `done` is called once, on the
-/// journal's own thread, when the job is as durable as it asked to be or could not be written; it must not block.
+/// The journal carries out jobs in the order of their arrival, all waiting ones in one transaction. It calls `done` once, on its
+/// own thread, when the job is as durable as requested or could not be written; `done` must not block.
 package protocol TurnJournal: Sendable {
-    /// Without `done` it is left to the journal: what cannot be written is tried again, before whatever is handed in later.
+    /// A job without `done` is retried by the journal itself, before every later job.
     func submit(
         _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?)
-    /// Takes a message of the user, unless it was taken before; synced.
+    /// Takes a message of the user unless it was taken before; synced.
     func accept(_ message: AcceptedMessage, done: @escaping @Sendable (Result<Acceptance, JournalFailure>) -> Void)
-    /// All that is open. Before any other request.
+    /// All open state. Call it before any other request.
     func load() throws(JournalFailure) -> JournalContents
-    /// Forgets what was closed or seen before that moment (milliseconds since 1970).
+    /// Forgets state that was closed or seen before that moment (milliseconds since 1970).
     func purge(before wall: Int64)
-    /// What was handed in and is not committed yet (`HeldBytes.journal`).
+    /// Bytes of jobs that are not committed yet (`HeldBytes.journal`).
     var heldBytes: Int { get }
 }
 
@@ -30,11 +30,11 @@ extension TurnJournal {
     package var heldBytes: Int { 0 }
 }
 
-/// Where a turn is shown.
+/// A turn's place in the chat.
 package struct TurnPlace: Hashable, Sendable {
     package var session: SessionID
     package var interaction: InteractionID?
-    /// The message id of its bubble, once that is known.
+    /// Message id of the turn's bubble, or nil until it is known.
     package var bubble: MessageID?
 
     package init(session: SessionID, interaction: InteractionID?, bubble: MessageID? = nil) {
@@ -45,28 +45,27 @@ package struct TurnPlace: Hashable, Sendable {
 }
 
 package enum JournalEntry: Hashable, Sendable {
-    /// The turn's newest record; replaces the one before. `place`: beside it, for when it cannot be read.
+    /// The turn's newest record; replaces the one before. `place` is stored beside it, for a record that cannot be read.
     case turn(TurnID, record: [UInt8], place: TurnPlace? = nil)
-    /// A part of it, from 1: stays beside the records to come until the turn is closed. The same number again replaces it.
+    /// A part of the record, numbered from 1. It stays beside later records until the turn is closed; the same number replaces it.
     case part(TurnID, number: Int, content: [UInt8])
     /// A call, before its first try.
     case call(StoredCall)
-    /// What one try came to.
+    /// Outcome of one try.
     case tried(CallTry)
-    /// Its records and bodies may go; what is left says what happened.
+    /// The turn has ended: its records and bodies may go, its outcome stays.
     case closed(TurnID, outcome: String, wall: Int64)
-    /// A stop for an interaction, which may come before its message. Kept for 30 minutes.
-    /// `made`: by the relay's clock; nil: it did not say.
+    /// A stop for an interaction, which may come before its message. The journal keeps it for 30
+    /// minutes. `made` is the relay's time, or nil if the relay named none.
     case stop(SessionID, InteractionID, wall: Int64, made: Int64? = nil, reach: StopReach = .everyRun)
-    /// Something else that happened to the turn: constant words, for `explain`.
+    /// Another incident of the turn in constant words, for `explain`.
     case event(TurnID, String, wall: Int64)
-    /// What the agent must know again after a restart: a name and a value (a run's agent session, a relay session of a
-    /// mirrored run, …).
+    /// A name and a value that the agent's machine needs after a restart (a run's agent session, a relay session of a mirrored run, …).
     case setting(name: String, value: [UInt8]?)
 }
 
 extension JournalEntry {
-    /// As `HeldBytes` counts.
+    /// Size in the terms of `HeldBytes`.
     package var heldBytes: Int {
         let payload =
             switch self {
@@ -87,7 +86,7 @@ package struct StoredCall: Hashable, Sendable {
     package var name: [UInt8]
     package var path: String
     package var body: [UInt8]
-    /// Of a delta: where its text ends in the streamed text.
+    /// End of a delta's text in the streamed text. Nil for other calls.
     package var endOffset: Int?
     package var wall: Int64
 
@@ -108,7 +107,7 @@ package struct CallTry: Hashable, Sendable {
     package var turn: TurnID
     package var key: IdempotencyKey
     package var attempt: Int
-    /// `delivered`, or why not: the relay's code, or what broke.
+    /// `delivered`, or the reason of the failure: the relay's code, or the error of the connection.
     package var result: String
     package var isDelivered: Bool
     package var request: RequestID?
@@ -136,10 +135,10 @@ package struct AcceptedMessage: Hashable, Sendable {
     package var turn: TurnID
     package var session: SessionID
     package var interaction: InteractionID?
-    /// The turn's opening as JSON: should the process die before the turn has a record, it begins again from here.
+    /// The turn's opening as JSON: after a crash before the first record, the turn begins again from it.
     package var opening: [UInt8]
     package var wall: Int64
-    /// The name of its sealed text: no other message may bring the same. Nil: it came in the open, or was refused.
+    /// Name of the message's sealed text, which no other message may repeat, or nil if the message came in the open or was refused.
     package var mark: String?
 
     package init(
@@ -159,23 +158,23 @@ package struct AcceptedMessage: Hashable, Sendable {
 
 package enum Acceptance: Hashable, Sendable {
     case fresh
-    /// The message id was taken in the last 30 days.
+    /// The journal took the message id within the last 30 days.
     case known
-    /// Another message has the turn of that name: nothing was written, and this message needs a turn of its own.
+    /// Another message has the turn of that name. The journal wrote nothing, and this message needs a turn of its own.
     case turnIsTaken
-    /// Another message of the last 30 days has brought the same sealed text: nothing was written.
+    /// Another message of the last 30 days brought the same sealed text. The journal wrote nothing.
     case replayed
 }
 
 extension AcceptedMessage {
-    /// Settings of that prefix hold the marks, each with its message and when it came.
+    /// Prefix of the settings that hold the marks, each with its message and its time.
     package static let markPrefix = "replay:"
 
     package var markSetting: (name: String, value: [UInt8])? {
         mark.map { (Self.markPrefix + $0, Array("\(wall) \(message)".utf8)) }
     }
 
-    /// `kept`: what the setting of its mark holds. Whether another message brought the same text, not before `oldest`.
+    /// Whether another message brought the same text at `oldest` or later. `kept` is the value of the mark's setting.
     package func isReplayed(_ kept: [UInt8], since oldest: Int64) -> Bool {
         let words = String(decoding: kept, as: UTF8.self).split(separator: " ", maxSplits: 1)
         guard words.count == 2, let wall = Int64(words[0]), wall >= oldest else { return false }
@@ -189,7 +188,7 @@ package struct JournalContents: Hashable, Sendable {
         package var record: [UInt8]
         package var calls: [Call]
         package var place: TurnPlace?
-        /// From the first on, in order.
+        /// Ordered, from the first part on.
         package var parts: [[UInt8]] = []
 
         package init(id: TurnID, record: [UInt8], calls: [Call], place: TurnPlace? = nil) {
@@ -200,7 +199,7 @@ package struct JournalContents: Hashable, Sendable {
         }
     }
 
-    /// A message that was taken, and has no record yet.
+    /// An accepted message without a record.
     package struct Accepted: Hashable, Sendable {
         package var turn: TurnID
         package var opening: [UInt8]
@@ -217,7 +216,7 @@ package struct JournalContents: Hashable, Sendable {
 
     package struct Call: Hashable, Sendable {
         package var call: StoredCall
-        /// Some try of it was delivered.
+        /// The relay confirmed one of the tries.
         package var isDelivered: Bool
 
         package init(call: StoredCall, isDelivered: Bool) {
@@ -229,7 +228,7 @@ package struct JournalContents: Hashable, Sendable {
     package struct Stop: Hashable, Sendable {
         package var session: SessionID
         package var interaction: InteractionID
-        /// By the relay's clock, in milliseconds; nil: it did not say, or an earlier version wrote it.
+        /// The relay's time in milliseconds, or nil if the relay named none or an earlier version wrote the stop.
         package var made: Int64?
         package var reach: StopReach
 
@@ -254,14 +253,14 @@ package struct JournalContents: Hashable, Sendable {
         }
     }
 
-    /// In the order they were accepted or first kept.
+    /// Ordered by acceptance or first record.
     package var turns: [OpenTurn] = []
-    /// In order.
+    /// Ordered by acceptance.
     package var accepted: [Accepted] = []
-    /// Of the last 30 minutes.
+    /// Stops of the last 30 minutes.
     package var stops: [Stop] = []
     package var settings: [String: [UInt8]] = [:]
-    /// The cards of tool calls that were created lately, also by turns that are closed; the oldest first.
+    /// Recently created cards of tool calls, also of closed turns; oldest first.
     package var cards: [Card] = []
 
     package init() {}
@@ -270,7 +269,7 @@ package struct JournalContents: Hashable, Sendable {
 package struct JournalFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         case full, readOnly, busy, damaged, newer
-        /// About the one job: what it was to keep is kept otherwise, and will be.
+        /// The failure is this job's alone, as with a key that is stored already. The journal works otherwise.
         case conflict
         case other
     }

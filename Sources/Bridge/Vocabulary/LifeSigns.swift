@@ -1,7 +1,7 @@
-/// The signs of life of runs that have nothing to show, thinned out: a model may think in a hundred frames a second.
+/// Signs of life of runs without anything to show, thinned out: a model may think in a hundred frames a second.
 ///
-/// Invariant: two signs of one run are at least `interval` apart, which is short against any silence that the bubble shows
-/// (DESIGN.md#silence).
+/// Invariant: two signs of one run are at least `interval` apart, unless more than `limit` runs take turns. The
+/// interval is short against any silence that the bubble shows (DESIGN.md#silence).
 package struct LifeSigns: Sendable {
     package static let interval = Duration.seconds(10)
     private static let limit = 1_000
@@ -11,7 +11,7 @@ package struct LifeSigns: Sendable {
 
     package init() {}
 
-    /// False: the run had one a moment ago. Frames of one run that follow each other cost a comparison.
+    /// False if the run gave a sign a moment ago. Consecutive frames of one run cost one comparison.
     package mutating func isDue(_ run: RunID, at now: Instant) -> Bool {
         if let newest, newest.run == run {
             guard now >= newest.until else { return false }

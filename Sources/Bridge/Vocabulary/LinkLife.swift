@@ -1,11 +1,11 @@
 /// The life of a link that has one socket at a time: dialling, handshake, live, lost, waiting for the next try
-/// (DESIGN.md#links-and-watchdogs). The link of each far side holds one; what it sends and reads is its own.
+/// (DESIGN.md#links-and-watchdogs). Each far side's link holds one and does the sending and reading itself.
 ///
-/// - No I/O, no clock, no randomness: events come in with the time, and what follows from them is returned.
-/// - `Greeting` is what is awaited of the far side during the handshake, `Live` what is true while the link is up and no longer.
+/// - No I/O, no clock, no randomness: events arrive with the time, and the methods return the consequences.
+/// - `Greeting` is the step of the handshake that the far side owes. `Live` is the state of a live link alone.
 /// - The back-off starts over only after a link that held for a minute, and each step has its time limit.
-/// - A link that is live and silent is dead. The silence is counted by the reading clock (`read`), which stands while reading is paused;
-///   all other times are of the runner's clock (`now`).
+/// - A live and silent link is dead. The reading clock (`read`) counts the silence and stands
+///   while reading is paused; all other times are the runner's (`now`).
 package struct LinkLife<Greeting, Live> {
     package enum State {
         /// Not begun, shut down, or given up. Can transition to: dialling (`dial`).
@@ -16,29 +16,29 @@ package struct LinkLife<Greeting, Live> {
         case greeting(Greeting, until: Instant)
         /// Can transition to: lost, idle.
         case live(Live, Uptime)
-        /// The delay to the next try is not drawn yet: within one event only. Can transition to: waiting (`settle`), dialling.
+        /// No delay to the next try is drawn yet; lasts within one event only. Can transition to: waiting (`settle`), dialling.
         case lost(reason: String, Redial)
-        /// Can transition to: dialling (the time is over, or the owner has reason to hurry), lost (the machine slept).
+        /// Can transition to: dialling (the delay has passed, or the owner has reason to hurry), lost (the machine slept).
         case waiting(until: Instant)
     }
 
-    /// How long a link is up, and how long it may be silent.
+    /// Beginning of a live link, and the longest silence that it may have.
     package struct Uptime {
         fileprivate var since: Instant
         fileprivate var silence: Duration
     }
 
-    /// What a deadline that has passed means.
+    /// Meaning of a passed deadline.
     package enum Due {
         /// The socket did not open in time.
         case unopened
-        /// The far side did not do in time what was awaited of it.
+        /// The far side missed this step of the handshake.
         case ungreeted(Greeting)
         case silent
         case redial
     }
 
-    /// What follows a loss.
+    /// The step after a loss.
     package enum Next: Hashable {
         case dial(reason: String)
         case wait(reason: String, until: Instant)
@@ -47,16 +47,16 @@ package struct LinkLife<Greeting, Live> {
     private static var dialLimit: Duration { .seconds(30) }
     /// An OpenClaw gateway waits up to 15 s for us; each step of any handshake gets as long.
     package static var handshakeLimit: Duration { .seconds(15) }
-    /// Whatever the far side says of its return.
+    /// Shortest delay, even if the far side promises an earlier return.
     private static var leastDelay: Duration { .milliseconds(250) }
-    /// A link that held this long was a good one, and the next loss starts the back-off over.
+    /// Life of a good link: the next loss starts the back-off over.
     private static var goodLink: Duration { .seconds(60) }
     package static var sleepReason: String { "the machine slept" }
 
     package private(set) var state = State.idle
     private var backOff = BackOff.link
     private var sleepWatch = SleepWatch()
-    /// When the open socket last received a frame, by the reading clock. Beside the state, because each frame sets it.
+    /// Reading-clock time of the last frame on the open socket. Kept beside the state, because each frame sets it.
     private var lastFrame = Instant.zero
 
     package init() {}
@@ -65,7 +65,7 @@ package struct LinkLife<Greeting, Live> {
 
     package var live: Live? { if case .live(let live, _) = state { live } else { nil } }
 
-    /// There is a socket to close, be it only on its way.
+    /// Whether there is a socket to close, open or still connecting.
     package var hasSocket: Bool {
         switch state {
         case .dialling, .greeting, .live: true
@@ -73,7 +73,7 @@ package struct LinkLife<Greeting, Live> {
         }
     }
 
-    /// When the link itself wants to be called.
+    /// Next deadline of the link itself.
     package var nextDeadline: Instant? {
         switch state {
         case .idle, .lost, .live: nil
@@ -81,7 +81,7 @@ package struct LinkLife<Greeting, Live> {
         }
     }
 
-    /// Likewise, by the reading clock: the link is silent for too long then.
+    /// Moment of the reading clock at which the link has been silent for too long.
     package var nextSilence: Instant? {
         if case .live(_, let uptime) = state { lastFrame + uptime.silence } else { nil }
     }
@@ -93,27 +93,27 @@ package struct LinkLife<Greeting, Live> {
 
     package mutating func dial(at now: Instant) { state = .dialling(until: now + Self.dialLimit) }
 
-    /// False: no socket was being opened.
+    /// False if no socket was being opened.
     package mutating func opened(awaiting greeting: Greeting, at now: Instant) -> Bool {
         guard case .dialling = state else { return false }
         state = .greeting(greeting, until: now + Self.handshakeLimit)
         return true
     }
 
-    /// The handshake continues.
+    /// Next step of the handshake.
     package mutating func awaits(_ greeting: Greeting, at now: Instant) {
         guard case .greeting = state else { return }
         state = .greeting(greeting, until: now + Self.handshakeLimit)
     }
 
-    /// The handshake is over. `silence`: after that long without a frame the link counts as dead.
+    /// Ends the handshake. After `silence` without a frame the link counts as dead.
     package mutating func greeted(_ live: Live, silence: Duration, at now: Instant, read: Instant) {
         guard case .greeting = state else { return }
         lastFrame = read
         state = .live(live, Uptime(since: now, silence: silence))
     }
 
-    /// Something came on the socket. False: none is open.
+    /// Notes a frame on the socket. False if none is open.
     package mutating func heard(read: Instant) -> Bool {
         switch state {
         case .greeting, .live: break
@@ -123,10 +123,10 @@ package struct LinkLife<Greeting, Live> {
         return true
     }
 
-    /// Nil: the link is not live.
+    /// Nil if the link is not live.
     package mutating func withLive<Result>(_ change: (inout Live) -> Result) -> Result? {
         guard case .live(var live, let uptime) = state else { return nil }
-        // What is changed has one owner, or its collections would be copied.
+        // Leave one owner of `live`, or the change would copy its collections.
         state = .idle
         defer { state = .live(live, uptime) }
         return change(&live)
@@ -134,7 +134,7 @@ package struct LinkLife<Greeting, Live> {
 
     // MARK: Down
 
-    /// The socket is left for good. What was true while it was live is handed back.
+    /// Leaves the socket for good, and returns the state of a live link.
     package mutating func leave(at now: Instant) -> Live? {
         defer { state = .idle }
         guard case .live(let live, let uptime) = state else { return nil }
@@ -142,13 +142,13 @@ package struct LinkLife<Greeting, Live> {
         return live
     }
 
-    /// The link is lost, or still down; when to try again is drawn by `settle`.
+    /// The link is lost or still down. `settle` draws the time of the next try.
     package mutating func lose(_ reason: String, _ redial: Redial, at now: Instant) -> Live? {
         defer { state = .lost(reason: reason, redial) }
         return leave(at: now)
     }
 
-    /// Draws the delay of a loss that was decided in this event. To dial is the owner's.
+    /// Draws the delay of a loss within the same event. The owner does the dialling.
     package mutating func settle(at now: Instant, using random: inout some RandomNumberGenerator) -> Next? {
         guard case .lost(let reason, let redial) = state else { return nil }
         let delay: Duration
@@ -181,17 +181,17 @@ package struct LinkLife<Greeting, Live> {
         sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
     }
 
-    /// Whether the machine slept, as the clocks show. `due`: when the owner had asked to be called. A deadline of the live link counts from
-    /// the greeting on: one that passed before, while no link was live, is late without a sleep.
+    /// Whether the clocks show that the machine slept. `due` is the time that the owner wanted to be called at. A deadline of the live
+    /// link counts from the greeting on: one that passed earlier, without a live link, is late without a sleep.
     package mutating func noticesSleep(at now: Instant, wallMilliseconds: Int64, due: Instant?) -> Bool {
         let due = if case .live(_, let uptime) = state { due.map { max($0, uptime.since) } } else { due }
         return sleepWatch.notices(at: now, wallMilliseconds: wallMilliseconds, due: due)
     }
 
-    /// The host reports a sleep. False: the clocks have shown the same one a moment ago.
+    /// The host reports a sleep. False if the clocks showed the same sleep a moment ago.
     package mutating func hearsOfSleep(at now: Instant) -> Bool { sleepWatch.hears(at: now) }
 
-    /// After a sleep a waiting link is tried at once. True: there was a socket, and it is dead without an error.
+    /// A waiting link dials at once after a sleep. True if there was a socket, which is dead without an error.
     package mutating func wokeUp() -> Bool {
         if case .waiting = state { state = .lost(reason: Self.sleepReason, .atOnce) }
         return hasSocket

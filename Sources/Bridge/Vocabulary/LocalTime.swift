@@ -1,11 +1,11 @@
-/// The wall clock and time zone of the bridge's machine at one moment, read at the edge, so that a card can name an hour.
+/// Wall clock and time zone of the bridge's machine at one moment, read at the edge: a card can name an hour.
 package struct LocalTime: Hashable, Sendable {
     private let readAt: Instant
     private let wallSeconds: Int64
     private let secondsEast: Int64
     private let zone: String
 
-    /// `zone`: its abbreviation, such as CET. `wallSeconds`: since 1970, in UTC.
+    /// `zone` is the zone's abbreviation, such as CET; `wallSeconds` counts from 1970, in UTC.
     package init(wallSeconds: Int64, secondsEast: Int64, zone: String, at readAt: Instant) {
         self.wallSeconds = wallSeconds
         self.secondsEast = secondsEast
@@ -13,7 +13,7 @@ package struct LocalTime: Hashable, Sendable {
         self.readAt = readAt
     }
 
-    /// Such as `14:05 CET`, with the date where it is not today's. Nil beyond a year.
+    /// Hour in the form `14:05 CET`, with the date on any day but today. Nil beyond a year.
     package func hour(of moment: Instant) -> String? {
         let ahead = (moment - readAt).components.seconds
         guard abs(ahead) < 366 * 86_400 else { return nil }
@@ -26,7 +26,7 @@ package struct LocalTime: Hashable, Sendable {
         return days == 0 ? hour : "\(Self.date(Self.day(then))), \(hour)"
     }
 
-    /// By the zone's hour of `readAt`; nil beyond a year.
+    /// Second of the zone's day, by the zone's offset at `readAt`. Nil beyond a year.
     package func secondOfDay(at moment: Instant) -> Int? {
         let ahead = (moment - readAt).components.seconds
         guard abs(ahead) < 366 * 86_400 else { return nil }
@@ -36,7 +36,7 @@ package struct LocalTime: Hashable, Sendable {
         return Int(then - Self.day(then) * 86_400)
     }
 
-    /// Of a day since 1970, such as `24 Nov`: years of 400, which begin in March, so that a leap day is the last of its year.
+    /// Date of a day since 1970, such as `24 Nov`. Eras of 400 years begin in March: a leap day is the last of its year.
     private static func date(_ day: Int64) -> String {
         let shifted = day + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

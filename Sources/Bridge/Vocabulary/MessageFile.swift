@@ -1,10 +1,10 @@
-/// What became of an attachment on its way from the phone to the bridge.
+/// Fate of an attachment on its way from the phone to the bridge.
 package enum AttachmentOutcome: Hashable, Sendable {
     case file(MessageFile)
     case missing(MissingFile)
 }
 
-/// A file that came with a message: on the bridge's disk until the agent has it.
+/// A file that came with a message. It stays on the bridge's disk until the agent has it.
 package struct MessageFile: Hashable, Sendable {
     /// One line without a path, for the agent and the person.
     package var name: String
@@ -19,15 +19,15 @@ package struct MessageFile: Hashable, Sendable {
         self.size = size
     }
 
-    /// A picture as every model that sees takes it. Its bytes were looked at when it was fetched.
+    /// A picture in a format that every vision model reads. The fetch checked its bytes.
     package var isPicture: Bool { ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(mimeType) }
 }
 
-/// In which chats files of messages are fetched. They are bound to no sealed message: a relay can add some to it.
+/// Which chats may download attachments. The sealed envelope does not cover them: a relay could inject one.
 package enum MessageFiles: String, Hashable, Sendable, CaseIterable {
     case all, open, none
 
-    /// As the rest of a sentence; nil: they are fetched.
+    /// Rest of a sentence that names the refusal, or nil if the chat's files are fetched.
     package func refusal(isSealed: Bool) -> String? {
         switch self {
         case .all: nil
@@ -40,7 +40,7 @@ package enum MessageFiles: String, Hashable, Sendable, CaseIterable {
 /// A file that the agent does not get.
 package struct MissingFile: Hashable, Sendable {
     package var name: String
-    /// What happened to it, as the rest of a sentence that begins with its name.
+    /// The file's fate, as the rest of a sentence that begins with its name.
     package var problem: String
 
     package init(_ name: String, _ problem: String) {
@@ -60,10 +60,10 @@ package struct MissingFile: Hashable, Sendable {
 }
 
 extension Attachment {
-    /// What it is called in sentences: one line, no path, nothing that a terminal or a file system would take for more than a name.
+    /// The attachment's name in sentences: one line, no path, no character with a meaning to a terminal or a file system.
     package var plainName: String {
         let last = (name ?? "").split { $0 == "/" || $0 == "\\" }.last ?? ""
-        // What is said of it to the agent is in brackets, and a name must not end them.
+        // Sentences to the agent put the name in brackets, and a name must not close them.
         let plain = last.unicodeScalars.filter { $0.properties.isPrintable && !"[]".unicodeScalars.contains($0) }
         var text = String(String.UnicodeScalarView(plain)).split { $0.isWhitespace }.joined(separator: " ")
         while text.hasPrefix(".") { text.removeFirst() }
@@ -74,7 +74,7 @@ extension Attachment {
 }
 
 extension Unicode.Scalar.Properties {
-    /// Neither a control character nor one that is drawn as nothing.
+    /// Whether the character draws something and is no control character.
     fileprivate var isPrintable: Bool {
         switch generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
@@ -84,10 +84,10 @@ extension Unicode.Scalar.Properties {
 }
 
 extension UserMessage {
-    /// How many of its files are fetched.
+    /// Number of fetched files per message.
     package static let attachmentLimit = 16
 
-    /// Those that were fetched.
+    /// Fetched files.
     package var files: [MessageFile] {
         attachments.compactMap { if case .file(let file) = $0.outcome { file } else { nil } }
     }
@@ -98,8 +98,8 @@ extension UserMessage {
 
     package var holdsFilesAlone: Bool { text.allSatisfy(\.isWhitespace) && !attachments.isEmpty }
 
-    /// What the agent is asked: of a message that holds files alone, their names. It follows from what the journal keeps, so that a
-    /// restarted bridge finds it in the agent's history.
+    /// The agent's prompt. A message of files alone asks with their names. The journal stores all parts
+    /// of it: a restarted bridge finds the same prompt in the agent's history.
     package var prompt: String {
         guard holdsFilesAlone else { return text }
         return "Files sent: \(attachments.map(\.plainName).joined(separator: ", "))"

@@ -1,25 +1,25 @@
-/// Which model is to answer a message (relay.md#sessionmessage-the-user-wrote).
+/// Model for the answer to a message (relay.md#sessionmessage-the-user-wrote).
 package enum ModelChoice: Hashable, Sendable {
-    /// Whatever the agent has now.
+    /// The agent's current model.
     case unchanged
-    /// The one that the agent had before the phone chose another; nil: the agent knows that by itself.
+    /// The agent's model from before the phone's choice, or nil if the agent knows it by itself.
     case own(String?)
-    /// As the agent's own list names it.
+    /// A name from the agent's own list.
     case named(String)
 
-    /// What the phone names comes from the agent's list: no more than this, without blanks and control characters.
+    /// Models that the phone names come from the agent's list: limited length, no blanks, no control characters.
     package static func isName(_ model: String) -> Bool {
         (1...200).contains(model.utf8.count)
             && model.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0.value > 0x20 && $0.value != 0x7F }
     }
 }
 
-/// What became of a choice at the agent, before the message that named it left.
+/// Result of a choice at the agent, before the message with the choice leaves.
 package enum ModelAnswer: Hashable, Sendable {
-    /// `before`: what the session had until then, where the agent says so.
+    /// `before` is the session's model until then, or nil if the agent does not report it.
     case set(before: String?)
-    /// Its own model answers.
+    /// The agent's own model answers.
     case refused(message: String)
-    /// Whether it was set is not known, or it may be set the next time: its own model answers, or this one.
+    /// The result is unknown, or the next try may succeed: the agent's own model answers, or the chosen one.
     case unsettled(message: String)
 }

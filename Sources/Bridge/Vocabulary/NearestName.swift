@@ -1,6 +1,6 @@
-/// The nearest valid name: for options, commands and keys of the configuration.
+/// Finds the nearest valid name for options, commands and keys of the configuration.
 package enum NearestName {
-    /// The name that takes the fewest changes, if it takes few.
+    /// The name with the fewest changes, or nil if it needs many.
     package static func to(_ name: String, among names: [String]) -> String? {
         let ranked = names.map { (name: $0, distance: distance(Array(name), Array($0))) }.min {
             $0.distance < $1.distance
@@ -9,9 +9,9 @@ package enum NearestName {
         return ranked.name
     }
 
-    /// Letters added, left out, changed, or swapped with their neighbour.
+    /// Number of letters added, omitted, changed, or swapped with their neighbour.
     private static func distance(_ left: [Character], _ right: [Character]) -> Int {
-        // What is far longer than any name is near to none: a hostile argument costs no quadratic time.
+        // An argument far longer than any name is near to none: skip it, or a hostile one would cost quadratic time.
         guard left.count <= 100 else { return left.count }
         var rows = [Array(0...right.count)]
         for i in 0..<left.count {

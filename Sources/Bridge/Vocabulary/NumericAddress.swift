@@ -1,4 +1,4 @@
-/// An IPv4 or IPv6 address written in figures. Names are no addresses: what they lead to is for the network to say.
+/// An IPv4 or IPv6 address in figures. Names are no addresses: the network resolves them.
 package enum NumericAddress: Hashable, Sendable {
     case version4([UInt8])
     /// Eight groups of sixteen bits.
@@ -14,7 +14,7 @@ package enum NumericAddress: Hashable, Sendable {
         }
     }
 
-    /// Leads to this machine, or to a network that is not routed in public (RFC 1918, 3927, 4193, 4291).
+    /// Whether the address leads to this machine, or to a network without public routes (RFC 1918, 3927, 4193, 4291).
     package var isPrivate: Bool {
         switch self {
         case .version4(let bytes): Self.isPrivate(bytes)
@@ -37,8 +37,8 @@ package enum NumericAddress: Hashable, Sendable {
         return groups[0] & 0xFE00 == 0xFC00 || groups[0] & 0xFFC0 == 0xFE80
     }
 
-    /// A host of the public internet. Everything else is none: what leads to this machine, to a private, shared or link-local network, to
-    /// many hosts at once, and what is set aside for documents and protocols (the special-purpose registries of IANA, RFC 6890).
+    /// Whether the address is a host of the public internet. This machine, private, shared and link-local networks, groups of hosts, and
+    /// addresses reserved for documents and protocols (the special-purpose registries of IANA, RFC 6890) are not.
     package var isPublic: Bool {
         switch self {
         case .version4(let bytes): Self.isPublic(bytes)
@@ -58,25 +58,25 @@ package enum NumericAddress: Hashable, Sendable {
 
     private static func isPublic(_ groups: [UInt16]) -> Bool {
         guard groups.count == 8 else { return false }
-        // A translator's prefix (RFC 6052): the host is the IPv4 address within.
+        // A translator's prefix (RFC 6052): the host is the embedded IPv4 address.
         if groups[0] == 0x64, groups[1] == 0xFF9B, groups[2..<6].allSatisfy({ $0 == 0 }) {
             return isPublic([
                 UInt8(groups[6] >> 8), UInt8(groups[6] & 255), UInt8(groups[7] >> 8), UInt8(groups[7] & 255),
             ])
         }
-        // What is not global unicast; mapped, compatible and unique local addresses among them.
+        // Addresses beyond global unicast, mapped, compatible and unique local ones among them.
         guard groups[0] & 0xE000 == 0x2000 else { return false }
         return switch (groups[0], groups[1]) {
-        // Protocols, tunnels with an address within (Teredo), documents.
+        // Protocols, tunnels with an embedded address (Teredo), documents.
         case (0x2001, 0..<0x200), (0x2001, 0xDB8): false
-        // Tunnels with an IPv4 address within (6to4).
+        // Tunnels with an embedded IPv4 address (6to4).
         case (0x2002, _): false
         case (0x3FFF, 0..<0x1000): false
         default: true
         }
     }
 
-    /// Four figures without leading zeros, which some read as octal.
+    /// Four figures without leading zeros, which some parsers read as octal.
     private static func version4Bytes(_ text: Substring) -> [UInt8]? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         let bytes = parts.compactMap { part in
@@ -95,7 +95,7 @@ package enum NumericAddress: Hashable, Sendable {
         return left + Array(repeating: 0, count: 8 - left.count - right.count) + right
     }
 
-    /// Groups between colons; the last may be an IPv4 address, which makes two.
+    /// Groups between colons. The last may be an IPv4 address, which makes two.
     private static func groups(_ text: Substring) -> [UInt16]? {
         if text.isEmpty { return [] }
         var parts = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -113,7 +113,7 @@ package enum NumericAddress: Hashable, Sendable {
 }
 
 extension String {
-    /// The position of the one `::`.
+    /// Position of the one `::`.
     fileprivate var firstGap: Range<Index>? {
         var index = startIndex
         while index < endIndex {

@@ -1,14 +1,13 @@
-// The ports: what the decisions and the service need of the outside. Each has its real form in one edge room and its double
-// in Worlds.
+// The ports: the outside as the decisions and the service need it. Each port has its real form in one edge room and its double in Worlds.
 
-/// The time. Only edges and runners read it; machines get it with each event.
+/// The time. Only edges and runners read it; machines receive it with each event.
 package protocol Clock: Sendable {
     var now: Instant { get }
     /// Milliseconds since 1970, for timestamps of the outside.
     var wallMilliseconds: Int64 { get }
-    /// How long the machine has slept in all. Only what is added to it says anything.
+    /// Total time that the machine has slept. Only differences between readings have a meaning.
     var suspended: Duration { get }
-    /// The hour of the day where the machine is; nil: not known.
+    /// Time of day at the machine, or nil if it is not known.
     var localTime: LocalTime? { get }
 }
 
@@ -19,7 +18,7 @@ extension Clock {
 
 /// One alarm: the latest setting replaces the one before.
 package protocol Alarm: Sendable {
-    /// `ring` is called once at or soon after the moment, on a thread of the alarm's own; nil switches it off.
+    /// Calls `ring` once, at the moment or soon after, on a thread of the alarm's own; nil switches it off.
     func set(_ moment: Instant?, ring: @escaping @Sendable () -> Void)
     func stop()
 }
@@ -29,9 +28,9 @@ package protocol RandomSource: Sendable {
     func next() -> UInt64
 }
 
-/// Proves who we are with a private key.
+/// Proves the bridge's identity with a private key.
 package protocol Signer: Sendable {
-    /// As the far side knows it: raw bytes.
+    /// Raw bytes, in the form that the far side knows.
     var publicKey: [UInt8] { get }
     func sign(_ text: [UInt8]) -> [UInt8]
 }
@@ -41,9 +40,9 @@ package struct HTTPRequest: Sendable {
     package var url: String
     package var headers: [HTTPHeader]
     package var body: [UInt8]
-    /// For the whole exchange, from name look-up to the last byte.
+    /// Limit of the whole exchange, from name look-up to the last byte.
     package var timeout: Duration
-    /// The most bytes of a response body that are taken; more is `HTTPFailure.Code.tooLarge`.
+    /// Largest accepted response body in bytes; a larger one fails with `HTTPFailure.Code.tooLarge`.
     package var responseLimit: Int
 
     package init(
@@ -71,8 +70,7 @@ package struct HTTPHeader: Hashable, Sendable {
 
 package struct HTTPResponse: Sendable {
     package var status: Int
-    /// The header lines as they came. A call of the bridge looks at five of them: making strings of all would cost more than
-    /// reading the rest of the answer.
+    /// Header lines in their original form. The bridge reads five of them per call: strings of all would cost more than the rest of the answer.
     private let head: [UInt8]
     package var body: [UInt8]
 
@@ -86,7 +84,7 @@ package struct HTTPResponse: Sendable {
         self.init(status: status, head: headers.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }, body: body)
     }
 
-    /// The last value of a header, whatever the case of its name.
+    /// Last value of a header; the case of the name does not matter.
     package func header(_ name: String) -> String? {
         var found: String?
         let wanted = Array(name.utf8)
@@ -114,7 +112,7 @@ package struct HTTPResponse: Sendable {
     }
 }
 
-/// A header where it lies in the head of a response.
+/// A header line within the head of a response.
 package struct HeaderLine {
     // One array and two ranges: slices would each keep the array alive for themselves, line by line.
     private let head: [UInt8]
@@ -138,7 +136,7 @@ package struct HeaderLine {
         return String(decoding: head[beginning..<end], as: UTF8.self)
     }
 
-    /// The value, if it is a number of at most nine digits and nothing else.
+    /// The value, if it consists of one to nine digits.
     package var count: Int? {
         unsafe head.withUnsafeBufferPointer { head in
             var place = value.lowerBound
@@ -157,13 +155,13 @@ package struct HeaderLine {
         }
     }
 
-    /// Whatever the case.
+    /// Compares without regard to case.
     package func isNamed(_ wanted: [UInt8]) -> Bool {
         name.count == wanted.count
             && wanted.indices.allSatisfy { Self.lower(head[name.lowerBound + $0]) == Self.lower(wanted[$0]) }
     }
 
-    /// `wanted` in lower case.
+    /// Compares without regard to case. `wanted` must be in lower case.
     package func isNamed(_ wanted: StaticString) -> Bool {
         guard name.count == wanted.utf8CodeUnitCount else { return false }
         return wanted.withUTF8Buffer { wanted in
@@ -181,18 +179,18 @@ package struct HeaderLine {
 
 package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
-        /// The address is not usable.
+        /// Unusable address.
         case badURL
         case nameNotFound, connectionRefused, timedOut, connectionLost, tooLarge, cancelled, other
-        /// The server's certificate is not believed.
+        /// The server's certificate failed verification.
         case tlsFailed
-        /// The listener's user is not trusted or not known; nothing was sent.
+        /// The listener's user is not trusted or unknown; nothing was sent.
         case foreignListener
     }
 
     package var code: Code
     package var message: String
-    /// Bytes of the request may have reached the other side, so that it is unknown whether it was applied.
+    /// Whether bytes of the request may have reached the other side. The caller then cannot know if the request was applied.
     package var mayHaveBeenApplied: Bool
 
     package init(_ code: Code, _ message: String, mayHaveBeenApplied: Bool) {
@@ -204,13 +202,13 @@ package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { message }
 }
 
-/// One HTTP exchange at a time or many: never repeats a request by itself, never follows a redirect.
+/// An HTTP client. It never repeats a request by itself and never follows a redirect.
 package protocol HTTPClient: Sendable {
-    /// Begins an exchange. `completion` is called exactly once, on a thread of the client's own, and must not block it.
+    /// Begins an exchange. The client calls `completion` exactly once, on a thread of its own; `completion` must not block it.
     func send(_ request: HTTPRequest, completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void)
 
-    /// Likewise. `meanwhile` is called at most once, on the client's thread, as soon as that has nothing more urgent to do
-    /// than to wait for answers: time for work that need not hold up the request.
+    /// Begins an exchange. The client's thread calls `meanwhile` at most once, as soon as it only
+    /// waits for answers: time for work that need not delay the request.
     func send(
         _ request: HTTPRequest, meanwhile: @escaping @Sendable () -> Void,
         completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void)

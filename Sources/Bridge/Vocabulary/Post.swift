@@ -1,13 +1,13 @@
-/// What a turn asks to be seen, and what a relay call says: the lane gives it an address and a key, when its turn has come.
+/// One thing that a turn shows on the phone, and the content of a relay call. The lane adds address and key when the post's turn comes.
 ///
 /// Posts of one lane go out in the order they were given.
 package enum Post: Hashable, Sendable {
     /// The placeholder. The first post of every lane but those that only carry whole messages.
     case open
-    /// The preview grew by this. Joined with its neighbours until first tried; may be dropped once an end waits behind it.
+    /// The preview grew by this. Joins its neighbours until the first try; may be dropped once an end waits behind it.
     case text(String)
     case taskStarted(TaskStart)
-    /// Joined to the latest of its task until first tried; droppable.
+    /// Joins the latest progress of its task until the first try; droppable.
     case taskProgress(TaskProgress)
     case taskEnded(TaskEnd)
     case approval(ApprovalCard)
@@ -76,7 +76,7 @@ package struct ApprovalCard: Hashable, Sendable {
     package var host: String?
     package var slug: String?
     package var toolCall: ToolCallID?
-    /// When the relay closes it; nil: at its own time.
+    /// Life of the card at the relay, or nil for the relay's own.
     package var endsAfter: Duration?
 
     package init(
@@ -106,9 +106,9 @@ package struct EndOfTurn: Hashable, Sendable {
 
     package var text: String
     package var usage: Usage?
-    /// Left out on error and abort (relay.md#where-the-sources-disagree).
+    /// Nil if the turn failed or was aborted (relay.md#where-the-sources-disagree).
     package var finishReason: FinishReason?
-    /// 1, or more when the relay refused an earlier form and this one is shorter: another body needs another key.
+    /// 1, or more after the relay refused an earlier form: a shorter body needs another key.
     package var form: Int
 
     package init(
@@ -123,18 +123,18 @@ package struct EndOfTurn: Hashable, Sendable {
 
 package struct WholeMessage: Hashable, Sendable {
     package enum Part: Hashable, Sendable {
-        /// What did not fit into the bubble, counted from 1.
+        /// Text beyond the bubble's limit, counted from 1.
         case more(Int)
         /// Text from after the window had closed.
         case late
-        /// A short line that no bubble can hold any more, counted from 1.
+        /// A short line for which no bubble is left, counted from 1.
         case line(Int)
     }
 
     package var part: Part
     package var text: String
     package var usage: Usage?
-    /// A fixed sentence that goes out readable in a sealed turn too, because the turn has no key to say it under.
+    /// A fixed sentence, readable in a sealed turn too, because the turn has no key.
     package var inTheOpen: Bool
 
     package init(part: Part, text: String, usage: Usage? = nil, inTheOpen: Bool = false) {

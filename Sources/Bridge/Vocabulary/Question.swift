@@ -1,13 +1,13 @@
-/// What an agent asks that yes and no do not answer: one of several options, some of them, or a text.
+/// A question beyond yes and no: one of several options, some of them, or a text.
 package struct Question: Hashable, Sendable {
     package struct Option: Hashable, Sendable {
-        /// What the agent gets.
+        /// Value for the agent.
         package var value: String
-        /// What people read; unique among the options, or only the number chooses it.
+        /// Words for people. Unique among the options; otherwise only the number chooses the option.
         package var label: String
         package var details: String?
 
-        /// `label`: the value where there is none.
+        /// Uses the value in place of a missing label.
         package init(_ value: String, label: String? = nil, details: String? = nil) {
             self.value = value
             self.label = label ?? value
@@ -17,17 +17,17 @@ package struct Question: Hashable, Sendable {
 
     package var id: QuestionID
     package var title: String
-    /// May be empty.
+    /// Empty if the title says it all.
     package var message: String
-    /// None: it is answered by a text.
+    /// Empty if a text answers the question.
     package var options: [Option]
     package var isMultiSelect: Bool
     package var allowsOwnWords: Bool
     /// The text that an answer replaces, for a person to see.
     package var prefill: String?
-    /// An example of what is expected.
+    /// An example of an expected answer.
     package var placeholder: String?
-    /// When the agent stops waiting, on the bridge's own clock; nil: never, or unknown.
+    /// End of the agent's patience, on the bridge's own clock, or nil if it never ends or is unknown.
     package var expiresAt: Instant?
 
     package init(
@@ -45,7 +45,7 @@ package struct Question: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// About what it takes in memory.
+    /// Approximate size in memory.
     package var heldBytes: Int {
         let words = [title, message, prefill ?? "", placeholder ?? ""].reduce(0) { $0 + $1.utf8.count }
         return options.reduce(words) { $0 + $1.value.utf8.count + $1.label.utf8.count + ($1.details?.utf8.count ?? 0) }
@@ -53,26 +53,26 @@ package struct Question: Hashable, Sendable {
 }
 
 package enum QuestionAnswer: Hashable, Sendable {
-    /// Values of options, in the order of the question: one, or at least one where several may be chosen.
+    /// Values of options, in the question's order: one, or one and more if the question allows several.
     case choices([String])
     case text(String)
     case declined
 }
 
-/// What became of a question at the agent.
+/// A question's fate at the agent.
 package struct QuestionSettlement: Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
-        /// The answer of this bridge is with the agent, or as good as: nothing more is to be heard of it.
+        /// The agent has this bridge's answer, or nearly certainly: no further report follows.
         case answered
-        /// The answer, in the person's words, was not given: the agent's server would have taken it for another option.
+        /// The answer, in the person's words, was not sent: the agent's server would have read it as another option.
         case mistaken(String)
         /// Another client of the agent answered it.
         case answeredElsewhere
         /// The agent stopped waiting.
         case expired
-        /// The agent does not know it (any more).
+        /// The agent does not know the question, or no longer.
         case unknown
-        /// It was withdrawn, for example because its process ended.
+        /// The agent withdrew the question, for example because its process ended.
         case cancelled
     }
 

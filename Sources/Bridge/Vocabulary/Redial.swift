@@ -1,11 +1,11 @@
-/// When a lost link dials again.
+/// Time of a lost link's next dial.
 package enum Redial: Hashable, Sendable {
     case atOnce
     case byBackOff
-    /// Only a person can mend it: by a back-off that grows longer.
+    /// A person has to repair the cause: the back-off grows longer.
     case byLongBackOff
-    /// As the far side said; that it starts or restarts is no failure of ours, so the back-off does not grow.
+    /// The far side named the delay. Its start or restart is no failure of ours: the back-off does not grow.
     case after(Duration)
-    /// Not before the far side asked for, and not before our own back-off.
+    /// Not before the far side's delay, and not before our own back-off.
     case notBefore(Duration)
 }

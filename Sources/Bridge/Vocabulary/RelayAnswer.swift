@@ -1,15 +1,15 @@
-/// What one attempt of a relay call came to.
+/// Outcome of one attempt of a relay call.
 package struct RelayAnswer: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         case delivered(RelayReceipt)
-        /// The relay understood and said no.
+        /// The relay understood the call and refused it.
         case refused(RelayRefusal)
-        /// Whether it was applied is not known: timeout, network error, or an answer that is not the relay's word.
+        /// The relay may or may not have applied the call: timeout, network error, or an answer that is not the relay's.
         case unknown(reason: String)
     }
 
     package var outcome: Outcome
-    /// Something between us and the relay answered in its place.
+    /// Set if something between the bridge and the relay answered in the relay's place.
     package var foreign: ForeignAnswer?
     package var rate: RateReading?
     package var request: RequestID?
@@ -33,11 +33,11 @@ package struct RelayReceipt: Hashable, Sendable {
     package var message: MessageID?
     /// From `createSession`.
     package var session: SessionID?
-    /// The relay had it already, and repeated its answer.
+    /// The relay had the call already, and repeated its answer.
     package var repeated: Bool
-    /// From `devices`: what this bridge is called.
+    /// From `devices`: this bridge's device id.
     package var device: DeviceID?
-    /// Likewise: the relay knew another key of it.
+    /// From `devices`: the relay knew another key of this device.
     package var publicKeyChanged = false
 
     package init(message: MessageID? = nil, session: SessionID? = nil, repeated: Bool = false) {
@@ -52,7 +52,7 @@ package struct RelayRefusal: Hashable, Sendable {
     package var code: RelayErrorCode
     /// The relay's own words, for the log.
     package var message: String
-    /// How long it asked us to wait: `retry_after_ms`, else `Retry-After` (relay.md#headers-on-every-bridge-response).
+    /// Wait that the relay asked for: `retry_after_ms`, else `Retry-After` (relay.md#headers-on-every-bridge-response).
     package var retryAfter: Duration?
     /// The paths of `errors[]` (relay.md#envelope-notes).
     package var fields: [String]
@@ -67,10 +67,10 @@ package struct RelayRefusal: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// With a status of 5xx the relay is in trouble, and what it says of the call may be wrong (relay.md#codes).
+    /// Whether the refusal is reliable. With a status of 5xx the relay is in trouble, and its word about the call may be wrong (relay.md#codes).
     package var isFinal: Bool { status < 500 }
 
-    /// The text itself is at fault, so that a shorter one may be taken.
+    /// Whether the text itself is at fault. The relay may accept a shorter one.
     package var concernsText: Bool {
         switch code {
         case .payloadTooLarge: true
@@ -87,8 +87,8 @@ package struct RelayRefusal: Hashable, Sendable {
     private var namesText: Bool { fields.contains { $0 == "text" || $0.hasPrefix("text.") } }
 }
 
-/// An answer that is not in the relay's envelope (relay.md#response-envelope): by a proxy, a sign-in portal or a wrong server. It says nothing
-/// about the call.
+/// An answer outside the relay's envelope (relay.md#response-envelope), from a proxy, a
+/// sign-in portal or a wrong server. The call's fate stays unknown.
 package struct ForeignAnswer: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Content: String, Hashable, Sendable {
         case nothing = "an empty body"
@@ -99,7 +99,7 @@ package struct ForeignAnswer: Error, Hashable, Sendable, CustomStringConvertible
 
     package var status: Int
     package var content: Content
-    /// What the server calls itself.
+    /// The server's name for itself (header `Server`).
     package var server: String?
 
     package init(status: Int, content: Content, server: String? = nil) {
@@ -127,13 +127,13 @@ package enum RelayErrorCode: Hashable, Sendable {
     case sessionDeleted, interactionExpired
     case payloadTooLarge, rateLimited, contentBlocked
     case internalError, upstreamError, temporarilyUnavailable, agentDegraded
-    /// A code this bridge does not know; the status decides.
+    /// A code that this bridge does not know. The status decides.
     case other(String)
 }
 
 /// The rate headers of one response (relay.md#headers-on-every-bridge-response).
 package struct RateReading: Hashable, Sendable {
-    /// Nil: the response named no bucket.
+    /// Nil if the response named no bucket, or one that this bridge does not know.
     package var bucket: RelayBucket?
     package var limit: Int?
     package var remaining: Int?

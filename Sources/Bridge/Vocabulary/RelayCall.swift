@@ -1,9 +1,9 @@
-/// One call of the relay's bridge API, as a value (relay.md#bridge-rest-methods): where it belongs, what it says, and the key by
-/// which the relay knows it again. The room RelayProtocol makes bytes of it.
+/// One call of the relay's bridge API, as a value (relay.md#bridge-rest-methods): its address, its content, and
+/// the key by which the relay recognises a repetition. The room RelayProtocol encodes it.
 package struct RelayCall: Hashable, Sendable {
     package enum Address: Hashable, Sendable {
         case chat(SessionID, InteractionID?)
-        /// Of an open bubble.
+        /// An open bubble.
         case bubble(MessageID)
         /// The relay itself.
         case relay
@@ -17,9 +17,9 @@ package struct RelayCall: Hashable, Sendable {
 
     package var address: Address
     package var content: Content
-    /// Nil where the method has none.
+    /// Nil if the method has none.
     package var key: IdempotencyKey?
-    /// `StateMark.bits` of a placeholder; nil: the placeholder is one space.
+    /// `StateMark.bits` of a placeholder, or nil if the placeholder is one space.
     package var mark: UInt32?
 
     package init(_ post: Post, to address: Address, key: IdempotencyKey, mark: UInt32? = nil) {
@@ -31,9 +31,9 @@ package struct RelayCall: Hashable, Sendable {
 
     private init(_ content: Content, to address: Address) { (self.content, self.address) = (content, address) }
 
-    /// A reply that is lost costs one empty chat.
+    /// A lost reply costs one empty chat.
     package static func newSession(source: String?) -> RelayCall { RelayCall(.newSession(source: source), to: .relay) }
-    /// The relay knows it by its chat and path, and takes it again.
+    /// The relay identifies the file by chat and path, and accepts a repetition.
     package static func toolFile(_ use: ToolFile.Use, _ file: SeenFile, in session: SessionID) -> RelayCall {
         RelayCall(.toolFile(use, file), to: .chat(session, nil))
     }
@@ -42,7 +42,7 @@ package struct RelayCall: Hashable, Sendable {
     package var interaction: InteractionID? { if case .chat(_, let interaction) = address { interaction } else { nil } }
 }
 
-/// The relay's token buckets that this bridge draws from (relay.md#buckets).
+/// Token buckets of the relay that this bridge draws from (relay.md#buckets).
 package enum RelayBucket: String, Hashable, Sendable, CaseIterable {
     case msg, delta, task, approval
     case `default`

@@ -1,11 +1,11 @@
-/// When the relay made an update.
+/// Time at which the relay made an update.
 package struct RelayMoment: Hashable, Sendable {
-    /// Two nodes of the relay stamp updates of one chat; their clocks differ by less than that.
+    /// Two nodes of the relay stamp updates of one chat; their clocks differ by less than this.
     package static let nodeSkewMilliseconds: Int64 = 1_000
 
-    /// By the relay's clock: to be compared with its other updates only.
+    /// Time of the relay's clock: comparable with its other updates only.
     package var wallMilliseconds: Int64
-    /// By ours, as well as the difference of the two clocks is known.
+    /// The same time on the bridge's clock, as exact as the known difference between the clocks.
     package var instant: Instant
 
     package init(wallMilliseconds: Int64, instant: Instant) {

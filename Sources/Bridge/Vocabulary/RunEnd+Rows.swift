@@ -2,9 +2,9 @@ extension RunEnd {
     /// One row of a history. Histories give rows with or without the white space at their ends (openclaw.md#chathistory).
     package struct Row: Hashable, Sendable {
         package var text: String
-        /// Not a piece of the text before it: a segment or a run of its own.
+        /// Begins a segment or a run of its own, instead of continuing the text before it.
         package var beginsParagraph: Bool
-        /// The first that was said after a restart of the agent: what was on its way then is in no row.
+        /// First row after a restart of the agent. No row has the text that was on its way then.
         package var followsRestart: Bool
 
         package init(_ text: String, beginsParagraph: Bool = false, followsRestart: Bool = false) {
@@ -25,7 +25,7 @@ extension RunEnd {
         if rows.count > 1 || rows.first?.followsRestart == true { self.rows = rows }
     }
 
-    /// The same end with its rows joined as the stream had them.
+    /// The same end, its rows joined as in the stream.
     package func joined(along stream: String) -> RunEnd {
         guard !rows.isEmpty, !stream.isEmpty else { return self }
         var end = self
@@ -34,32 +34,32 @@ extension RunEnd {
     }
 }
 
-/// Puts the rows of a history together again.
+/// Puts the rows of a history together.
 ///
-/// Between two rows goes, in this order:
-/// - the white space that the stream had there, if the stream covers the joint. A joint that the stream had without any white
-///   space keeps none, unless the two rows would become one word;
-/// - the white space with which the stream ended there: what was streamed stays a beginning of the whole;
+/// Between two rows it puts the first of these that applies:
+/// - the white space that the stream had there, if the stream covers the joint. A joint without any white
+///   space in the stream keeps none, unless the two rows would become one word;
+/// - the white space at the stream's end, if the stream ended at the joint: the streamed text stays a beginning of the whole;
 /// - the rows' own white space;
 /// - a blank line.
-/// Where a paragraph begins there is a blank line in any case, unless the stream covers the joint.
+/// A paragraph always begins with a blank line, unless the stream covers the joint.
 struct RowJoining {
     private static let blankLine = Array("\n\n".utf8)
 
-    /// What the stream has before a row.
+    /// The stream's bytes before a row.
     private enum Gap {
         case covered(ArraySlice<UInt8>)
-        /// It ends here.
+        /// The stream ends within the gap.
         case begun(ArraySlice<UInt8>)
-        /// It says something else, or is over.
+        /// The stream differs from the row, or ended earlier.
         case unknown
     }
 
     private let stream: [UInt8]
-    /// Where the next row begins in the stream; nil once the two have parted.
+    /// Beginning of the next row in the stream, or nil once the two have parted.
     private var place: Int?
     private var text: [UInt8] = []
-    /// The white space at the end of the row before.
+    /// White space at the end of the row before.
     private var trailing: ArraySlice<UInt8> = []
 
     static func text(of rows: [RunEnd.Row], along stream: String) -> String {
@@ -71,7 +71,7 @@ struct RowJoining {
         return String(decoding: joining.text + joining.trailing, as: UTF8.self)
     }
 
-    /// Behind the rows from before the restart, what was streamed and is in none; then the rest, of which some may have been streamed.
+    /// Joins the rows from before the restart, streamed text that is in no row, and the later rows, a part of which may have been streamed.
     private static func text(
         before: ArraySlice<RunEnd.Row>, after: ArraySlice<RunEnd.Row>, along stream: String
     ) -> String {
@@ -122,7 +122,7 @@ struct RowJoining {
         return row.beginsParagraph && !Self.hasBlankLine(own) ? before + Self.blankLine + after : own
     }
 
-    /// The stream's white space before the row, if what follows it is the row, or as much of it as was streamed.
+    /// The stream's white space before the row, if the row follows it, or as much of the row as was streamed.
     private mutating func gap(before core: ArraySlice<UInt8>) -> Gap {
         guard let place else { return .unknown }
         self.place = nil

@@ -1,12 +1,12 @@
-/// What an agent's bus says about one run, in one vocabulary whatever the bus (DESIGN.md#a-runs-journey, step 5).
+/// The agent's reports about one run, in one vocabulary across all buses (DESIGN.md#a-runs-journey, step 5).
 package enum RunEvent: Hashable, Sendable {
-    /// An attempt of the run began. After `retrying` it is a new attempt: nothing of the failed one may reach the final.
+    /// An attempt of the run began. After `retrying` it is a new attempt: no text of the failed one may reach the final.
     case started
     case text(TextChange)
     case tool(ToolEvent)
     case approvalRequested(ApprovalRequest)
     case approvalSettled(ApprovalSettlement)
-    /// Asked again under the same id: it is still open at the agent.
+    /// The agent asks. The same id again means that the question is still open at the agent.
     case asked(Question)
     case questionSettled(QuestionSettlement)
     /// A tool call returned "waiting for approval": the run will end without its result, and the answer comes in a
@@ -14,8 +14,7 @@ package enum RunEvent: Hashable, Sendable {
     case paused(PausedCall)
     /// The attempt failed and the agent may try again under the same run; a final verdict is still to come.
     case retrying(reason: String)
-    /// The run works, and has nothing to show of it: a frame of thinking, or a step within the agent. At most one in
-    /// `LifeSigns.interval`.
+    /// The run works without anything to show: a frame of thinking, or a step within the agent. At most one in `LifeSigns.interval`.
     case alive(RunActivity)
     case finished(RunEnd)
     case failed(RunFailure)
@@ -26,15 +25,15 @@ package enum RunActivity: Hashable, Sendable {
     case working
     /// The agent sums up the conversation, until the run's next event.
     case compacting
-    /// The agent cannot reach its model and tries again within the same run: no sign of life.
+    /// The agent cannot reach its model and tries again within the same run. No sign of life.
     case retrying
 }
 
 /// How the run's text changed.
 ///
-/// A run's text is a list of *segments*, joined by a blank line. Buses that speak of the whole run (`chat` of OpenClaw)
-/// have one segment and use `append` and `snapshot`; buses that speak of one message at a time (OpenClaw's `assistant`, Oppi, pi)
-/// use `append`, `segment`, `replaced` and `segmentEnded`.
+/// A run's text is a list of *segments*, joined by a blank line. A bus that speaks of the whole run (`chat` of
+/// OpenClaw) has one segment and uses `append` and `snapshot`. A bus that speaks of one message at a time (OpenClaw's
+/// `assistant`, Oppi, pi) uses `append`, `segment`, `replaced` and `segmentEnded`.
 package enum TextChange: Hashable, Sendable {
     /// The newest segment grew by this.
     case append(String)
@@ -45,8 +44,8 @@ package enum TextChange: Hashable, Sendable {
     case segment(String)
     /// The newest segment is exactly this now, whatever it was.
     case replaced(String)
-    /// The newest segment is complete, and this is its canonical text (nil: what was collected); what follows begins a new
-    /// one. An empty segment leaves no trace.
+    /// The newest segment is complete, and this is its canonical text, or nil if the collected text
+    /// stands. Text behind it begins a new segment. An empty segment leaves no trace.
     case segmentEnded(String?)
 }
 
@@ -77,7 +76,7 @@ package struct ToolStart: Hashable, Sendable {
     package var title: String?
     /// The arguments as compact JSON.
     package var arguments: JSONText?
-    /// What it is about to touch: it has when the call ends well.
+    /// File that the call is about to touch. The file counts as touched if the call ends well.
     package var file: ToolFile?
 
     package init(
@@ -97,11 +96,11 @@ package struct ToolProgress: Hashable, Sendable {
     package var call: ToolCallID
     package var channel: ToolChannel
     package var title: String?
-    /// Output so far, cut by the decoder to what a card can show; `append`: it extends the earlier output, else it replaces it.
+    /// Output so far, cut by the decoder to the size of a card. With `append` it extends the earlier output, otherwise it replaces it.
     package var output: String?
     package var append: Bool
     package var percent: Int?
-    /// What it has touched by now.
+    /// Files touched so far.
     package var files: [ToolFile] = []
 
     package init(
@@ -128,9 +127,9 @@ package struct ToolResult: Hashable, Sendable {
     /// The result as compact JSON; a text result is a JSON string.
     package var result: JSONText?
     package var error: String?
-    /// The bus sends the output before the end and never in it: what was sent belongs to the result (oppi.md#tool-calls).
+    /// The bus sends the output before the end and never in it: the streamed output belongs to the result (oppi.md#tool-calls).
     package var lacksOutput = false
-    /// What only the end says that it has touched.
+    /// Touched files that only the end names.
     package var files: [ToolFile] = []
 
     package init(
@@ -159,7 +158,7 @@ package struct PausedCall: Hashable, Sendable {
 }
 
 package struct ApprovalRequest: Hashable, Sendable {
-    /// What is asked for; it chooses the relay's `action` and the agent's method to answer by.
+    /// Kind of the request. The relay's `action` and the agent's method for the answer depend on it.
     package enum Subject: String, Hashable, Sendable { case exec, plugin, permission, dialog }
 
     package enum Severity: String, Hashable, Sendable { case low, medium, high, critical }
@@ -167,7 +166,7 @@ package struct ApprovalRequest: Hashable, Sendable {
     package var id: ApprovalID
     package var subject: Subject
     package var title: String
-    /// May be empty; the card then says what it can (relay.md#requestapproval: an empty message was refused by the relay).
+    /// Empty for some agents. The card then shows other fields: the relay refused an empty message (relay.md#requestapproval).
     package var message: String
     /// The whole command as it will run, or the whole compact input of the tool. Never a summary.
     package var command: String?
@@ -175,13 +174,13 @@ package struct ApprovalRequest: Hashable, Sendable {
     package var slug: String?
     package var call: ToolCallID?
     package var severity: Severity
-    /// When the agent stops waiting, on the bridge's own clock; nil: never, or unknown.
+    /// End of the agent's patience, on the bridge's own clock, or nil if it never ends or is unknown.
     package var expiresAt: Instant?
-    /// The decisions the agent would take; nil: all.
+    /// Decisions that the agent takes, or nil if it takes all of them.
     package var allowed: Set<ApprovalDecision>?
-    /// What decides beside the command whether a yes is safe.
+    /// Facts beside the command that decide whether a yes is safe.
     package var facts: AskFacts
-    /// The agent's bus does not say all that a yes would do: a person can only deny it.
+    /// The agent's bus names only a part of a yes's consequences: a person can only deny.
     package var isIncomplete = false
 
     package init(
@@ -210,21 +209,20 @@ package enum ApprovalDecision: String, Hashable, Sendable {
     case deny
 }
 
-/// What became of an approval at the agent.
+/// An approval's fate at the agent.
 package struct ApprovalSettlement: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         /// Decided, by this bridge or by another client of the agent.
         case decided(ApprovalDecision)
         /// The agent stopped waiting.
         case expired
-        /// The agent does not know it (any more).
+        /// The agent does not know the approval, or no longer.
         case unknown
         /// The question was withdrawn, for example because its session ended.
         case cancelled
-        /// This bridge's decision was sent, and it cannot be found out whether the agent got it: nothing confirms it, and the question
-        /// is gone.
+        /// This bridge sent its decision and cannot find out whether the agent got it: no confirmation came, and the question is gone.
         case inDoubt
-        /// As in doubt, and with the process that had asked: nothing more comes of it.
+        /// The decision is in doubt, and the process that asked is gone: no confirmation can follow.
         case gone
 
         /// Somebody said yes.
@@ -246,11 +244,11 @@ package struct ApprovalSettlement: Hashable, Sendable {
 package struct RunEnd: Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         case stop, length, contentFilter, toolCall
-        /// Cancelled by the user or the system; the text is what there was.
+        /// Cancelled by the user or the system; the text is the part until then.
         case aborted
     }
 
-    /// What `text` covers.
+    /// Extent of `text`.
     package enum Scope: Hashable, Sendable {
         /// The whole run.
         case run
@@ -258,19 +256,19 @@ package struct RunEnd: Hashable, Sendable {
         case segment
     }
 
-    /// The canonical text, where the bus gives one. Nil never blanks a bubble: the input may have been queued into another
-    /// run, the reply may be silent, or the text is in the history only (openclaw.md#chat, end).
+    /// Canonical text, or nil if the bus gives none. Nil never blanks a bubble: the input may have been queued into another
+    /// run, the reply may be silent, or only the history may have the text (openclaw.md#chat, end).
     package var text: String?
     package var scope: Scope
     package var usage: Usage?
     package var reason: Reason
-    /// The agent cut the text (marker strings, caps), so that it must not replace a longer one.
+    /// The agent cut the text (marker strings, caps); it must not replace a longer one.
     package var truncated: Bool
-    /// From the history only: the text goes beyond the run and holds its follow-up's answer as well.
+    /// The text comes from the history, goes beyond the run and holds its follow-up's answer as well.
     package var includesFollowUp: Bool
-    /// A follow-up may be continued by another run within this time (openclaw.md#approvals).
+    /// Time within which another run may continue as a follow-up (openclaw.md#approvals).
     package var nextWithin: Duration?
-    /// From the history only: the parts of `text`, to be joined by what was streamed (`joined`).
+    /// Rows of `text`, from a history alone; `joined` puts them together along the streamed text.
     package internal(set) var rows: [Row] = []
 
     package init(
@@ -291,14 +289,14 @@ package struct RunFailure: Hashable, Sendable {
         case refusal, timeout, rateLimit, contextLength, agentGone, other
         /// The model's provider refuses the agent's login: the same message fails again until somebody renews it.
         case noLogin
-        /// A Stop does not reach it: it goes on, unseen.
+        /// A Stop does not reach the run: it continues, unseen.
         case unstoppable
-        /// It has not begun, and the agent takes it up with a later message.
+        /// The run has not begun; the agent takes it up with a later message.
         case queued
     }
 
     package var kind: Kind
-    /// The agent's own words; the turn makes a sentence of it that a person can act on.
+    /// The agent's own words. The turn makes a sentence of them that a person can act on.
     package var message: String
     package var text: String?
     package var usage: Usage?
@@ -313,7 +311,7 @@ package struct RunFailure: Hashable, Sendable {
 
 /// Tokens and cost of a run, as the relay wants them (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one).
 package struct Usage: Hashable, Sendable {
-    /// What a run may be said to have cost, in dollars. Anything else is no price.
+    /// Range of a plausible cost in dollars. Any other number is no price.
     package static let costs: ClosedRange<Double> = 0...1e9
 
     package var inputTokens: Int
@@ -335,7 +333,7 @@ package struct Usage: Hashable, Sendable {
 }
 
 extension Usage {
-    /// Two parts of one turn: the model is that of the later one.
+    /// Sum of two parts of one turn. The model is the later one's.
     package static func + (earlier: Usage, later: Usage) -> Usage {
         let costs = [earlier.estimatedCostUSD, later.estimatedCostUSD].compactMap(\.self)
         return Usage(
@@ -345,19 +343,19 @@ extension Usage {
             provider: later.provider ?? earlier.provider)
     }
 
-    /// What a far side says may be at the end of what a number can be, and come again and again.
+    /// Far sides may report counts close to the largest integer, and repeatedly: the sum saturates.
     private static func sum(_ one: Int, _ other: Int) -> Int {
         let (sum, overflows) = one.addingReportingOverflow(other)
         return overflows ? limit : min(sum, limit)
     }
 
-    /// What JavaScript counts exactly.
+    /// Largest count that JavaScript represents exactly.
     private static let limit = 1 << 53
 }
 
 /// A run event with the address its bus gave it.
 package struct RunSignal: Hashable, Sendable {
-    /// Missing where the bus names only the session, as OpenClaw does for approvals.
+    /// Nil if the bus names only the session, as OpenClaw does for approvals.
     package var run: RunID?
     package var session: AgentSession?
     package var event: RunEvent

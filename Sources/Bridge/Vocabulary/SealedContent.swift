@@ -1,6 +1,5 @@
-/// What a call says that only the phone may read, as the members that replace its plain ones
-/// (relay.md#end-to-end-encryption). It was sealed once, and is kept with the call: sealed again it would be another call under the same
-/// key.
+/// The private content of a call, as the members that replace its plain ones (relay.md#end-to-end-encryption). Sealed
+/// once and stored with the call: a second sealing would be another call under the same key.
 package struct SealedContent: Hashable, Sendable {
     package enum Field: String, Hashable, Sendable, CaseIterable {
         case text = "text_ct"
@@ -18,7 +17,7 @@ package struct SealedContent: Hashable, Sendable {
 
     package struct Member: Hashable, Sendable {
         package var field: Field
-        /// In base64.
+        /// Base64.
         package var sealed: String
 
         package init(_ field: Field, _ sealed: String) {
@@ -27,7 +26,7 @@ package struct SealedContent: Hashable, Sendable {
         }
     }
 
-    /// In the order of the wire. A content that the call does not have has no member.
+    /// Ordered as on the wire. Missing content has no member.
     package var members: [Member]
 
     package init(_ members: [Member]) { self.members = members }

@@ -1,6 +1,6 @@
-/// A token or a key. It shows itself nowhere: not when printed, not when dumped, not inside of what holds it.
+/// A token or a key. Printing and dumping hide it, also inside of its owners.
 package struct Secret: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// For the header it belongs in.
+    /// Text for the header.
     package let text: String
 
     package init(_ text: String) { self.text = text }

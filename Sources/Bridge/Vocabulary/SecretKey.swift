@@ -1,7 +1,7 @@
 /// Thirty-two secret bytes: a session's key, a key derived from one, or a device's secret half.
 ///
-/// All owners share one copy, which is overwritten when the last of them lets go. It shows itself nowhere, and comparing takes the
-/// same time whatever the bytes are.
+/// All owners share one copy, which the last of them overwrites on release. Printing and
+/// dumping hide it, and comparing takes the same time for any bytes.
 package final class SecretKey: @unchecked Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
@@ -10,13 +10,13 @@ package final class SecretKey: @unchecked Sendable, Equatable, CustomStringConve
     // Unchecked, because only `deinit` writes here, when no other reference is left.
     private var storage: [UInt8]
 
-    /// Nil unless there are exactly 32.
+    /// Nil unless there are exactly 32 bytes.
     package init?(_ bytes: consuming [UInt8]) {
         guard bytes.count == Self.length else { return nil }
         storage = bytes
     }
 
-    /// From 64 hexadecimal digits.
+    /// Nil unless `hex` is 64 hexadecimal digits.
     package convenience init?(hex: String) {
         guard let bytes = Hexadecimal.bytes(hex) else { return nil }
         self.init(bytes)
@@ -24,10 +24,10 @@ package final class SecretKey: @unchecked Sendable, Equatable, CustomStringConve
 
     deinit { Self.erase(&storage) }
 
-    /// For the library's calls. Who keeps the array keeps it from being erased.
+    /// Bytes for the library's calls. A caller that keeps the array defeats the erasure.
     package var bytes: [UInt8] { storage }
 
-    /// For the file that keeps it.
+    /// Digits for the key's file.
     package var hex: String { Hexadecimal.text(storage) }
 
     package static func == (left: SecretKey, right: SecretKey) -> Bool {
@@ -40,7 +40,7 @@ package final class SecretKey: @unchecked Sendable, Equatable, CustomStringConve
     package var debugDescription: String { "(hidden)" }
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 
-    /// Not optimised: the compiler may leave out a write to memory that is given back next.
+    /// Not optimised: the compiler may drop a write to memory that is freed next.
     @inline(never) @_optimize(none)
     private static func erase(_ bytes: inout [UInt8]) {
         for index in bytes.indices { bytes[index] = 0 }
@@ -49,13 +49,13 @@ package final class SecretKey: @unchecked Sendable, Equatable, CustomStringConve
 
 /// Pairs of hexadecimal digits.
 package enum Hexadecimal {
-    /// In lower case.
+    /// Lower-case digits.
     package static func text(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// In either case.
+    /// Accepts either case. Nil for any other text.
     package static func bytes(_ text: String) -> [UInt8]? {
         let digits = text.utf8.map { digit in
             switch digit {

@@ -8,7 +8,7 @@ package struct SeverityMatch: Hashable, Sendable {
         self.severity = severity
     }
 
-    /// Byte for byte: two spellings of one letter are two texts, as they are to a shell. An empty text meets nothing.
+    /// Compares byte for byte: two spellings of one letter are two texts, as in a shell. An empty text matches nothing.
     package func meets(_ command: String) -> Bool {
         let wanted = Array(text.utf8)
         let bytes = Array(command.utf8)

@@ -1,5 +1,5 @@
-/// Detects that the machine slept: a timer that fires far too late, or a wall clock that moved on while ours stopped
-/// (DESIGN.md#links-and-watchdogs). After a sleep the connection is dead without an error.
+/// Detects that the machine slept: a timer that fires far too late, or a wall clock that advanced while the monotonic one
+/// stood still (DESIGN.md#links-and-watchdogs). After a sleep the connection is dead without an error.
 package struct SleepWatch: Sendable {
     private static let tooLate = Duration.seconds(10)
     private var noticedAt: Instant?
@@ -7,12 +7,12 @@ package struct SleepWatch: Sendable {
 
     package init() {}
 
-    /// The last reading.
+    /// Wall clock of the last reading.
     package var wallMilliseconds: Int64? { last?.wallMilliseconds }
 
     package mutating func saw(_ now: Instant, wallMilliseconds: Int64) { last = (now, wallMilliseconds) }
 
-    /// `due`: when the caller had asked to be called.
+    /// Whether the clocks show a sleep. `due` is the time that the caller wanted to be called at.
     package func hasSlept(at now: Instant, wallMilliseconds: Int64, due: Instant?) -> Bool {
         if let due, now - due > Self.tooLate { return true }
         guard let last else { return false }
@@ -20,7 +20,7 @@ package struct SleepWatch: Sendable {
         return wall - (now - last.moment) > Self.tooLate
     }
 
-    /// Whether the machine slept, as the clocks show now. `due`: when the caller had asked to be called.
+    /// Whether the clocks show a sleep; notes the reading and the sleep. `due` as in `hasSlept`.
     package mutating func notices(at now: Instant, wallMilliseconds: Int64, due: Instant?) -> Bool {
         defer { saw(now, wallMilliseconds: wallMilliseconds) }
         guard hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: due) else { return false }
@@ -28,7 +28,7 @@ package struct SleepWatch: Sendable {
         return true
     }
 
-    /// The host reports a sleep. False: the clocks have likely shown the same one a moment ago.
+    /// The host reports a sleep. False if the clocks probably showed the same sleep a moment ago.
     package mutating func hears(at now: Instant) -> Bool {
         if let noticedAt, now - noticedAt < Self.tooLate { return false }
         noticedAt = now
@@ -36,10 +36,10 @@ package struct SleepWatch: Sendable {
     }
 }
 
-/// Polled every few seconds, detects that the machine slept since the last poll, whatever deadlines there are: by how long the
-/// machine was suspended, or by a wall clock that moved on alone, as in a virtual machine that was paused.
+/// Polled every few seconds, detects a sleep since the last poll, independently of deadlines: by the machine's
+/// suspended time, or by a wall clock that advanced alone, as in a virtual machine that was paused.
 package struct SuspendWatch: Sendable {
-    /// What is shorter no connection notices.
+    /// No connection notices a shorter sleep.
     private static let worthKnowing = Duration.seconds(2)
 
     private var suspended: Duration?

@@ -1,9 +1,9 @@
-/// A hash that is the same in every process and on every machine, for names that must be short: 128-bit FNV-1a.
+/// A hash with the same value in every process and on every machine, for short names: 128-bit FNV-1a.
 ///
-/// It keeps honest names apart; it does not resist a deliberate search for collisions. Those could only confuse the
-/// cards of their own turn, since every name begins with the turn's.
+/// It distinguishes honest names and does not resist a deliberate search for collisions. A collision could
+/// only mix up the cards of its own turn, since every name begins with the turn's.
 package enum StableHash {
-    /// 22 characters of `[0-9A-Za-z]`, or the first of them.
+    /// The first `length` characters, of `[0-9A-Za-z]`.
     package static func text(of name: String, length: Int = 22) -> String { text(ofBytes: name.utf8, length: length) }
 
     package static func text(ofBytes bytes: some Sequence<UInt8>, length: Int = 22) -> String {
@@ -15,7 +15,7 @@ package enum StableHash {
         }
         var text: [UInt8] = []
         text.reserveCapacity(24)
-        // Ten digits at a time, since a division of 128 bits is dear.
+        // Take ten digits at a time, since a division of 128 bits is expensive.
         let tenDigits: UInt128 = 839_299_365_868_340_224
         while text.count < length {
             var part = UInt64(truncatingIfNeeded: hash % tenDigits)

@@ -1,8 +1,8 @@
-/// The mark of one state directory. Its placeholders carry it as white space that no person sees, so that the relay, which compares
-/// the bodies of one key (relay.md#rules), tells the placeholders of two bridges apart.
+/// Mark of one state directory. Its placeholders carry the mark as white space that no person sees: the relay compares
+/// the bodies of one key (relay.md#rules), and so distinguishes the placeholders of two bridges.
 package struct StateMark: Hashable, Sendable {
     package var bits: UInt32
-    /// The first use of the state directory. Whose an older message is, the mark does not say.
+    /// First use of the state directory. The mark does not tell who owns an older message.
     package var since: Instant
 
     package init(bits: UInt32, since: Instant) {
@@ -17,7 +17,7 @@ package struct StateMark: Hashable, Sendable {
         return text
     }
 
-    /// True for a message that the relay made while this state directory was in use.
+    /// Whether the relay made the message while this state directory was in use.
     package func covers(_ made: RelayMoment?) -> Bool {
         guard let made else { return false }
         return made.instant >= since

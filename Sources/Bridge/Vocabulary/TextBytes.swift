@@ -1,6 +1,6 @@
 extension String {
-    /// The longest beginning of at most that many bytes, without a broken scalar. One character may have any number of bytes, so that a
-    /// count of characters bounds nothing that comes from outside.
+    /// The longest beginning of at most that many bytes, without a broken scalar. One character may have
+    /// any number of bytes: a count of characters bounds no input from outside.
     package func head(bytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: limit)

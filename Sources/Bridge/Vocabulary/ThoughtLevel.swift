@@ -3,21 +3,21 @@ package enum ThoughtLevel: String, Hashable, Sendable {
     case extended, max
 }
 
-/// How long the agent is to think about a message.
+/// Depth of the agent's thinking about a message.
 package enum LevelChoice: Hashable, Sendable {
-    /// Whatever the agent has now.
+    /// The agent's current level.
     case unchanged
-    /// The level that the session had before the phone chose one; nil: the agent knows it by itself.
+    /// The session's level from before the phone's choice, or nil if the agent knows it by itself.
     case own(String?)
     case level(ThoughtLevel)
 }
 
 /// The agent's answer to a choice, before the message leaves.
 package enum LevelAnswer: Hashable, Sendable {
-    /// `before`: the session's level until then, where the agent says so. `instead`: the agent's word for the lower level that its model
-    /// has in place of the chosen one.
+    /// `before` is the session's level until then, or nil if the agent does not report it. `instead` is
+    /// the agent's word for a lower level, if its model lacks the chosen one.
     case set(before: String?, instead: String?)
     case refused(message: String)
-    /// Whether it was set is not known, or it may be set the next time.
+    /// The result is unknown, or the next try may succeed.
     case unsettled(message: String)
 }

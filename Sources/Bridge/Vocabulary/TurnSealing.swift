@@ -1,15 +1,15 @@
-/// How what is said in a turn goes out: fixed when the turn begins, and stored with it.
+/// Protection of everything that a turn shows: fixed when the turn begins, and stored with it.
 package enum TurnSealing: Hashable, Sendable {
     case open
-    /// Under this key to the turn's end, whatever key the session has by then. Nil: it has not come yet, and nothing may go out but
-    /// the sealed empty text.
+    /// Sealed under this key to the turn's end, even if the session changes its key. Nil until
+    /// the key arrives; only the sealed empty text may leave before.
     case sealed(KeyName?)
-    /// This key is not there any more: nothing that the agent says can be shown.
+    /// The key is lost: the turn cannot show any word of the agent.
     case keyGone(KeyName)
 
     package var isSealed: Bool { self != .open }
 
-    /// What the turn counts as a use of: also where it is gone, since the ring may not know that.
+    /// Key that the turn counts as a user of, even if lost: the ring may not know of the loss.
     package var key: KeyName? {
         switch self {
         case .open: nil
@@ -18,7 +18,7 @@ package enum TurnSealing: Hashable, Sendable {
         }
     }
 
-    /// What the agent says can go out: in the open, or under a key that is there.
+    /// Whether the agent's words can leave: in the open, or under an existing key.
     package var canSpeak: Bool {
         switch self {
         case .open, .sealed(.some): true
@@ -27,27 +27,27 @@ package enum TurnSealing: Hashable, Sendable {
     }
 }
 
-/// Why a message is answered by a fixed sentence, and the agent never sees it.
+/// Reason to answer a message with a fixed sentence. The agent never sees the message.
 package enum MessageRefusal: String, Hashable, Sendable, CaseIterable {
-    /// It came sealed and can never be read here: made with another key, altered, or sent a second time.
+    /// The message came sealed and stays unreadable: made with another key, altered, or sent a second time.
     case unreadable
-    /// It came in the open, and `encryption` is `require`.
+    /// The message came in the open, and `encryption` is `require`.
     case cameOpen
-    /// It came sealed, and `encryption` is `off`.
+    /// The message came sealed, and `encryption` is `off`.
     case cameSealed
 }
 
-/// A message of the user that came sealed, when its key is there.
+/// A sealed message of the user, opened after its key arrived.
 package enum OpenedText: Hashable, Sendable {
     case text(String)
     case unreadable
 }
 
-/// What the configuration says of sealing.
+/// Sealing in the configuration.
 package enum Encryption: String, Hashable, Sendable, CaseIterable {
-    /// Sealed where the phone seals.
+    /// Sealed if the phone seals.
     case auto
-    /// Nothing is taken or said in the open.
+    /// The bridge refuses open messages and says nothing in the open.
     case require
     case off
 }

@@ -1,4 +1,5 @@
-/// What a decoder or a link met and did not understand: counted by name, never fatal (DESIGN.md#what-others-learned-the-hard-way: "count what is unknown").
+/// Unknown frames and names that a decoder or a link met: counted by name, never fatal
+/// (DESIGN.md#what-others-learned-the-hard-way: "count what is unknown").
 package struct UnknownTally: Sendable, Hashable {
     private static let limit = 100
     package private(set) var counts: [String: Int] = [:]
@@ -8,7 +9,7 @@ package struct UnknownTally: Sendable, Hashable {
 
     package mutating func count(_ kind: StaticString, _ name: String) {
         let key = "\(kind) \(name.head(bytes: 60))"
-        // Names come from outside: a bounded number is kept apart.
+        // Names come from outside: the tally keeps a bounded number of them.
         counts[counts[key] != nil || counts.count < Self.limit ? key : "\(kind) (other)", default: 0] += 1
     }
 
@@ -22,7 +23,7 @@ package struct UnknownTally: Sendable, Hashable {
     }
 }
 
-/// Says at most once a minute what is unknown, and only what is news.
+/// Reports unknown names at most once a minute, and only after a change.
 package struct UnknownReport: Sendable {
     private static let interval = Duration.seconds(60)
     private var last = UnknownTally()

@@ -1,8 +1,8 @@
-/// Text of an agent as a card shows it: what an eye cannot see is written as `⟨U+202E⟩`.
+/// Text of an agent in the form of a card: invisible characters appear as `⟨U+202E⟩`.
 ///
 /// Controls but line feed and tab, format characters (bidirectional, zero-width, tags), every other scalar that renders as nothing, and line
-/// and paragraph separators become visible; in a command also each space that is not U+0020, since a shell takes it for a letter. A literal
-/// `⟨` becomes `⟨U+27E8⟩`, so that the escape has one meaning and the text can be read back from it byte for byte.
+/// and paragraph separators become visible. In a command each space but U+0020 does too, since a shell reads it as a letter. A literal `⟨`
+/// becomes `⟨U+27E8⟩`: the escape has one meaning, and the original text can be read back byte for byte.
 package enum VisibleText {
     package static func command(_ text: String) -> String {
         if isASCII(text) { return text }
@@ -17,8 +17,8 @@ package enum VisibleText {
         }
         return String(escaped)
     }
-    /// Words keep what scripts and pictures need to be written at all: one wide or unbreakable space, joiners between letters that join,
-    /// and the selectors and joiners of emoji.
+    /// Words keep the characters that scripts and pictures need: one wide or unbreakable space,
+    /// joiners between letters that join, and the selectors and joiners of emoji.
     package static func words(_ text: String) -> String {
         if isASCII(text) { return text }
         let scalars = Array(text.unicodeScalars)
@@ -36,7 +36,7 @@ package enum VisibleText {
         return String(escaped)
     }
 
-    /// A value in a line of the card: as a command, and without a break.
+    /// A value in a line of the card: escaped like a command, without line breaks and tabs.
     package static func value(_ text: String) -> String { named(breaksOf: command(text)) }
 
     private static func named(breaksOf text: String) -> String {
@@ -44,7 +44,7 @@ package enum VisibleText {
             .split(separator: "\t", omittingEmptySubsequences: false).joined(separator: "⟨U+0009⟩")
     }
 
-    /// Where a cut of visible text may be made: in front of the escape that it would part.
+    /// Nearest place for a cut of visible text: before an escape that the cut would split.
     package static func wholeEscapes(before cut: String.Index, in text: String) -> String.Index {
         let longest = 9
         for back in text.unicodeScalars[..<cut].indices.reversed().prefix(longest) {
@@ -57,17 +57,17 @@ package enum VisibleText {
         return cut
     }
 
-    /// One line: spaces, tabs and line ends in a row are one space. Other white space is told apart from a space by a shell, and a mark
-    /// behind a space is no white space: each is a scalar of its own here.
+    /// One line: a row of spaces, tabs and line ends becomes one space. A shell distinguishes other white space from a
+    /// space, and a mark behind a space is no white space: each stays a scalar of its own.
     package static func line(_ text: String) -> String {
         let pieces = text.unicodeScalars.split(whereSeparator: isBlank)
         return words(pieces.map { String($0) }.joined(separator: " "))
     }
 
-    /// One line of words, with nothing left out.
+    /// One line of words, complete: line breaks and tabs are escaped.
     package static func unbroken(_ text: String) -> String { named(breaksOf: words(text)) }
 
-    /// Without the spaces, tabs and line ends at both ends.
+    /// The text without spaces, tabs and line ends at both ends.
     package static func trimmed(_ text: String) -> String {
         let head = text.unicodeScalars.drop(while: isBlank)
         return String(String.UnicodeScalarView(head.reversed().drop(while: isBlank).reversed()))
@@ -75,7 +75,7 @@ package enum VisibleText {
 
     package static func isBlank(_ scalar: Unicode.Scalar) -> Bool { " \t\n\r".unicodeScalars.contains(scalar) }
 
-    /// ASCII without controls is the rule, and needs no properties.
+    /// Fast path: most text is ASCII without controls and needs no Unicode properties.
     private static func isASCII(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F || $0 == 0x0A || $0 == 0x09 }
     }
@@ -89,7 +89,7 @@ package enum VisibleText {
         switch scalar.value {
         case 0x0A, 0x09: return true
         case 0x20..<0x7F: return true
-        // Fillers, a Braille pattern without dots, and symbols that show nothing.
+        // Fillers, a Braille pattern without dots, and symbols that render as nothing.
         case 0x27E8, 0x2800, 0x3164, 0x115F, 0x1160, 0xFFA0, 0xFFFC, 0x1D159, 0x16FE4: return false
         default: break
         }
@@ -99,7 +99,7 @@ package enum VisibleText {
         case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .unassigned,
             .privateUse, .enclosingMark:
             return false
-        // Two marks on a letter are writing, a third one paints over its neighbours.
+        // Two marks on a letter are writing; a third one paints over its neighbours.
         case .nonspacingMark: return !(before.count >= 2 && before.suffix(2).allSatisfy(isMark))
         default: return true
         }
@@ -115,7 +115,7 @@ package enum VisibleText {
         guard let before else { return false }
         switch scalar.value {
         case 0xA0, 0x202F, 0x3000: return !before.properties.isWhitespace
-        // Digits, `#` and `*` are emoji too, and their selector shows only in a keycap.
+        // Digits, `#` and `*` are emoji too. Their selector is visible only in a keycap.
         case 0xFE0F: return before.value > 0x7F ? before.properties.isEmoji : after?.value == 0x20E3
         case 0x20E3: return before.value == 0xFE0F
         case 0x200D where before.value == 0xFE0F || before.properties.isEmojiPresentation:

@@ -1,4 +1,4 @@
-/// The address of a relay or an agent: `scheme://host[:port][/path]`, and nothing that would carry a secret.
+/// Address of a relay or an agent: `scheme://host[:port][/path]`, without any part that could carry a secret.
 package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
     package enum Scheme: String, Hashable, Sendable, CaseIterable {
         case https, http, wss, ws
@@ -8,12 +8,12 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
 
     package enum Fault: Error, Hashable, Sendable {
         case scheme, host, port
-        /// A name and password before the host, a query or a fragment: places where secrets end up in logs.
+        /// A name and password before the host, a query or a fragment: such parts would leak secrets into logs.
         case credentials, query
     }
 
     package let scheme: Scheme
-    /// Lower case; an IPv6 address without its brackets.
+    /// Lower case. An IPv6 address has no brackets here.
     package let host: String
     package let port: UInt16?
     /// Empty, or begins with a slash and does not end with one.
@@ -21,7 +21,7 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var isThisMachine: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
 
-    /// An address of our own, known to be good.
+    /// An address from the code itself, known to be valid.
     package init(_ scheme: Scheme, _ host: String, _ port: UInt16? = nil) {
         self.scheme = scheme
         self.host = host
@@ -34,7 +34,7 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
             let scheme = Scheme(rawValue: text[..<colon].lowercased())
         else { throw .scheme }
         let rest = text[text.index(colon, offsetBy: 3)...]
-        // A password may hold a slash, a question mark or a number sign: no address of ours has an at sign anywhere.
+        // A password may contain a slash, a question mark or a number sign: refuse an at sign anywhere.
         guard !rest.contains("@") else { throw .credentials }
         guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else { throw .query }
         let authority = rest.prefix { $0 != "/" }
@@ -74,7 +74,7 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
         return (host.lowercased(), port)
     }
 
-    /// Leads to this machine or to a private network. Of names, `localhost` alone does (RFC 6761).
+    /// Whether the address leads to this machine or to a private network. Of names, `localhost` alone does (RFC 6761).
     package var isPrivate: Bool {
         host == "localhost" || host.hasSuffix(".localhost") || NumericAddress(host)?.isPrivate == true
     }

@@ -1,20 +1,20 @@
-/// Who may talk to a server that trusts its machine.
+/// Callers that a server which trusts its machine admits.
 ///
-/// A web page in the user's browser can reach loopback too. It cannot hide two things: the name it was led by (`Host`),
-/// which reveals an outside name that was made to point here, and the requesting page (`Origin`). So `Host` must be
-/// a numeric address or `localhost` or a name that was allowed, and `Origin`, if there is one, must be this very server.
+/// A web page in the user's browser can reach loopback too. It cannot hide two things: the name that led it here (`Host`), which
+/// reveals an outside name that was made to point here, and the requesting page (`Origin`). So `Host` must be a numeric address,
+/// `localhost` or an allowed name, and `Origin`, if present, must be this very server.
 struct Admission: Sendable {
     struct Refusal {
         var status: Int
         var sentence: String
     }
 
-    /// Names under which the server is reached besides numeric addresses and `localhost`, in lower case.
+    /// Lower-case names of the server, besides numeric addresses and `localhost`.
     let names: Set<String>
 
     init(names: [String]) { self.names = Set(names.map { $0.lowercased() }) }
 
-    /// The refusal, or nil when the request may pass.
+    /// The refusal, or nil if the request may pass.
     func refusal(of headers: [LocalHeader]) -> Refusal? {
         let hosts = headers.filter { $0.name.lowercased() == "host" }
         guard let host = hosts.first?.value.lowercased(), hosts.count == 1 else {
@@ -38,7 +38,7 @@ struct Admission: Sendable {
         return name == "localhost" || names.contains(name) || ListenAddress.family(of: name) != nil
     }
 
-    /// The host of `host`, `host:port` and `[address]:port`; nil when the port is no number.
+    /// The host of `host`, `host:port` and `[address]:port`, or nil if the port is no number.
     private static func hostName(of authority: String) -> String? {
         let name: Substring
         let rest: Substring

@@ -2,17 +2,17 @@ import CMicrohttpd
 
 /// A connection of the library.
 struct Connection: @unchecked Sendable {
-    // Unchecked, because the pointer is used by the library's own thread, or under the lock of the owner of a latch, and
-    // never after the request completed; the compiler sees none of that.
+    // Unchecked: only the library's own thread uses the pointer, or an owner of a latch under its lock,
+    // and never after the request completed. The compiler sees none of that.
     let pointer: OpaquePointer
 }
 
 /// The connection of a request that may wait: its state between the library's thread and the thread that wakes it.
 ///
-/// States: *elsewhere* (no connection: not there yet, or gone), *running* (the library may call us), *suspended* (it will
-/// not, until resumed). A connection is resumed exactly once for each time it was suspended, and never after it completed:
-/// the library aborts the process otherwise. So this value lives under its owner's lock, and the calls into the library
-/// are made inside that lock. That is safe because the library takes only its own short lock in them and calls no callback.
+/// States: *elsewhere* (no connection: not there yet, or gone), *running* (the library may call us), *suspended* (it will not,
+/// until resumed). A connection is resumed exactly once for each suspension, and never after it completed: otherwise the library
+/// aborts the process. So this value lives under its owner's lock, which is held around the calls into the library. They are safe
+/// there: the library takes only its own short lock in them and calls no callback.
 struct ConnectionLatch {
     private var connection: Connection?
     private var isSuspended = false
@@ -41,7 +41,7 @@ struct ConnectionLatch {
     }
 }
 
-/// What the server must wake before it stops: stopping with a suspended connection aborts the process.
+/// Anything that the server must wake before it stops: the library aborts the process if a connection is suspended then.
 protocol Wakeable: AnyObject, Sendable {
     func serverStops()
 }

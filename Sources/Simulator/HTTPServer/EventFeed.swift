@@ -1,16 +1,16 @@
 import Dispatch
 import Locking
 
-/// One stream of bytes for many readers: what is appended is kept once, and every reader has only its place in it.
+/// One stream of bytes for many readers: it keeps the bytes once, and every reader has only its place in them.
 ///
-/// A reader that is slower than the others falls behind, up to `limit` bytes; then it is cut rather than the producer held
-/// up, because a reader of events can come back. So the readers together hold `limit` bytes and a block, however many they
-/// are. Bytes that all readers have taken are forgotten; without readers nothing is kept.
+/// A slow reader falls behind, up to `limit` bytes. Then the feed cuts it instead of delaying the producer, because a
+/// reader of events can come back. So all readers together hold `limit` bytes and a block, in any number. The feed
+/// forgets bytes that all readers have taken, and keeps none without readers.
 ///
-/// Waking a reader costs some system calls, more than its bytes do. The first bytes after a pause go out at once; while
-/// more keep coming the readers are woken every `pauseMilliseconds` for all that has come.
+/// Waking a reader costs some system calls, more than its bytes do. The first bytes after a pause leave at once; during
+/// a stream of bytes the feed wakes the readers every `pauseMilliseconds` for all of them.
 package final class EventFeed: Sendable {
-    /// Bytes of one block of the log: what is written in one go to a reader that is behind.
+    /// Bytes of one block of the log: a reader that is behind receives them in one write.
     private static let blockSize = 65_536
 
     fileprivate struct Block {
@@ -22,7 +22,7 @@ package final class EventFeed: Sendable {
     /// A reader: *open* until it is cut or its request has completed.
     fileprivate struct Reader {
         var place: UInt64
-        /// What it alone gets, before the feed.
+        /// Bytes for this reader alone, before the feed.
         var backlog: [[UInt8]]
         var backlogIndex = 0
         var backlogOffset = 0
@@ -50,15 +50,15 @@ package final class EventFeed: Sendable {
         self.pauseMilliseconds = pauseMilliseconds
     }
 
-    /// Readers that were neither cut nor have gone.
+    /// Number of readers that were not cut and have not gone.
     package var readerCount: Int { state.withLock { state in state.readers.values.count { !$0.isCut } } }
 
     package var isRead: Bool { state.withLock { !$0.readers.isEmpty } }
 
-    /// Bytes that are kept because a reader has not taken them.
+    /// Bytes kept because a reader has not taken them.
     package var keptBytes: Int { state.withLock { $0.keptBytes } }
 
-    /// A reader that gets `backlog` first, and then all that is appended from now on.
+    /// Opens a reader that receives `backlog` first, and then all bytes appended from now on.
     package func open(backlog: [[UInt8]] = [], whenEnded: @escaping @Sendable () -> Void = {}) -> FeedReader {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -122,7 +122,7 @@ extension EventFeed.State {
         end += UInt64(bytes.count)
     }
 
-    /// At the bound the oldest blocks go, and with them the readers that still need them.
+    /// Drops the oldest blocks at the bound, and cuts the readers that still need them.
     mutating func keepWithin(_ limit: Int) {
         while keptBytes > limit, blocks.count > 1 {
             let start = blocks.removeFirst().end
@@ -130,7 +130,7 @@ extension EventFeed.State {
         }
     }
 
-    /// What all have taken.
+    /// Forgets bytes that all readers have taken.
     mutating func forgetTaken() {
         let slowest = readers.values.lazy.filter { !$0.isCut }.map(\.place).min() ?? end
         let count = blocks.prefix { $0.end <= slowest }.count
@@ -140,7 +140,7 @@ extension EventFeed.State {
 
     mutating func wakeAll(at now: DispatchTime) {
         lastWake = now
-        // In place: a loop over the keys would hold the dictionary, and the first change copy it.
+        // Loop in place: a loop over the keys would hold the dictionary, and the first change would copy it.
         var index = readers.startIndex
         while index != readers.endIndex {
             readers.values[index].latch.resume()
@@ -153,11 +153,11 @@ extension EventFeed.State {
         readers[number]?.isCut = true
         readers[number]?.backlog = []
         readers[number]?.latch.resume()
-        // A reader that does not read blocks writes to its connection, so that its loss would go unnoticed.
+        // A reader that does not read blocks writes to its connection: without this its loss would go unnoticed.
         readers[number]?.latch.hangUp()
     }
 
-    /// Moves what is there from the feed into the buffer, from a place on.
+    /// Copies the feed's bytes from `place` on into the buffer.
     func copy(from place: inout UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard place < end, var index = index(of: place) else { return 0 }
         var count = 0

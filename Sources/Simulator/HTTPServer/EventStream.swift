@@ -1,25 +1,25 @@
 import CMicrohttpd
 import Locking
 
-/// A response body that goes on and on, as the library's thread sees it.
+/// A response body without an end, in the view of the library's thread.
 protocol StreamSource: Wakeable {
     func attach(_ connection: Connection)
-    /// Some bytes, or 0 after the connection was suspended, or one of the library's two ends.
+    /// Some bytes, or 0 after suspending the connection, or one of the library's two ends.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int
     func requestCompleted()
 }
 
-/// The library then closes the connection in the middle of the body.
+/// Makes the library close the connection in the middle of the body.
 var streamEndsBroken: Int { cmicrohttpd_end_with_error() }
 
-/// A response body that is fed as things happen, for one reader. Any thread may push.
+/// A response body for one reader, fed event by event. Any thread may push.
 ///
-/// States: *open*; *finishing* (what is queued still goes out, then the body ends properly); *cut* (the reader was too slow
-/// or the server stops: the queue is dropped and the connection is closed in the middle of the body); *gone* (the request
-/// has completed). Can transition to: open to any other; finishing to cut and gone; cut to gone.
+/// States: *open*; *finishing* (queued bytes still leave, then the body ends properly); *cut* (the reader was too slow or the
+/// server stops: the queue is dropped and the connection is closed in the middle of the body); *gone* (the request has
+/// completed). Can transition to: open to any other; finishing to cut and gone; cut to gone.
 ///
-/// The queue holds at most `limit` bytes that the kernel has not taken. At the bound the reader is cut rather than the
-/// producer held up: a reader of events can come back and ask from where it left off.
+/// The queue holds at most `limit` bytes that the kernel has not taken. At the bound the stream cuts the reader instead
+/// of delaying the producer: a reader of events can come back and continue after the last one.
 package final class EventStream: StreamSource {
     private enum Phase { case open, finishing, cut, gone }
 
@@ -33,15 +33,15 @@ package final class EventStream: StreamSource {
     private let state = Locked(State())
     private let whenEnded: @Sendable () -> Void
 
-    /// `whenEnded` is called once, when the request has completed, on the server's thread: it must not block. After a cut that
-    /// is a moment later, once the library has closed the connection.
+    /// The server's thread calls `whenEnded` once, after the request has completed; it must not block. After
+    /// a cut that is a moment later, when the library has closed the connection.
     package init(limit: Int = 1 << 20, whenEnded: @escaping @Sendable () -> Void = {}) {
         precondition(limit > 0)
         self.limit = limit
         self.whenEnded = whenEnded
     }
 
-    /// Queues bytes for the reader. False when nothing more can reach it.
+    /// Queues bytes for the reader. False if no more bytes can reach it.
     @discardableResult
     package func push(_ bytes: [UInt8]) -> Bool {
         state.withLock { state in
@@ -56,7 +56,7 @@ package final class EventStream: StreamSource {
         }
     }
 
-    /// Ends the body after what was queued.
+    /// Ends the body after the queued bytes.
     package func finish() {
         state.withLock { state in
             guard state.phase == .open else { return }
@@ -65,7 +65,7 @@ package final class EventStream: StreamSource {
         }
     }
 
-    /// Ends the body in the middle, and forgets what was queued.
+    /// Ends the body in the middle, and drops the queued bytes.
     package func cut() {
         state.withLock { state in
             if state.phase == .open || state.phase == .finishing { Self.cut(&state) }
@@ -76,7 +76,7 @@ package final class EventStream: StreamSource {
         state.phase = .cut
         state.queue = ByteQueue()
         state.latch.resume()
-        // A reader that does not read blocks writes to its connection, so that its loss would go unnoticed.
+        // A reader that does not read blocks writes to its connection: without this its loss would go unnoticed.
         state.latch.hangUp()
     }
 
@@ -86,7 +86,7 @@ package final class EventStream: StreamSource {
 
     func attach(_ connection: Connection) { state.withLock { $0.latch.attach(connection) } }
 
-    /// The library asks for bytes: some, or 0 after the connection was suspended, or one of the library's two ends.
+    /// The library requests bytes: some, or 0 after suspending the connection, or one of the library's two ends.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         state.withLock { state in
             if state.phase == .cut || state.phase == .gone { return streamEndsBroken }
@@ -120,7 +120,7 @@ package final class EventStream: StreamSource {
     }
 }
 
-/// Bytes in the order they came; taken bytes are forgotten when they are more than half of what is held.
+/// Bytes in the order of arrival. Taken bytes are freed when they are more than half of the buffer.
 struct ByteQueue {
     private var bytes: [UInt8] = []
     private var start = 0

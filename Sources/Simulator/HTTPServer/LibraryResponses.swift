@@ -1,7 +1,6 @@
 import CMicrohttpd
 
-// Answers and headers across the C border. Every response is released by us after it was queued: the connection holds its
-// own reference.
+// Answers and headers across the C border. This code releases every response after queuing it: the connection holds its own reference.
 
 func connectionHeaders(_ connection: Connection) -> [LocalHeader] {
     var headers: [LocalHeader] = []
@@ -30,7 +29,7 @@ func wholeResponse(_ response: LocalResponse, on connection: Connection) -> MHD_
     return queue(made, response, on: connection)
 }
 
-/// A class, so that one raw pointer can refer to it.
+/// A class, because one raw pointer must refer to it.
 private final class SourceBox {
     let source: any StreamSource
 
@@ -38,8 +37,7 @@ private final class SourceBox {
 }
 
 func streamResponse(_ head: LocalResponse, _ stream: any StreamSource, on connection: Connection) -> MHD_Result {
-    // The library allocates a block for each response besides the connection's own buffer, which is what it reads into
-    // with chunked encoding.
+    // The library allocates a block for each response besides the connection's own buffer, and reads into that buffer with chunked encoding.
     let blockSize = 4_096
     let made = MHD_create_response_from_callback(
         cmicrohttpd_size_unknown(), blockSize,
@@ -55,8 +53,8 @@ func streamResponse(_ head: LocalResponse, _ stream: any StreamSource, on connec
     return queue(made, head, on: connection)
 }
 
-/// The library adds `Connection: Upgrade`, sends the head, and then hands the socket over, unless the client has gone
-/// before, which it does not report: so the request keeps `upgrade` alive, and nothing is retained here.
+/// The library adds `Connection: Upgrade`, sends the head, and then hands the socket over. It does not report a client
+/// that has gone before: so the request keeps `upgrade` alive, and no reference is retained here.
 func upgradeResponse(_ head: LocalResponse, _ upgrade: PendingUpgrade, on connection: Connection) -> MHD_Result {
     let made = MHD_create_response_for_upgrade(
         { upgrade, _, _, early, earlySize, socket, handle in

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Where a server listens: a numeric address and a port, of which 0 lets the system choose, or a Unix socket.
+/// Address of a listening server: a numeric address with a port, of which 0 lets the system choose, or a Unix socket.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     package enum Family: Hashable, Sendable { case version4, version6, local }
 
-    /// The path of a Unix socket.
+    /// Numeric address, or path of a Unix socket.
     package let host: String
     package let port: UInt16
     package let family: Family
 
-    /// Takes `127.0.0.1:8787`, `[::1]:8787` and `localhost:8787`, which means 127.0.0.1. Names are not looked up: what a
-    /// name resolves to decides who can reach the server, so it has to be written down.
+    /// Accepts `127.0.0.1:8787`, `[::1]:8787` and `localhost:8787`, which means 127.0.0.1. Names are not looked up: the
+    /// resolved address decides who can reach the server, so the configuration must spell it out.
     package init(_ text: String) throws(LocalServerError) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             throw Self.unusable(text, "expected HOST:PORT")
@@ -50,7 +50,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The family of a numeric address, or nil when it is none.
+    /// The family of a numeric address, or nil for any other text.
     static func family(of host: String) -> Family? {
         var version4 = in_addr()
         var version6 = in6_addr()

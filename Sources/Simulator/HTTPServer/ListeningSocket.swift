@@ -1,11 +1,11 @@
 import Glibc
 
-/// A socket that listens. Made here rather than by the library, because the library does not say why it failed.
+/// A listening socket. Made here, because the library does not report the reason of a failure.
 struct ListeningSocket {
     let descriptor: Int32
-    /// The port in force, also when 0 was asked for.
+    /// The port in force, even if 0 was requested.
     let port: UInt16
-    /// Nil for a socket with a port.
+    /// The socket's file, or nil for a socket with a port.
     private(set) var file: SocketFile?
 
     init(_ address: ListenAddress) throws(LocalServerError) {
@@ -29,12 +29,12 @@ struct ListeningSocket {
     }
 
     private static func listen(_ descriptor: Int32, at address: ListenAddress) throws(LocalServerError) -> UInt16 {
-        // Without it a restart waits a minute for old connections to be forgotten. On Linux it does not let two processes share
-        // a port.
+        // SO_REUSEADDR lets a restart listen at once, instead of a minute later when the system forgets old connections. On Linux it does not
+        // let two processes share a port.
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
         guard bind(descriptor, address) == 0 else { throw failure("listen", address, errno) }
-        // Before anyone can connect.
+        // Before `listen` lets anyone connect.
         if address.family == .local { chmod(address.host, S_IRUSR | S_IWUSR) }
         guard Glibc.listen(descriptor, SOMAXCONN) == 0 else { throw failure("listen", address, errno) }
         guard let port = port(of: descriptor) else { throw failure("learn the port", address, errno) }
@@ -66,7 +66,7 @@ struct ListeningSocket {
         var raw = sockaddr_in6()
         var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
         let status = withSocketAddress(&raw) { pointer, _ in getsockname(descriptor, pointer, &size) }
-        // A Unix socket has none.
+        // A Unix socket has no port.
         if status == 0, raw.sin6_family == sa_family_t(AF_UNIX) { return 0 }
         return status == 0 ? UInt16(bigEndian: raw.sin6_port) : nil
     }

@@ -4,29 +4,28 @@ import Locking
 
 /// HTTP/1.1 for programs on the same machine, over libmicrohttpd: the simulator, and metrics and health.
 ///
-/// One thread, the library's own, carries all connections and calls the handler; so the handler must not block. What takes
-/// time is answered by a ticket, what goes on and on by an event stream; both may be fed from any thread. A WebSocket
-/// connection leaves the library and gets a thread of its own.
+/// One thread, the library's own, carries all connections and calls the handler; so the handler must not block. A ticket answers a slow request, an
+/// event stream an endless one; any thread may feed both. A WebSocket connection leaves the library and gets a thread of its own.
 ///
 /// States: *idle*, *running*, *stopped*. Can transition to: idle to running by `start`; idle and running to stopped by
 /// `stop`. A stopped server stays stopped.
 package final class LocalServer: Sendable {
     package struct Settings: Sendable {
-        /// A body may have this many bytes; more is answered with 413.
+        /// Largest body in bytes; a larger one is answered with 413.
         package var bodyLimit = 1_100_000
-        /// More connections than this wait in the system's queue.
+        /// Largest number of connections; further ones wait in the system's queue.
         package var connectionLimit = 2_048
-        /// The limit of connections per address; 0 disables it. Excess connections are closed.
+        /// Limit of connections per address, or 0 for none. Excess connections are closed.
         package var connectionLimitPerAddress = 0
-        /// A connection on which nothing moves is closed after this; event streams and tickets that wait do not count.
+        /// Idle time after which a connection is closed; event streams and waiting tickets do not count.
         package var idleSeconds = 120
-        /// Lets other machines in. They can read and drive everything that the handler offers.
+        /// Admits other machines. They can read and drive everything that the handler offers.
         package var allowsOtherMachines = false
-        /// Refuses what web pages of other origins send (`Admission`). Only what holds no secret and changes nothing goes without.
+        /// Refuses requests of web pages of other origins (`Admission`). Only a server without secrets and changes may disable it.
         package var judgesCallers = true
-        /// Host names under which the server may be addressed, besides `localhost` and numeric addresses.
+        /// Host names of the server, besides `localhost` and numeric addresses.
         package var names: [String] = []
-        /// The form of what the server refuses by itself: a status and a sentence.
+        /// Makes the server's own refusals from a status and a sentence.
         package var refusal: @Sendable (Int, String) -> LocalResponse = { .text($0, $1) }
 
         package init() {}
@@ -43,7 +42,7 @@ package final class LocalServer: Sendable {
     private let engine: ServerEngine
     private let state: Locked<State>
 
-    /// Checks the address; nothing is opened before `start`.
+    /// Checks the address; `start` opens the socket.
     package convenience init(
         listen: String, settings: Settings = Settings(),
         handler: @escaping @Sendable (LocalRequest) -> LocalAnswer
@@ -91,7 +90,7 @@ package final class LocalServer: Sendable {
         }
     }
 
-    /// The port in force, 0 while not running.
+    /// The port in force, or 0 while the server does not run.
     package var port: Int {
         state.withLock { state in
             if case .running(_, let listening) = state { return Int(listening.port) }
@@ -104,8 +103,8 @@ package final class LocalServer: Sendable {
         "http://\(ListenAddress.authority(host: address.host, family: address.family, port: UInt16(port)))"
     }
 
-    /// Refuses new requests, wakes all that waits, and returns when every connection is closed. Not to be called from the
-    /// handler or from a WebSocket's: it waits for their threads. Calling it again does nothing.
+    /// Refuses new requests, wakes all waiting ones, and returns when every connection is closed. The handler and
+    /// WebSockets' handlers must not call it: it waits for their threads. A second call does nothing.
     package func stop() {
         let running: (library: Daemon, listening: ListeningSocket)? = state.withLock { state in
             defer { state = .stopped }
@@ -114,8 +113,8 @@ package final class LocalServer: Sendable {
         }
         guard let (library, listening) = running else { return }
         listening.file?.remove()
-        // Not `MHD_quiesce_daemon`: both it and the library's thread then remove the listening socket from the epoll set,
-        // and if the thread comes second, the library aborts the process (0.9.75). `MHD_stop_daemon` closes that socket.
+        // Not `MHD_quiesce_daemon`: both it and the library's thread then remove the listening socket from the epoll set, and if the
+        // thread comes second, the library aborts the process (0.9.75). `MHD_stop_daemon` closes that socket.
         engine.stop()
         engine.sockets.waitUntilAllAreClosed()
         MHD_stop_daemon(library.pointer)

@@ -1,15 +1,15 @@
-/// Why a server could not be started. The message says what was found and what to do.
+/// Failure to start a server. The message names the cause and the remedy.
 package struct LocalServerError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         /// Another program listens there.
         case portInUse
         /// The address is not HOST:PORT with a numeric host, or does not belong to this machine.
         case badAddress
-        /// The address can be reached from other machines, which was not allowed.
+        /// Other machines can reach the address, which was not allowed.
         case notLoopback
         /// Ports below 1024 belong to root.
         case notPermitted
-        /// The system refused for another reason; the message carries its words.
+        /// The system refused for another reason; the message has its words.
         case startFailed
     }
 

@@ -8,15 +8,15 @@ package struct LocalHeader: Hashable, Sendable {
     }
 }
 
-/// One request, whole: the handler sees it when the last byte of its body is there.
+/// One whole request: the handler sees it after the last byte of its body.
 package struct LocalRequest: Sendable {
     package var method: String
-    /// Path and query exactly as sent, nothing unescaped.
+    /// Path and query exactly as sent, without unescaping.
     package var target: String
     package var headers: [LocalHeader]
     package var body: [UInt8]
 
-    /// The client runs on this machine.
+    /// Whether the client runs on this machine.
     package var isFromThisMachine: Bool
 
     package init(
@@ -29,10 +29,10 @@ package struct LocalRequest: Sendable {
         self.body = body
     }
 
-    /// The part of the target before the question mark.
+    /// The target's part before the question mark.
     package var path: Substring { target.prefix { $0 != "?" } }
 
-    /// The first value of a header, whatever the case of its name.
+    /// First value of a header; the case of its name does not matter.
     package func header(_ name: String) -> String? {
         let wanted = name.lowercased()
         return headers.first { $0.name.lowercased() == wanted }?.value
@@ -41,7 +41,7 @@ package struct LocalRequest: Sendable {
 
 package struct LocalResponse: Sendable {
     package var status: Int
-    /// Content-Length, Transfer-Encoding, Date and Keep-Alive are the server's own and left out when given.
+    /// The server sets Content-Length, Transfer-Encoding, Date and Keep-Alive itself, and drops them here.
     package var headers: [LocalHeader]
     package var body: [UInt8]
 
@@ -58,17 +58,17 @@ package struct LocalResponse: Sendable {
     }
 }
 
-/// What becomes of a request.
+/// A handler's answer to a request.
 package enum LocalAnswer: Sendable {
     case whole(LocalResponse)
-    /// Head now, body as the stream is fed. The body of the head is not used.
+    /// Head now, body from the stream. The head's own body is unused.
     case stream(LocalResponse, EventStream)
-    /// Likewise, of a feed that many read.
+    /// Head now, body from a feed that many read.
     case feed(LocalResponse, FeedReader)
     /// Later, through the ticket, without blocking other requests.
     case deferred(ResponseTicket)
-    /// The connection becomes a WebSocket. A request that does not ask for one properly is refused by the server itself.
+    /// The connection becomes a WebSocket. The server itself refuses a request that is no proper upgrade.
     case webSocket(WebSocketAcceptance)
-    /// The connection is reset (RST), and nothing is sent.
+    /// The connection is reset (RST), without an answer.
     case reset
 }

@@ -2,10 +2,10 @@ import CMicrohttpd
 import Vocabulary
 import WebSocketCodec
 
-/// One request from its first line to its end, as the library's callbacks go through it. Only the library's thread
-/// touches it; what other threads may do to it lies behind the locks of `EventStream` and `PendingAnswer`.
+/// One request from its first line to its end, in the library's callbacks. Only the library's thread touches
+/// it; other threads reach it through the locks of `EventStream` and `PendingAnswer`.
 ///
-/// States: *new* (only the target is known); *receiving*; *discarding* (the body is over the limit, the rest is drained);
+/// States: *new* (only the target is known); *receiving*; *discarding* (the body exceeds the limit, the rest is drained);
 /// *waiting* for a ticket; *answered*. Can transition to: new to receiving, discarding, answered; receiving to discarding,
 /// waiting, answered; discarding to answered; waiting to answered.
 final class OpenRequest {
@@ -48,7 +48,7 @@ final class OpenRequest {
         }
     }
 
-    /// The library is done with it, whatever the reason.
+    /// The library has finished with the request, for any reason.
     func completed(_ engine: ServerEngine) {
         if let wakeable { engine.forget(wakeable) }
         switch wakeable {
@@ -70,19 +70,19 @@ final class OpenRequest {
             return send(engine.refusal(refusal.status, refusal.sentence), on: connection)
         }
         guard hasOneLength else {
-            // Whatever is between us and the client may see another end of the body than we do.
+            // A proxy between the client and this server may see another end of the body.
             let sentence = "The request says in more than one way how long its body is."
             return send(Self.closing(engine, 400, sentence), on: connection)
         }
         let declared = headers.last { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
-        // Far too large: answered at once, the connection then ends. A little too large is drained first, because a
-        // client that is still sending when the connection ends may never see the answer.
+        // A far too large body is refused at once, and the connection ends. A slightly too large one is drained first:
+        // a client that is still sending when the connection ends may never see the answer.
         if declared > engine.discardLimit { return send(Self.tooLarge(engine), on: connection) }
         phase = declared > engine.bodyLimit ? .discarding : .receiving
         return .YES
     }
 
-    /// RFC 9112, 6.3: anything else may be an attempt to smuggle a request.
+    /// RFC 9112, 6.3: more than one length may be an attempt to smuggle a request.
     private var hasOneLength: Bool {
         let names = headers.map { $0.name.lowercased() }
         return names.count { $0 == "content-length" || $0 == "transfer-encoding" } <= 1
@@ -104,7 +104,7 @@ final class OpenRequest {
         closing(engine, 413, "The body is larger than \(engine.bodyLimit) bytes.")
     }
 
-    /// A refusal behind which the connection ends.
+    /// A refusal that ends the connection.
     private static func closing(_ engine: ServerEngine, _ status: Int, _ sentence: String) -> LocalResponse {
         var response = engine.refusal(status, sentence)
         response.headers.append(LocalHeader("Connection", "close"))

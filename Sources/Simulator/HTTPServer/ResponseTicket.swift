@@ -1,9 +1,9 @@
 import Locking
 
-/// An answer that is given later: the handler returns `.deferred(ticket)`, and any thread redeems it, once.
+/// An answer that comes later: the handler returns `.deferred(ticket)`, and any thread redeems it, once.
 ///
-/// Only the first answer counts. When the client has gone meanwhile, the answer goes nowhere. A ticket that is dropped
-/// without an answer is answered with 500, so that no client waits for ever.
+/// Only the first answer counts. Without a client the answer is dropped. A ticket that is
+/// released without an answer answers 500: no client waits without end.
 package final class ResponseTicket: Sendable {
     package enum Answer: Sendable {
         case whole(LocalResponse)
@@ -21,7 +21,7 @@ package final class ResponseTicket: Sendable {
     package func answer(_ answer: Answer) { pending.settle(answer) }
 }
 
-/// The half of a ticket that the server holds. It is apart, so that the ticket's end can be noticed.
+/// The server's half of a ticket. It is separate, so the ticket's release can be detected.
 final class PendingAnswer: Wakeable {
     private struct State {
         var answer: ResponseTicket.Answer?
@@ -38,7 +38,7 @@ final class PendingAnswer: Wakeable {
         }
     }
 
-    /// On the library's thread: the answer, or nil, and then the connection is suspended until there is one.
+    /// On the library's thread: returns the answer, or nil after suspending the connection until there is one.
     func takeOrSuspend(_ connection: Connection) -> ResponseTicket.Answer? {
         state.withLock { state in
             if let answer = state.answer { return answer }

@@ -7,16 +7,15 @@ package import Vocabulary
 import WebSocketCodec
 import WebSocketLoop
 
-/// What a handler answers to a request that it lets become a WebSocket connection.
+/// A handler's answer that makes a request a WebSocket connection.
 package struct WebSocketAcceptance: Sendable {
     /// Headers of the answer besides those of the upgrade.
     package var headers: [LocalHeader] = []
     package var messageLimit = 64 << 20
     package var sendLimit = 64 << 20
     package var closeTimeout = Duration.seconds(5)
-    /// Called once when the connection is open, with the link to send by, which is cut when its last reference is released.
-    /// Returns the event handler, which is called on a thread of the connection's own: `opened` never comes, `closed` or `failed`
-    /// comes once and last.
+    /// Called once when the connection is open, with its link; releasing the link's last reference cuts the connection. Returns the event
+    /// handler, which a thread of the connection's own calls: `opened` never comes, `closed` or `failed` comes once and last.
     package var session: @Sendable (any WebSocketLink) -> @Sendable (WebSocketEvent) -> Void
 
     package init(session: @escaping @Sendable (any WebSocketLink) -> @Sendable (WebSocketEvent) -> Void) {
@@ -24,7 +23,7 @@ package struct WebSocketAcceptance: Sendable {
     }
 }
 
-/// The server's end of a WebSocket connection. Letting go of it cuts the connection.
+/// The server's end of a WebSocket connection. Releasing it cuts the connection.
 private final class ServedSocket: ControlledLink {
     let control: LinkControl
 
@@ -33,8 +32,7 @@ private final class ServedSocket: ControlledLink {
     deinit { control.cut() }
 }
 
-/// The upgraded sockets of one server. Stopping the library while one is open is an error of ours, so each is counted
-/// from the upgrade until the library has it back.
+/// The upgraded sockets of one server. The library must not stop while one is open: each is counted from the upgrade until the library has it back.
 final class ServedSockets: Sendable {
     private let open = DispatchGroup()
 
@@ -45,13 +43,13 @@ final class ServedSockets: Sendable {
 
 /// A connection that the library has handed over.
 private struct Handover: @unchecked Sendable {
-    // Unchecked, because the pointer is used by one thread after the other: the library's, then the connection's.
+    // Unchecked: one thread after the other uses the pointer, the library's, then the connection's.
     let pointer: OpaquePointer
 
     func giveBack() { _ = cmicrohttpd_close_upgraded(pointer) }
 }
 
-/// Between the answer 101 and the library's call that hands the socket over.
+/// An upgrade between the answer 101 and the library's call that hands the socket over.
 final class PendingUpgrade {
     private let acceptance: WebSocketAcceptance
     private let engine: ServerEngine
@@ -61,15 +59,15 @@ final class PendingUpgrade {
         self.engine = engine
     }
 
-    /// On the library's thread. `early` are frames that came with the request: lost if not read first.
+    /// On the library's thread. `early` has frames that came with the request: the socket does not deliver them again.
     func begin(_ descriptor: Int32, early: [UInt8], handle: OpaquePointer) {
         cmicrohttpd_send_at_once(descriptor)
         let control = LinkControl(sendLimit: acceptance.sendLimit)
         let served = ServedConnection(control: control)
         let (acceptance, engine, handover) = (acceptance, engine, Handover(pointer: handle))
         engine.sockets.enter()
-        // While the server stops, the library must have the socket back before this call returns. Without a descriptor to wake
-        // its thread by, the connection is closed again: the client may try later.
+        // While the server stops, the library must have the socket back before this call returns. Without a
+        // descriptor to wake its thread, the connection is closed again: the client may try later.
         guard engine.remember(served), control.isUsable else { return Self.end(served, handover, engine) }
         let started = startThread {
             let socket = ServedSocket(control: control)
@@ -79,7 +77,7 @@ final class PendingUpgrade {
                 settings: SocketLoop.Settings(
                     role: .server, messageLimit: acceptance.messageLimit, closeTimeout: acceptance.closeTimeout),
                 handler: handler)
-            // If the session did not keep it, the connection ends here.
+            // If the session did not keep the link, the connection ends here.
             _ = consume socket
             let last = loop.run()
             control.finish()
@@ -97,7 +95,7 @@ final class PendingUpgrade {
     }
 }
 
-/// What the server cuts when it stops.
+/// The handle by which a stopping server cuts the connection.
 private final class ServedConnection: Wakeable {
     private let control: LinkControl
 

@@ -1,14 +1,14 @@
 import CMicrohttpd
 import Locking
 
-/// What the callbacks of one running server lean on: the settings, the handler, and the list of those to wake at the end.
+/// Shared state of one running server's callbacks: the settings, the handler, and the list of waiters to wake at the end.
 final class ServerEngine: Sendable {
     let handler: @Sendable (LocalRequest) -> LocalAnswer
-    /// The check of origins and host names; nil if it is disabled.
+    /// The check of origins and host names, or nil if it is disabled.
     let admission: Admission?
     let bodyLimit: Int
     let refusal: @Sendable (Int, String) -> LocalResponse
-    /// Up to here a body over the limit is drained; beyond it the connection is closed.
+    /// Size up to which a body over the limit is drained; beyond it the connection is closed.
     var discardLimit: Int { bodyLimit * 4 }
 
     let sockets = ServedSockets()
@@ -30,7 +30,7 @@ final class ServerEngine: Sendable {
         self.handler = handler
     }
 
-    /// Once the server stops, nothing may be suspended any more: it is woken before it could. False then.
+    /// Adds a waiter. False if the server stops: nothing may stay suspended then, so the waiter is woken at once.
     @discardableResult
     func remember(_ wakeable: any Wakeable) -> Bool {
         let stops = wakeables.withLock { wakeables in
@@ -59,12 +59,12 @@ final class ServerEngine: Sendable {
 
 /// A running server of the library.
 struct Daemon: @unchecked Sendable {
-    // Unchecked, because the library lets any thread use it, and only `LocalServer.stop` ends it, once.
+    // Unchecked: any thread may use a daemon of the library, and only `LocalServer.stop` ends it, once.
     let pointer: OpaquePointer
 }
 
-// The library's callbacks. `owner` is the engine, which the server keeps alive until the library's thread has ended; each
-// request is retained from its first line until the library says that it has completed.
+// The library's callbacks. `owner` is the engine, which the server keeps alive until the library's thread has ended.
+// Each request is retained from its first line until the library reports its completion.
 
 func startLibrary(
     _ listening: ListeningSocket, _ settings: LocalServer.Settings, engine: ServerEngine

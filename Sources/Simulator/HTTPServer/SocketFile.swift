@@ -1,6 +1,6 @@
 import Glibc
 
-/// The file of a Unix socket that listens here.
+/// The file of a listening Unix socket.
 struct SocketFile: Equatable, Sendable {
     private let path: String
     private let device: dev_t
@@ -13,7 +13,7 @@ struct SocketFile: Equatable, Sendable {
         (self.path, device, number) = (path, status.st_dev, status.st_ino)
     }
 
-    /// Unless another program has put its own in its place.
+    /// Removes the file, unless another program has put its own in its place.
     func remove() {
         if Self(at: path) == self { unlink(path) }
     }
@@ -32,7 +32,7 @@ struct SocketFile: Equatable, Sendable {
         defer { close(descriptor) }
         var raw = address.local
         let connected = ListeningSocket.withSocketAddress(&raw) { connect(descriptor, $0, $1) }
-        // EAGAIN: somebody listens, whose queue is full (unix(7)).
+        // EAGAIN means a listener with a full queue (unix(7)).
         guard connected != 0, errno == ECONNREFUSED else {
             throw ListeningSocket.failure("listen", address, connected == 0 || errno == EAGAIN ? EADDRINUSE : errno)
         }

@@ -1,7 +1,7 @@
 /// A wall-clock moment in milliseconds since 1970, passed by the caller: the relay has no clock of its own.
 ///
-/// Wall clocks jump in both directions. Going back must never take tokens away nor expire anything; going forward must
-/// never give more than a full bucket.
+/// Wall clocks jump in both directions. A jump back must never remove tokens nor expire
+/// anything; a jump forward must never give more than a full bucket.
 package struct Moment: Hashable, Sendable, Comparable {
     package let milliseconds: Int64
 

@@ -1,8 +1,8 @@
-/// The relay as the documentation describes it, as a machine: a raw request and the time go in, a raw answer comes out.
+/// The relay of the documentation, as a machine: a raw request and the time go in, a raw answer comes out.
 ///
-/// It is the simulator's brain and the judge of every test. Whatever breaks a rule is answered as the relay answers it and
-/// recorded as a breach; what a planned fault causes is no breach. It parses by itself and shares nothing with our own
-/// codec, so that a wrong field name cannot agree with itself.
+/// It is the simulator's brain and the judge of every test. A broken rule is answered like the relay answers it
+/// and recorded as a breach; the effects of a planned fault are no breach. It parses by itself and shares
+/// nothing with our own codec: a wrong field name cannot agree with itself.
 package struct Relay: Sendable {
     var options: RelayOptions
     var identifiers: IdentifierSource
@@ -44,7 +44,7 @@ package struct Relay: Sendable {
     package var lastPhoneEventID: UInt64 { phones.lastID }
     package var sessions: [PhoneSession] { chats.all }
     package var pendingApprovals: [PhoneApproval] { approvals.pending }
-    /// What the relay makes of the cards to come, which may change while it runs.
+    /// Treatment of future cards; may change at run time.
     package var cards: RelayOptions.Cards {
         get { options.cards }
         set { options.cards = newValue }
@@ -55,14 +55,14 @@ package struct Relay: Sendable {
         headers.value(of: "authorization") == "Bearer \(options.userToken)"
     }
 
-    /// Answers everything but SSE and sockets; those have `refusesUpgrade` and what follows it.
+    /// Answers everything but SSE and sockets; `refusesUpgrade` begins those.
     package mutating func respond(to request: RawRequest, at now: Moment) -> Exchange {
         let exchange = answer(to: request, at: now)
         noteCall(request, exchange, at: now)
         return exchange
     }
 
-    /// By which an answer that is made elsewhere can be found again, as every answer under `/v1` can (relay.md#headers).
+    /// Headers that name an answer made elsewhere, like every answer under `/v1` (relay.md#headers).
     package mutating func traceHeaders(for headers: [RawHeader]) -> [RawHeader] {
         RequestTrace(headers, using: &identifiers).headers
     }
@@ -102,7 +102,7 @@ package struct Relay: Sendable {
         let method = target.segments[2]
         let bucket = Self.bucket(of: method)
         do throws(Refusal) { try checkBridgeToken(request, method, trace, at: now) } catch {
-            // Every answer to a bridge carries the state of its bucket (relay.md#headers-on-every-bridge-response), also to a revoked one.
+            // Every answer to a bridge has the state of its bucket (relay.md#headers-on-every-bridge-response), even to a revoked token.
             if Self.bearer(request).flatMap({ installation.standing(of: $0) }) != nil {
                 headers += buckets[bucket]?.headers(at: now) ?? []
             }
@@ -159,6 +159,6 @@ package struct Relay: Sendable {
         note(Breach(code: code, sentence: sentence, method: method, request: trace.requestID, at: now))
     }
 
-    /// Also for what only a server of sockets can see.
+    /// Called also by the server of the sockets, for findings of its own.
     package mutating func note(_ breach: Breach) { records.note(breach) }
 }

@@ -10,7 +10,8 @@ package struct RelayOptions: Sendable, Hashable {
     }
 
     package struct Socket: Sendable, Hashable {
-        /// What a second connection does to the first. The documentation does not say; it only knows that both can be (relay.md#delivery-ack-replay).
+        /// Effect of a second connection on the first. The documentation does not name it and
+        /// knows only that both can exist (relay.md#delivery-ack-replay).
         package enum Newcomer: Sendable, Hashable { case replaces, joins }
 
         /// 25 s, because the reference bridge cannot live with the documented 30 s (relay.md#where-the-sources-disagree).
@@ -18,33 +19,33 @@ package struct RelayOptions: Sendable, Hashable {
         package var pongMilliseconds: Int64 = 10_000
         package var missedPongLimit = 3
         package var resendMilliseconds: Int64 = 5_000
-        /// Of the updates that wait only so many go out at a time.
+        /// Number of waiting updates that go out at a time.
         package var window = 256
         package var newcomer = Newcomer.replaces
         package var connectionLimit = 16
-        /// The documentation names 4001 only; these are ours.
+        /// The documentation names 4001 only; these codes are ours.
         package var replacedCode = 4000
         package var revokedCode = 4003
         /// A file of 1.5 MiB is 2 MiB in base64 (relay.md#size-limits); a longer message ends the connection.
         package var messageLimit = 4 << 20
-        /// The oldest requests to the bridge beyond these are forgotten.
+        /// Number of requests to the bridge. Beyond it the oldest are forgotten.
         package var requestLimit = 1_000
-        /// So many bytes of answers are kept.
+        /// Bytes of kept answers.
         package var answerLimit = 64 << 20
 
         package init() {}
     }
 
-    /// What the relay makes of the approvals that a bridge asks for (relay.md#requestapproval).
+    /// Treatment of the approvals that a bridge requests (relay.md#requestapproval).
     package struct Cards: Sendable, Hashable {
-        /// The life of a card whose bridge names none.
+        /// Life of a card whose bridge names none.
         package var lifetimeMilliseconds: Int64 = 5 * 60_000
         package var longestLifetimeMilliseconds = 30 * 60_000
-        /// False: `expires_in_ms` is refused, as a strict relay refuses a field that it does not know. The RFC alone has it.
+        /// Whether the relay accepts `expires_in_ms`. A strict one refuses fields that it does not know; only the RFC has this one.
         package var knowsLifetime = true
-        /// The `reason` of a card that expires. No document names the word.
+        /// `reason` of an expired card. No document names the word.
         package var expiryReason = "expired"
-        /// So many cards in an hour: what is beyond is denied at once. Nil: as many as the bucket gives.
+        /// Number of cards in an hour; further ones are denied at once. Nil if only the bucket limits them.
         package var hourlyLimit: Int?
         package var limitReason = "limit"
 
@@ -56,17 +57,17 @@ package struct RelayOptions: Sendable, Hashable {
 
     package var socket = Socket()
     package var cards = Cards()
-    /// Nil: in the form that the bridge asked in; if it asked in both, the shipping one.
+    /// Form of the answers, or nil for that of the bridge's request. A request in both forms gets the shipping one.
     package var pairingForm: PairingForm?
     package var pairingLifetimeMilliseconds: Int64 = 120_000
     package var pairingLimit = 256
-    /// A bridge in the same process needs no socket to be there.
+    /// A bridge runs in the same process and needs no socket.
     package var hasBridgeInside = false
     package var bridgeToken = "inst_Simulator0000001:s_test_0123456789abcdefghijklmnopqrstuv"
     package var installation = "inst_Simulator0000001"
     package var userToken = "usr_test_0123456789abcdefghijklmnop"
     package var user = "usr_simulator"
-    /// Ids are drawn from it, so that a run reads the same every time.
+    /// Seed of the ids: a run with the same seed reads the same.
     package var seed: UInt64 = 1
     /// relay.md#buckets.
     package var buckets: [String: BucketShape] = [
@@ -77,40 +78,40 @@ package struct RelayOptions: Sendable, Hashable {
         "memory": BucketShape(capacity: 60, refillPerSecond: 20),
         "default": BucketShape(capacity: 30, refillPerSecond: 10),
     ]
-    /// Whether what the sample connectors do against the documented rules is accepted with a warning, instead of refused.
+    /// Whether deviations of the sample connectors are accepted with a warning instead of refused.
     package var acceptsSamples = false
     package var followUpWindowMilliseconds: Int64 = 30 * 60_000
-    /// A deleted session is gone for good after this (relay.md#rest).
+    /// Time after which a deleted session is forgotten (relay.md#rest).
     package var deletionGraceMilliseconds: Int64 = 24 * 3_600_000
     package var ringEvents = 256
-    /// For judges, which must hear of what the ring has lost too; they take it with `takeAllPhoneEvents`.
+    /// Whether events are kept for judges, which need even those that the ring has lost; they call `takeAllPhoneEvents`.
     package var keepsAllEvents = false
     package var ringMilliseconds: Int64 = 5 * 60_000
     package var keyLifetimeMilliseconds: Int64 = 24 * 3_600_000
-    /// Of the keys so many are kept, the newest (and up to 1,024 more).
+    /// Number of kept keys, the newest (and up to 1,024 more).
     package var keyLimit = 16_384
-    /// And no more than so many bytes of keys, bodies and answers.
+    /// Bytes of kept keys, bodies and answers.
     package var keyByteLimit = 64 << 20
-    /// Breaches beyond these are no longer kept one by one; pending updates have a limit of their own.
+    /// Number of breaches kept one by one; pending updates have a limit of their own.
     package var breachLimit = 10_000
-    /// Of the approvals that are decided so many are kept, the newest.
+    /// Number of kept decided approvals, the newest.
     package var approvalLimit = 1_000
     package var memoryLimit = 1_000
-    /// Of phones, those that were revoked among them.
+    /// Number of phones, revoked ones included.
     package var deviceLimit = 256
     package var announcedFileLimit = 10_000
-    /// How many bridge calls are kept for watchers.
+    /// Number of bridge calls kept for watchers.
     package var callLogLimit = 0
     package var updateLimit = 10_000
-    /// Updates older than this are dropped while no bridge is connected; nil: kept (relay.md#where-the-sources-disagree).
+    /// Age at which updates are dropped while no bridge is connected, or nil to keep them (relay.md#where-the-sources-disagree).
     package var updateLifetimeMilliseconds: Int64?
 
     package init() {}
 }
 
 extension RelayOptions {
-    /// With random tokens of the same forms, known to this process alone: for a relay with a real agent behind it, to which
-    /// anyone with the fixed tokens above could write.
+    /// The same options with random tokens of the same forms, known to this process alone: for a relay in
+    /// front of a real agent, which anyone with the fixed tokens above could command.
     package func withSecretTokens(using random: inout some RandomNumberGenerator) -> RelayOptions {
         var options = self
         options.bridgeToken = "\(installation):s_test_\(Self.secret(32, using: &random))"
@@ -123,7 +124,7 @@ extension RelayOptions {
         return String((0..<length).map { _ in characters[Int(random.next(upperBound: UInt(characters.count)))] })
     }
 
-    /// Buckets so wide that nothing is refused, for load.
+    /// Buckets for load tests, so wide that no call is refused.
     package var withoutLimits: RelayOptions {
         var options = self
         options.buckets = options.buckets.mapValues { _ in

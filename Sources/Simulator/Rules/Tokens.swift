@@ -1,7 +1,7 @@
 /// The state of a bridge token.
 enum TokenStanding: Sendable { case good, revoked }
 
-// Who may call as the bridge (relay.md#bridge-token).
+// Checks of the bridge's token (relay.md#bridge-token).
 extension Relay {
     static func bearer(_ request: RawRequest) -> String? {
         guard let header = request.headers.value(of: "authorization"), header.hasPrefix("Bearer ") else { return nil }
@@ -31,16 +31,16 @@ extension Relay {
                 status: 401, code: "invalid_token", message: "The token is unknown, malformed or revoked.")
         }
         guard !installation.isRevoked else {
-            // In the middle of things 410, at the door 403 (relay.md#codes).
+            // 410 for a call, 403 at the upgrade (relay.md#codes).
             throw Refusal(
                 status: method == "ws" ? 403 : 410, code: "installation_revoked", message: "The installation is gone.")
         }
     }
 
-    /// Another token of the same installation, good from now on.
+    /// Adds a token of the same installation, good from now on.
     package mutating func admit(token: String) { installation.admit(token) }
 
-    /// The token can neither connect nor post from now on, and its sockets are closed. False: there is no such token.
+    /// Revokes a token: it can neither connect nor post, and its sockets close. False if there is no such token.
     package mutating func revoke(token: String) -> Bool {
         guard installation.revoke(token) else { return false }
         for id in sockets.ids where sockets[id]?.token == token {
@@ -49,8 +49,8 @@ extension Relay {
         return true
     }
 
-    /// The user removes the installation: an update says so, and later writes get 410 (relay.md#others). The socket stays
-    /// for the acknowledgement.
+    /// The user removes the installation: an update reports it, and later writes get 410
+    /// (relay.md#others). The socket stays open for the acknowledgement.
     package mutating func revokeInstallation(reason: String, at now: Moment) {
         let id = options.installation
         queueUpdate("installation.revoked", session: nil, interaction: nil, at: now) { payload in

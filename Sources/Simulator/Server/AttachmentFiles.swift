@@ -2,16 +2,16 @@ import FoundationEssentials
 import LocalServer
 import Locking
 
-/// The files that attachments of the user link to. How the app uploads is not documented; a tester puts them here.
+/// The files behind the links of the user's attachments. The app's upload is not documented; a tester puts them here.
 struct AttachmentFiles {
     struct File {
         var mime: String
         var bytes: [UInt8]
-        /// What the download is answered with; other than 200 for links that have expired.
+        /// Status of the download's answer; other than 200 for expired links.
         var status: Int
     }
 
-    /// Of all files together; the oldest go first.
+    /// Bytes of all files together; the oldest are removed first.
     static let limit = 128 << 20
 
     private var files: [String: File] = [:]
@@ -21,7 +21,7 @@ struct AttachmentFiles {
 
     subscript(key: String) -> File? { files[key] }
 
-    /// The key to find it by. A file over the limit alone is not kept.
+    /// Adds a file and returns its key. A single file over the limit is not kept.
     mutating func add(_ file: File) -> String {
         lastNumber += 1
         let key = "u/file\(lastNumber)"
@@ -46,7 +46,7 @@ extension RelaySimulator {
         let url: String
     }
 
-    /// `POST /v1/simulator/files?name=a.png`: the body is the file; with `size=5000000` that many bytes are made instead.
+    /// `POST /v1/simulator/files?name=a.png`: the body is the file; `size=5000000` makes that many bytes instead.
     /// The answer is an element of `attachments` for `POST /v1/me/sessions/:id/send`.
     func addFile(_ request: LocalRequest) -> LocalResponse {
         let wantedSize = Self.query("size", in: request.target).map { Int($0) }

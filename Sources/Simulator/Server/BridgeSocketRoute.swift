@@ -3,9 +3,9 @@ import Locking
 import RelayRules
 import Vocabulary
 
-// The bridge's socket (relay.md#the-bridge-websocket): the rules decide, this carries.
+// The bridge's socket (relay.md#the-bridge-websocket): the rules decide, this code carries.
 extension RelaySimulator {
-    /// The send buffer for a bridge that does not read; more cuts it.
+    /// Send buffer for a bridge that does not read; a fuller one cuts it.
     private static let sendLimit = 32 << 20
 
     func bridgeSocket(_ request: LocalRequest) -> LocalAnswer {

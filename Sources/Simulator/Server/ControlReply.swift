@@ -1,7 +1,7 @@
 import FoundationEssentials
 import LocalServer
 
-/// Answers of the routes that are the simulator's own, in the relay's envelope (relay.md#response-envelope).
+/// Answers of the simulator's own routes, in the relay's envelope (relay.md#response-envelope).
 enum ControlReply {
     private struct Success<Result: Encodable>: Encodable {
         let ok = true

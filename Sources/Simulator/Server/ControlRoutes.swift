@@ -2,8 +2,8 @@ import FoundationEssentials
 import LocalServer
 import RelayRules
 
-// The routes to drive the simulator by: for tests of foreign bridges and clients. Only for this machine, and with the
-// user's token, so that no other program on the machine plays with it by accident.
+// Routes that drive the simulator, for tests of foreign bridges and clients. They require this machine
+// and the user's token: no other program on the machine interferes by accident.
 extension RelaySimulator {
     private static let routes = [
         "GET /v1/simulator/breaches", "GET /v1/simulator/warnings", "GET /v1/simulator/state",
@@ -11,7 +11,7 @@ extension RelaySimulator {
         "POST /v1/simulator/sessions", "POST /v1/simulator/files",
     ]
 
-    /// Nil: this machine asks, with the user's token.
+    /// Nil if this machine asks, with the user's token.
     func refusesControl(_ request: LocalRequest) -> LocalResponse? {
         guard request.isFromThisMachine else {
             return ControlReply.failure(403, "permission_denied", "The control routes answer to this machine only.")

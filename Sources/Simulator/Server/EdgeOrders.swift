@@ -2,7 +2,7 @@ import LocalServer
 import Locking
 package import RelayRules
 
-// Faults of more than one call or socket: phones offline, a relay that goes down.
+// Faults of more than one call or socket: offline phones, a relay that goes down.
 extension RelaySimulator {
     package func plan(_ kind: FaultKind, method: String? = nil, count: Int = 1) {
         change { $0.relay.plan(kind, method: method, count: count) }
@@ -14,7 +14,7 @@ extension RelaySimulator {
         for case .restart(let milliseconds) in orders { goDown(milliseconds: milliseconds) }
     }
 
-    /// Down and up again on the same port. On the clock's thread: the server cannot be stopped by a thread of its own.
+    /// Goes down, and up again on the same port. Runs on the clock's thread, since no thread of the server can stop it.
     private func goDown(milliseconds: Int) {
         clock.after(0) { [weak self] in
             guard let self else { return }
@@ -22,7 +22,7 @@ extension RelaySimulator {
                 defer { server = nil }
                 return server
             }
-            // It was stopped, or it is down already.
+            // The server was stopped, or is down already.
             guard let last else { return }
             let address = last.baseURL.dropFirst("http://".count)
             last.stop()
@@ -30,7 +30,7 @@ extension RelaySimulator {
         }
     }
 
-    /// Another program may hold the port, for a moment or for as long as it runs. The caller learns which.
+    /// Another program may hold the port, for a moment or as long as it runs: after `quickTries` the caller learns of it.
     private func comeUp(on address: String, tries: Int = 1) {
         guard state.withLock({ $0.isRunning }), server.withLock({ $0 }) == nil else { return }
         do { try listen(on: address) } catch {
@@ -44,6 +44,6 @@ extension RelaySimulator {
         if tries >= Self.quickTries { settings.trouble("the relay is up again on \(baseURL)") }
     }
 
-    /// In five seconds.
+    /// Five seconds of tries.
     private static let quickTries = 50
 }

@@ -1,8 +1,8 @@
-/// Notices two calls of one (session, interaction) in flight at the same time, which relay.md#serialisation forbids: a fast delta
-/// could overtake the placeholder.
+/// Detects two calls of one (session, interaction) in flight at once, which
+/// relay.md#serialisation forbids: a fast delta could overtake the placeholder.
 ///
-/// A call is in flight from the moment it arrived until its answer goes out, so overlaps show when answers take time: with
-/// an answer delay, or the slow fault. The same key again is no overlap but a client that gave up waiting and tries again.
+/// A call is in flight from its arrival until its answer leaves. Overlaps are visible only if answers take time: with an answer delay,
+/// or the slow fault. The same key again is no overlap but a client that gave up waiting and tries again.
 struct LaneWatch {
     struct Lane: Hashable {
         var session: String
@@ -23,7 +23,7 @@ struct LaneWatch {
         inFlight.values.contains { $0.lane == lane && ($0.key != key || key == nil) }
     }
 
-    /// The number to end it by.
+    /// Returns the number for `end`.
     mutating func begin(_ lane: Lane, key: String?) -> Int {
         lastNumber += 1
         inFlight[lastNumber] = Call(lane: lane, key: key)

@@ -1,7 +1,7 @@
 import LocalServer
 import RelayRules
 
-/// A poll for a pairing's news that is held back until there are some (relay.md#pairing-the-shipping-form).
+/// A pairing poll that is held back until there are news (relay.md#pairing-the-shipping-form).
 struct WaitingPoll {
     let request: RawRequest
     let ticket: ResponseTicket
@@ -9,10 +9,10 @@ struct WaitingPoll {
 }
 
 extension RelaySimulator {
-    /// More polls than these are not held back but answered at once.
+    /// Number of held polls; further ones are answered at once.
     private static let waitingLimit = 256
 
-    /// Nil: the poll is to be answered like any other call.
+    /// Nil if the poll needs an answer like any other call.
     func heldPoll(_ request: RawRequest) -> LocalAnswer? {
         let now = clock.now()
         let ticket = change { state -> ResponseTicket? in
@@ -30,7 +30,7 @@ extension RelaySimulator {
 }
 
 extension SimulatorState {
-    /// Answers the polls that have news, or waited long enough; every change of the relay looks after them.
+    /// Answers the polls that have news, or waited long enough. Every change of the relay calls it.
     mutating func answerWaitingPolls(at now: Moment) {
         guard !waitingPolls.isEmpty else { return }
         var waiting: [WaitingPoll] = []

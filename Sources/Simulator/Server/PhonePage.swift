@@ -4,16 +4,15 @@ import Vocabulary
 
 /// The page that behaves like the phone: its files are part of the program.
 ///
-/// No token is needed for them, for there is nothing in them; the user's token reaches the page behind the `#` of its address,
-/// which browsers never send.
+/// The files need no token, since they contain no secret. The user's token reaches the page behind the `#` of its address, which browsers never send.
 enum PhonePage {
-    /// Scripts and styles from here alone, none inside the page; it connects to this origin alone, and may not be framed.
+    /// Scripts and styles load from here alone, none inside the page; it connects to this origin alone, and no other page may frame it.
     private static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
-    /// Nil: the request is for something else.
+    /// Answers a request for the page, or returns nil for another one.
     static func answer(_ request: LocalRequest) -> LocalResponse? {
         let isPage = request.path.hasPrefix("/phone/")
         guard isPage || request.path == "/" || request.path == "/phone" else { return nil }
@@ -31,7 +30,7 @@ enum PhonePage {
 
     static func url(base: String, userToken: String) -> String { "\(base)/phone/#token=\(userToken)" }
 
-    /// Revalidated each time, and sent again only when it differs: so a new version of the program shows at once.
+    /// Revalidated each time, and sent again only if it differs: a new version of the program shows at once.
     private static func response(_ file: phone_page_file, to request: LocalRequest) -> LocalResponse {
         let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
         let tag = "\"\(StableHash.text(ofBytes: bytes))\""

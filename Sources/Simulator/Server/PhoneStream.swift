@@ -2,7 +2,7 @@ import LocalServer
 import Locking
 import RelayRules
 
-// The phone's event stream, relay.md#resume, relay.md#gaps-and-what-the-emulator-should-do.
+// The phone's event stream (relay.md#resume, relay.md#gaps-and-what-the-emulator-should-do).
 extension RelaySimulator {
     func phoneStream(_ request: LocalRequest) -> LocalAnswer {
         guard Self.query("access_token", in: request.target) == nil, Self.query("token", in: request.target) == nil
@@ -11,7 +11,7 @@ extension RelaySimulator {
                 ControlReply.failure(
                     400, "invalid_token_location", "Tokens go into the Authorization header, never into the URL."))
         }
-        // The rules judge the token, as they do for any call of the phone, and name the request.
+        // The rules judge the token, as in any call of the phone, and name the request.
         let headers = request.headers.map { RawHeader($0.name, $0.value) }
         let now = clock.now()
         let admitted = change { state in
@@ -32,7 +32,7 @@ extension RelaySimulator {
                 + named.map { LocalHeader($0.name, $0.value) })
     }
 
-    /// The id to go on from. One that cannot be read counts as unknown, which replays the whole ring.
+    /// Id of the last event that the phone has. An unreadable one counts as unknown, which replays the whole ring.
     private static func lastEventID(_ request: LocalRequest) -> UInt64? {
         guard let text = request.header("Last-Event-ID") ?? query("last_event_id", in: request.target) else {
             return nil

@@ -3,7 +3,7 @@ import LocalServer
 import Locking
 import RelayRules
 
-// Incoming requests: the relay's routes go to the rules, the event stream and the control routes are served here.
+// Incoming requests: the relay's routes go to the rules; this code serves the event stream and the control routes.
 extension RelaySimulator {
     func answer(_ request: LocalRequest) -> LocalAnswer {
         if let page = PhonePage.answer(request) { return .whole(page) }
@@ -11,7 +11,7 @@ extension RelaySimulator {
         return relayAnswer(request)
     }
 
-    /// What is not answered by the rules alone.
+    /// Answers that need more than the rules.
     private func ownAnswer(_ request: LocalRequest) -> LocalAnswer? {
         let isRead = request.method == "GET" || request.method == "HEAD"
         switch request.path {
@@ -28,7 +28,7 @@ extension RelaySimulator {
         }
     }
 
-    /// Every answer under `/v1` names its request (relay.md#headers); those of the rules do so by themselves.
+    /// Adds the request's name to an answer under `/v1` (relay.md#headers). Answers of the rules have one already.
     private func traced(_ answer: LocalAnswer, _ request: LocalRequest) -> LocalAnswer {
         switch answer {
         case .whole(let response): .whole(traced(response, request))
@@ -48,7 +48,7 @@ extension RelaySimulator {
         return response
     }
 
-    /// What the server refuses before the rules see it, in the relay's envelope (relay.md#response-envelope, relay.md#codes).
+    /// A refusal by the server before the rules see the request, in the relay's envelope (relay.md#response-envelope, relay.md#codes).
     func refusal(status: Int, _ sentence: String) -> LocalResponse {
         let codes = [403: "permission_denied", 413: "payload_too_large", 421: "misdirected_request"]
         var response = ControlReply.failure(status, codes[status] ?? "invalid_request", sentence)
@@ -89,7 +89,7 @@ extension RelaySimulator {
         }
         let ticket = ResponseTicket()
         clock.after(milliseconds) { [weak self] in
-            // Over before the answer leaves, because the next call may be here before this thread continues.
+            // End the lane before the answer leaves: the next call may arrive before this thread continues.
             if let self, let call { state.withLock { $0.lanes.end(call) } }
             ticket.answer(answer)
         }
@@ -124,8 +124,8 @@ extension RelaySimulator {
         }
     }
 
-    /// Books a bridge call whose answer takes time, and notes the breach if its lane is busy. The number is for the end of the
-    /// call; nil when it is over at once. Bodies are read only when calls take time: without that none can overlap.
+    /// Books a bridge call whose answer takes time, and notes the breach if its lane is busy. Returns the number for the call's end, or
+    /// nil if the answer leaves at once. Bodies are read only if calls take time: otherwise none can overlap.
     private func book(
         _ request: LocalRequest, _ exchange: inout Exchange, _ now: Moment, _ state: inout SimulatorState
     ) -> Int? {

@@ -4,21 +4,21 @@ package import RelayRules
 
 /// The relay to develop against: the rules of `RelayRules` behind a real socket, with faults on demand.
 ///
-/// It is a public tool: nothing in it knows our bridge. The rules sit under one lock; every change is published to the
-/// phones on the event stream inside that lock, so that replay and live meet without a hole or a repeat, and to subscribers
-/// in the same process after it, in order.
+/// It is a public tool: nothing in it knows our bridge. One lock protects the rules. Every change is
+/// published inside that lock to the phones on the event stream: replay and live meet without a hole or a
+/// repeat. Subscribers in the same process hear of it after the lock, in order.
 package final class RelaySimulator: Sendable {
     package struct Settings: Sendable {
         package var listen = "127.0.0.1:0"
         package var relay = RelayOptions()
-        /// Every answer leaves so much later than it was made, as if the relay were further away.
+        /// Delay of every answer, as from a distant relay.
         package var answerDelayMilliseconds = 0
         package var allowsOtherMachines = false
-        /// Host names that clients may use, besides `localhost` and numeric addresses.
+        /// Host names for clients, besides `localhost` and numeric addresses.
         package var names: [String] = []
-        /// Where the state is kept; nil: in memory alone.
+        /// Store of the state, or nil to keep it in memory alone.
         package var store: StateStore?
-        /// Gets a sentence when the relay does not come up again after a restart, and when it does after all.
+        /// Receives a sentence when the relay fails to come up after a restart, and when it succeeds later.
         package var trouble: @Sendable (String) -> Void = { _ in }
 
         package init() {}
@@ -40,12 +40,12 @@ package final class RelaySimulator: Sendable {
         self.init(settings, clock, Relay(options: Self.options(settings)))
     }
 
-    /// Goes on from a state that was kept.
+    /// Continues a stored state.
     package convenience init(
         settings: Settings, clock: SimulatorClock = .system, state: [UInt8]
     ) throws(RelayStateFault) {
         var relay = try Relay(state: state, options: Self.options(settings))
-        // Its writer may have been killed a moment later.
+        // The writer may have been killed before it stored the last ids.
         relay.skipNamesInDoubt()
         self.init(settings, clock, relay)
     }
@@ -63,7 +63,7 @@ package final class RelaySimulator: Sendable {
         return options
     }
 
-    /// Listens from now on, and lives until `stop`. A simulator that was stopped can be started again and still knows everything.
+    /// Listens until `stop`. A stopped simulator can start again and still knows everything.
     package func start() throws(LocalServerError) {
         try listen(on: settings.listen)
         state.withLock { $0.isRunning = true }
@@ -82,7 +82,7 @@ package final class RelaySimulator: Sendable {
         server.withLock { $0 = new }
     }
 
-    /// Nil, or why the state could not be written this last time, in words with the remedy.
+    /// Stops listening and writes the state. Returns nil, or the reason and remedy if the write failed.
     @discardableResult
     package func stop() -> String? {
         state.withLock { $0.isRunning = false }
@@ -96,15 +96,15 @@ package final class RelaySimulator: Sendable {
 
     /// `http://127.0.0.1:8787`, without a slash at the end.
     package var baseURL: String { server.withLock { $0 }?.baseURL ?? "" }
-    /// Where bridges connect: `ws://127.0.0.1:8787/v1/bridge/ws`.
+    /// Address for bridges: `ws://127.0.0.1:8787/v1/bridge/ws`.
     package var socketURL: String { "ws" + baseURL.dropFirst("http".count) + "/v1/bridge/ws" }
-    /// The page that behaves like the phone, with the user's token where no server sees it.
+    /// The page that behaves like the phone, with the user's token in a part that no server sees.
     package var phoneURL: String { PhonePage.url(base: baseURL, userToken: userToken) }
     package var port: Int { server.withLock { $0 }?.port ?? 0 }
     package var bridgeToken: String { settings.relay.bridgeToken }
     package var userToken: String { settings.relay.userToken }
 
-    /// Once a second the relay's own deadlines run out; every fifteenth time idle phones hear something.
+    /// Runs the relay's own deadlines once a second. Every fifteenth time, idle phones receive a comment.
     private func keepTime(second: Int) {
         clock.after(1_000) { [weak self] in
             guard let self, state.withLock({ $0.isRunning }) else { return }
@@ -119,7 +119,7 @@ package final class RelaySimulator: Sendable {
 
     // MARK: - In the same process
 
-    /// The user writes; a session that does not exist is made.
+    /// The user writes. A missing session is made.
     @discardableResult
     package func userSends(text: String, session: String? = nil) -> UserMessage {
         let now = clock.now()
@@ -129,34 +129,34 @@ package final class RelaySimulator: Sendable {
         }
     }
 
-    /// The user presses Stop; without an interaction it means the whole session.
+    /// The user presses Stop. Without an interaction it means the whole session.
     package func userStops(session: String, interaction: String? = nil) {
         let now = clock.now()
         change { $0.relay.userStops(session: session, interaction: interaction, at: now) }
     }
 
-    /// The user decides: `approve`, `approve_always` or `deny`. False when no such approval is open.
+    /// The user decides: `approve`, `approve_always` or `deny`. False if no such approval is open.
     @discardableResult
     package func decide(approval: String, decision: String) -> Bool {
         let now = clock.now()
         return change { $0.relay.userDecides(approval: approval, decision, at: now) }
     }
 
-    /// Calls the handler for each event that the phone would see, in order, one at a time. It runs on whatever thread caused
-    /// the event, often the server's, and must not block; it may call the simulator. A handler that falls behind by more than
-    /// the relay's ring misses what the ring has dropped, like a phone.
+    /// Calls the handler for each event that the phone would see, in order, one at a time. It runs on the thread that
+    /// caused the event, often the server's, and must not block; it may call the simulator. A handler that falls behind by
+    /// more than the relay's ring misses events that the ring has dropped, like a phone.
     package func onEvent(_ handler: @escaping @Sendable (PhoneEvent) -> Void) {
         state.withLock { $0.subscribe(events: handler) }
     }
 
-    /// Likewise for each update that waits for the bridge. It is pending until it is acknowledged; each is reported once.
+    /// Calls the handler for each update that waits for the bridge, once. The update is pending until it is acknowledged.
     package func onUpdate(_ handler: @escaping @Sendable (PendingUpdate) -> Void) {
         state.withLock { $0.subscribe(updates: handler) }
         announce()
     }
 
-    /// Where a bridge of the same process stands in for one on a socket: answers what the phone asks of it, a type such as
-    /// `models.list.req` with its fields, by the members of the answer; both are JSON objects.
+    /// Sets a bridge in the same process in place of one on a socket. The handler answers the phone's requests, a type such
+    /// as `models.list.req` with its fields, by the members of the answer; both are JSON objects.
     package func onQuestion(_ handler: @escaping @Sendable (_ type: String, _ fields: [UInt8]) -> String) {
         state.withLock { $0.questionHandler = handler }
     }
@@ -166,21 +166,21 @@ package final class RelaySimulator: Sendable {
     package func plan(_ fault: Fault) { change { $0.relay.plan(fault) } }
 
     package var breaches: [Breach] { state.withLock { $0.relay.breaches } }
-    /// What samples do and a strict relay refuses, once for each method.
+    /// Deviations of samples that a strict relay refuses, once for each method.
     package var warnings: [Warning] { state.withLock { $0.relay.warnings } }
     package var tally: Tally { state.withLock { $0.relay.tally } }
     package var pendingApprovals: [PhoneApproval] { state.withLock { $0.relay.pendingApprovals } }
     package var sessions: [PhoneSession] { state.withLock { $0.relay.sessions } }
-    /// Polls for a pairing that are held back at the moment.
+    /// Pairing polls that are held back now.
     package var waitingPollCount: Int { state.withLock { $0.waitingPolls.count } }
-    /// Phones on the event stream at the moment.
+    /// Phones on the event stream now.
     package var readerCount: Int { state.withLock { $0.readerCount } }
 
     // MARK: - Changes
 
-    /// Every change of the relay goes through here, so that all who listen hear of it.
+    /// Every change of the relay passes through here, and all listeners hear of it.
     ///
-    /// A tick changes the relay only where one of its deadlines has run out.
+    /// A tick changes the relay only if one of its deadlines has passed.
     @discardableResult
     func change<Result: Sendable>(isTick: Bool = false, _ body: (inout SimulatorState) -> Result) -> Result {
         let now = clock.now()

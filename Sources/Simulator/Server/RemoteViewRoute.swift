@@ -2,22 +2,22 @@ import LocalServer
 import Locking
 import RelayRules
 
-/// The phone waits for something that only the bridge has: a file, its models, its routines.
+/// A waiting request of the phone for something that only the bridge has: a file, its models, its routines.
 struct WaitingView {
     let request: String
-    /// By which the answer names the phone's request.
+    /// Headers by which the answer names the phone's request.
     let trace: [RawHeader]
     let ticket: ResponseTicket
     let until: Moment
 }
 
 extension RelaySimulator {
-    /// Ours: the documentation knows no time limit of the relay (relay.md#relay-to-bridge-rpcs-req_id-frames).
+    /// Our own limit: the documentation names none of the relay (relay.md#relay-to-bridge-rpcs-req_id-frames).
     private static let patienceMilliseconds: Int64 = 15_000
 
     private static let viewLimit = 256
 
-    /// Nil: the request is for something else.
+    /// Holds the request until the bridge answers, or returns nil for another request.
     func remoteView(_ request: LocalRequest) -> LocalAnswer? {
         guard Relay.isForBridge(method: request.method, target: request.target) else { return nil }
         let now = clock.now()
@@ -53,12 +53,12 @@ extension RelaySimulator {
 
 private enum RemoteViewAnswer: Sendable {
     case known(LocalAnswer)
-    /// To be asked outside the lock.
+    /// Ask the handler outside the lock.
     case inside(String, [UInt8], (@Sendable (String, [UInt8]) -> String)?)
 }
 
 extension SimulatorState {
-    /// Answers the views whose answer has come, or whose time is over.
+    /// Answers the views whose answer has come, or whose time has passed.
     mutating func answerWaitingViews(at now: Moment) {
         guard !waitingViews.isEmpty else { return }
         waitingViews.removeAll { view in

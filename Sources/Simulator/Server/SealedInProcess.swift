@@ -3,7 +3,7 @@ package import RelayRules
 
 // Sealed chats for a bridge or a phone in the same process, which makes and opens the boxes and envelopes itself.
 extension RelaySimulator {
-    /// An empty chat of the user's. Its name.
+    /// Makes an empty chat of the user and returns its id.
     package func userStartsSession() -> String {
         let now = clock.now()
         return change { $0.relay.userStartsSession(at: now) }
@@ -19,7 +19,7 @@ extension RelaySimulator {
         }
     }
 
-    /// The name of the bridge's device.
+    /// Returns the id of the bridge's device.
     package func bridgeRegisters(publicKey: String, label: String) -> String {
         let now = clock.now()
         return change { $0.relay.bridgeRegisters(publicKey: publicKey, label: label, at: now).device }

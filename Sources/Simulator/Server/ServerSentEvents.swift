@@ -1,10 +1,10 @@
 import RelayRules
 
-/// The form of the phone's event stream, relay.md#gaps-and-what-the-emulator-should-do.
+/// The form of the phone's event stream (relay.md#gaps-and-what-the-emulator-should-do).
 enum ServerSentEvents {
     static let comment = Array(": still here\n\n".utf8)
 
-    /// The data is JSON on one line, so that it needs no splitting.
+    /// The data is JSON on one line: it needs no splitting.
     static func bytes(of event: PhoneEvent) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(event.data.count + 64)
@@ -12,7 +12,7 @@ enum ServerSentEvents {
         return bytes
     }
 
-    /// The same without a copy of the data: many phones that come back share what the ring has.
+    /// The same bytes without a copy of the data: many returning phones share those of the ring.
     static func pieces(of event: PhoneEvent) -> [[UInt8]] {
         [Array("id: \(event.id)\nevent: \(event.type)\ndata: ".utf8), event.data, end]
     }

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 package import RelayRules
 
-/// The time, and a way to be called later: a port, so that tests move both by hand.
+/// The time, and later calls: a port, because tests move both by hand.
 package struct SimulatorClock: Sendable {
     package var now: @Sendable () -> Moment
     /// Calls the action once after so many milliseconds, on a thread of the clock's own.
@@ -16,7 +16,7 @@ package struct SimulatorClock: Sendable {
         self.after = after
     }
 
-    /// The machine's own.
+    /// The machine's own clock.
     package static var system: SimulatorClock {
         let queue = DispatchQueue(label: "simulator-clock")
         return SimulatorClock(

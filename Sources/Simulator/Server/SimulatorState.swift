@@ -15,11 +15,11 @@ struct SimulatorState {
     var relay: Relay
     var lanes = LaneWatch()
     var isRunning = false
-    /// The open sockets of bridges. Letting go of a link cuts it.
+    /// The open sockets of bridges. Releasing a link cuts it.
     var links: [SocketID: any WebSocketLink] = [:]
     var waitingPolls: [WaitingPoll] = []
     var waitingViews: [WaitingView] = []
-    /// The bridge in the same process, for what the phone asks of it.
+    /// The bridge in the same process, which answers the phone's requests to it.
     var questionHandler: (@Sendable (String, [UInt8]) -> String)?
     var files = AttachmentFiles()
     var watch = WatchFeed()
@@ -32,7 +32,7 @@ struct SimulatorState {
     private var announcedUpdates: Set<String> = []
     private var isAnnouncing = false
 
-    /// How far a phone may fall behind; what is kept for the slowest is kept once for all.
+    /// Bytes that a phone may fall behind; the feed keeps them once for all phones.
     private static let phoneLimit = 32 << 20
 
     init(relay: Relay) {
@@ -40,7 +40,7 @@ struct SimulatorState {
         toldEvent = relay.lastPhoneEventID
     }
 
-    /// The lane of a message: deltas and ends name nothing else (relay.md#sendmessagedelta, relay.md#sendmessageend).
+    /// The lane of a message: deltas and ends name only their message (relay.md#sendmessagedelta, relay.md#sendmessageend).
     func lane(ofMessage id: String) -> LaneWatch.Lane? {
         for session in relay.sessions {
             guard let message = session.messages.first(where: { $0.id == id }) else { continue }
@@ -51,8 +51,8 @@ struct SimulatorState {
 
     // MARK: - Phones on the event stream
 
-    /// Replays the events after `last`, and then the reader is live. Without `last` it is live at once: a phone that starts
-    /// cold has just read the durable state, and replayed deltas would double its text.
+    /// Replays the events after `last`, then the reader is live. Without `last` it is live at once: a phone that
+    /// starts cold has just read the durable state, and replayed deltas would double its text.
     func attachPhone(after last: UInt64?) -> FeedReader {
         guard let last, last != relay.lastPhoneEventID else { return phones.open() }
         return phones.open(backlog: relay.phoneEvents(after: last).flatMap(ServerSentEvents.pieces))
@@ -60,8 +60,8 @@ struct SimulatorState {
 
     var readerCount: Int { phones.readerCount }
 
-    /// Does on the sockets what the relay ordered. The calls of a link return at once, so they may be made inside the lock,
-    /// and no two threads can mix up the order of the frames.
+    /// Carries out the relay's orders on the sockets. The calls of a link return at once, so the lock may be
+    /// held around them, and no two threads can mix up the order of the frames.
     mutating func carryOutSocketInstructions() {
         for instruction in relay.takeSocketInstructions() {
             guard let link = links[instruction.socket] else { continue }
@@ -74,14 +74,14 @@ struct SimulatorState {
         }
     }
 
-    /// What is to be done outside the lock; the phones' streams end here.
+    /// Orders to carry out outside the lock. The phones' streams end here.
     mutating func takeEdgeOrders() -> [EdgeOrder] {
         let orders = relay.takeEdgeOrders()
         if orders.contains(.cutPhones) { phones.cutAll() }
         return orders
     }
 
-    /// Gives every phone what is new. It never waits.
+    /// Appends new events to every phone's stream. It never waits.
     mutating func publish() {
         let last = relay.lastPhoneEventID
         guard toldEvent < last else { return }
@@ -92,7 +92,7 @@ struct SimulatorState {
         }
     }
 
-    /// Keeps idle connections open, and shows who has gone.
+    /// Keeps idle connections open, and reveals lost ones.
     func comment() {
         phones.append(ServerSentEvents.comment)
         watch.comment()
@@ -109,7 +109,7 @@ struct SimulatorState {
         updateHandlers.append(handler)
     }
 
-    /// The next events to announce, or nil when there are none or another thread is announcing: that one will find ours too.
+    /// The next events to announce, or nil if there are none or another thread is announcing, which will find these too.
     mutating func nextAnnouncement(continuing: Bool) -> Announcement? {
         guard continuing || !isAnnouncing else { return nil }
         let next = Announcement(

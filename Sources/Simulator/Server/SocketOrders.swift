@@ -1,13 +1,13 @@
 import Locking
 package import RelayRules
 
-// What a test in the same process asks of the bridge's socket; the control routes do the same for others.
+// Orders of a test in the same process to the bridge's socket. The control routes serve others in the same way.
 extension RelaySimulator {
-    /// For the next connections or updates.
+    /// Plans a fault for the next connections or updates.
     package func plan(_ fault: SocketFault) { change { $0.relay.plan(fault) } }
     package func forgetSocketFaults() { change { $0.relay.forgetSocketFaults() } }
 
-    /// The open sockets; a code that may not be sent cuts them.
+    /// Closes the open sockets. A code that the protocol does not allow cuts them.
     package func closeSockets(code: Int, reason: String = "") {
         change { $0.relay.closeSockets(code: code, reason: reason) }
     }
@@ -15,7 +15,7 @@ extension RelaySimulator {
     package func silenceSockets(halfOpen: Bool) { change { $0.relay.silenceSockets(halfOpen: halfOpen) } }
     package var sockets: [SocketReport] { state.withLock { $0.relay.socketReports } }
 
-    /// Any update of relay.md#updates-relay-to-bridge; the payload is a JSON object. The id of the update.
+    /// Queues any update of relay.md#updates-relay-to-bridge, with a JSON object as payload, and returns its id.
     @discardableResult
     package func pushUpdate(type: String, session: String? = nil, interaction: String? = nil, payload: String) -> String
     {
@@ -26,13 +26,13 @@ extension RelaySimulator {
         }
     }
 
-    /// Sends a request such as `models.list.req`; its id, or nil when no bridge is connected.
+    /// Sends a request such as `models.list.req` and returns its id, or nil if no bridge is connected.
     package func ask(type: String?, fields: String = "{}") -> String? {
         change { $0.relay.ask(type: type, fields: Array(fields.utf8)) }
     }
     package func remoteRequest(_ id: String) -> RemoteRequest? { state.withLock { $0.relay.remoteRequest(id) } }
 
-    /// False: there is no such token.
+    /// False if there is no such token.
     @discardableResult
     package func revoke(token: String) -> Bool { change { $0.relay.revoke(token: token) } }
 

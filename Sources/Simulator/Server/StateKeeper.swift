@@ -2,9 +2,9 @@ import Dispatch
 import Locking
 import RelayRules
 
-/// Where the relay's state is kept: a port, so that the tests of the simulator need no disk.
+/// Store of the relay's state: a port, because the simulator's tests need no disk.
 package struct StateStore: Sendable {
-    /// Replaces what is kept, wholly or not at all. Nil: done; else what is wrong, in words with the remedy.
+    /// Replaces the stored state, wholly or not at all. Returns nil, or the reason and remedy of a failure.
     package var write: @Sendable ([UInt8]) -> String?
     /// Called when writing begins to fail, once until it works again.
     package var trouble: @Sendable (String) -> Void
@@ -17,10 +17,10 @@ package struct StateStore: Sendable {
     }
 }
 
-/// Writes the state a little after it has changed, and once more at the end.
+/// Writes the state shortly after a change, and once more at the end.
 ///
-/// Changes that follow one another quickly are written together, so that a stream of deltas costs five documents a second at
-/// most. Who kills the process loses what was changed since, no more than `delayMilliseconds` and the time of one writing.
+/// Quick successions of changes are written together: a stream of deltas costs at most five documents a
+/// second. Killing the process loses at most the changes of `delayMilliseconds` and the time of one write.
 /// Encoding and writing have a thread of their own, which blocks no caller.
 final class StateKeeper: Sendable {
     static let delayMilliseconds = 200
@@ -53,7 +53,7 @@ final class StateKeeper: Sendable {
         }
     }
 
-    /// Returns when it is written, or what is wrong. It is not retried: the caller is about to exit.
+    /// Returns after the write, with the reason if it failed. No retry: the caller is about to exit.
     func saveNow(_ simulator: RelaySimulator) -> String? { queue.sync { write(simulator) } }
 
     private func save(_ simulator: RelaySimulator) {
@@ -68,15 +68,15 @@ final class StateKeeper: Sendable {
     }
 
     private func write(_ simulator: RelaySimulator) -> String? {
-        // What changes from here on is for the next time.
+        // Later changes belong to the next write.
         state.withLock { $0.isDue = false }
-        // A copy is cheap: what it shares with the relay is copied when the relay next changes it.
+        // A copy is cheap: the relay's next change copies the shared parts.
         let relay = simulator.state.withLock { $0.relay }
         return store.write(relay.state)
     }
 }
 
 extension RelaySimulator {
-    /// What is kept now.
+    /// The state to store now.
     package var keptState: [UInt8] { state.withLock { $0.relay }.state }
 }

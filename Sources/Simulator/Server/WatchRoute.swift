@@ -2,20 +2,19 @@ import LocalServer
 import Locking
 import RelayRules
 
-/// Those who look over the relay's shoulder: the developer panel of the page, or `curl -N`.
+/// Watchers of the relay's work: the developer panel of the page, or `curl -N`.
 ///
-/// They get the news after every change of the relay, all of them the same; levels of buckets, which move by
-/// themselves, at most five times a second and once more when all are full again. Without watchers, nothing is compared
-/// and nothing encoded.
+/// They all receive the same news after every change of the relay. Levels of buckets, which move by themselves, come at most five times
+/// a second and once more when all are full again. Without watchers, nothing is compared and nothing encoded.
 struct WatchFeed {
-    /// Levels are sent no more often than this.
+    /// Shortest pause between two reports of the levels.
     static let bucketMilliseconds = 200
 
     private var streams: [Int: EventStream] = [:]
     private var lastName = 0
     var isWatched: Bool { !streams.isEmpty }
 
-    /// What was sent to them.
+    /// Last reports to the watchers.
     var calls: UInt64 = 0
     var breaches = 0
     var warnings: UInt64 = 0
@@ -23,7 +22,7 @@ struct WatchFeed {
     var faults: FaultReport?
     var buckets: [BucketReport] = []
     var bucketsAt = Moment(milliseconds: 0)
-    /// A timer is set for the levels.
+    /// Whether a timer is set for the levels.
     var isTimerSet = false
 
     mutating func nameForWatcher() -> Int {
@@ -45,13 +44,13 @@ struct WatchFeed {
 }
 
 extension RelaySimulator {
-    /// How many past calls and breaches a new watcher is sent.
+    /// Number of past calls and breaches for a new watcher.
     static let watchedCalls = 200
-    /// What a watcher may have waiting; at the bound it is cut, and may come back.
+    /// Bytes that may wait for a watcher. At the bound it is cut, and may come back.
     private static let watchLimit = 4 << 20
     private static let watcherLimit = 32
 
-    /// `GET /v1/simulator/watch`: the current state, the last calls and breaches, and then everything as it happens.
+    /// `GET /v1/simulator/watch`: the current state, the last calls and breaches, and then every event.
     func watch(_ request: LocalRequest) -> LocalAnswer {
         if let refusal = refusesControl(request) { return .whole(refusal) }
         let now = clock.now()
@@ -72,7 +71,7 @@ extension RelaySimulator {
             stream)
     }
 
-    /// The levels rise with time alone, so that they must be polled.
+    /// Polls the levels, which rise with time alone.
     func lookAtBuckets(after milliseconds: Int) {
         clock.after(milliseconds) { [weak self] in
             guard let self, state.withLock({ $0.isRunning }) else { return }
@@ -102,7 +101,7 @@ extension SimulatorState {
         watch.add(stream, as: name)
     }
 
-    /// Announces what is new. Returns the delay in milliseconds after which the caller is to poll the levels again.
+    /// Announces all news. Returns the delay in milliseconds after which the caller must poll the levels again.
     mutating func tellWatchers(at now: Moment) -> Int? {
         guard watch.isWatched else { return nil }
         for call in relay.calls(after: watch.calls) { watch.push(.call(call)) }
@@ -129,7 +128,7 @@ extension SimulatorState {
         let buckets = relay.bucketReports(at: now)
         guard buckets != watch.buckets else { return nil }
         let since = now.milliseconds - watch.bucketsAt.milliseconds
-        // A clock that was put back must not silence the feed.
+        // A wall clock that jumped back must not silence the feed.
         if (0..<Int64(WatchFeed.bucketMilliseconds)).contains(since) {
             watch.isTimerSet = true
             return WatchFeed.bucketMilliseconds - Int(since)

@@ -1,12 +1,12 @@
 import Vocabulary
 
-/// Files that the relay asks for: an answer is megabytes, and on the one socket it goes before the pongs and acknowledgements behind it.
+/// Files that the relay requests. An answer has megabytes and delays the pongs and acknowledgements behind it on the one socket.
 ///
-/// - At most `limit` are being read or are on their way; other requests wait, bounded and timed as all requests are (`OpenRequests`).
-/// - A large answer is on its way until the relay has answered the ping that was sent behind it, or until `patience` is over.
+/// - At most `limit` are being read or leaving. Other requests wait, bounded and timed like all requests (`OpenRequests`).
+/// - A large answer is leaving until the relay has answered the ping behind it, or until `patience` has passed.
 struct FileTurns {
     static let limit = 2
-    /// Smaller answers hold up nothing.
+    /// Smaller answers delay nothing.
     static let large = 64 << 10
     static let patience = Duration.seconds(30)
 
@@ -19,14 +19,14 @@ struct FileTurns {
     private var underWay: Set<String> = []
     private var leaving: [Leaving] = []
 
-    /// Bytes that the socket holds.
+    /// Bytes of answers that are still leaving.
     var bytes: Int { leaving.reduce(0) { $0 + $1.bytes } }
     var nextDeadline: Instant? { leaving.first?.until }
     private var hasRoom: Bool { underWay.count + leaving.count < Self.limit }
 
     mutating func came(_ request: RelayRequest) { waiting.append(request) }
 
-    /// To be answered now.
+    /// The next request to answer, or nil if none waits or there is no room.
     mutating func next() -> RelayRequest? {
         guard hasRoom, !waiting.isEmpty else { return nil }
         let next = waiting.removeFirst()
@@ -34,7 +34,7 @@ struct FileTurns {
         return next
     }
 
-    /// True: a ping has to follow it.
+    /// Ends a request. True if a ping must follow the answer.
     mutating func answered(_ id: String, bytes: Int, at now: Instant) -> Bool {
         waiting.removeAll { $0.id == id }
         guard underWay.remove(id) != nil, bytes >= Self.large else { return false }
@@ -42,7 +42,7 @@ struct FileTurns {
         return true
     }
 
-    /// What was sent before the ping has arrived.
+    /// The pong proves that the oldest leaving answer has arrived.
     mutating func ponged() { if !leaving.isEmpty { leaving.removeFirst() } }
     mutating func timePassed(at now: Instant) { leaving.removeAll { $0.until <= now } }
     mutating func socketLost() { self = FileTurns() }

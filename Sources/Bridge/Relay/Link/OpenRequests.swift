@@ -2,11 +2,11 @@ import Vocabulary
 
 /// Requests of the relay that have no answer yet, on the one socket.
 ///
-/// - Each is answered once: by `answered`, or by `expire` when its time is over, since a phone is waiting for it.
-/// - An id that is in use is not taken again; with the socket all are forgotten.
+/// - Each is answered once: by `answered`, or by `expire` after its time, since a phone waits for it.
+/// - An id in use is not accepted again. The loss of the socket forgets all.
 struct OpenRequests {
     static let limit = 64
-    /// The relay's own is not known, but that of a person is (relay.md#relay-to-bridge-rpcs-req_id-frames).
+    /// A person's patience; the relay's is not known (relay.md#relay-to-bridge-rpcs-req_id-frames).
     static let patience = Duration.seconds(14)
 
     private struct Open {
@@ -25,7 +25,7 @@ struct OpenRequests {
         open[request.id] = Open(request: request, type: type, until: now + Self.patience)
     }
 
-    /// The type of its frame; nil: it was answered, or was another socket's.
+    /// Type of the request's frame, or nil if it was answered already or came on another socket.
     mutating func answered(_ id: String) -> String? { open.removeValue(forKey: id)?.type }
 
     mutating func expire(at now: Instant) -> [(request: RelayRequest, type: String)] {

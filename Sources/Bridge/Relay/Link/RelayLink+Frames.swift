@@ -1,7 +1,7 @@
 import JSONReading
 import Vocabulary
 
-// What the relay says (relay.md#frames-relay-to-bridge, relay.md#updates-relay-to-bridge).
+// Frames of the relay (relay.md#frames-relay-to-bridge, relay.md#updates-relay-to-bridge).
 extension RelayLink {
     mutating func read(_ root: FrameNode, size: Int, at now: Instant) {
         let type = root["type"]
@@ -63,7 +63,7 @@ extension RelayLink {
 
     private mutating func revoked(_ update: RelayUpdate, _ reason: String?, at now: Instant) {
         ledger.durable(update.name, at: now)
-        // One that speaks of an installation before this one is old news.
+        // An update about an earlier installation is old news.
         if let theirs = update.installation, let ours = life.live?.installation, theirs != ours { return }
         orders.append(.update(update))
         flushAcknowledgement()

@@ -15,7 +15,7 @@ extension RelayLink {
             send(answer: id, type, error: error.finish())
         case .malformed(let code, let message): send(.failed(code: code, message: message), to: id, type)
         case .request(let request):
-            // The same again is answered once.
+            // A repeated request gets one answer.
             if requests.knows(id) { return }
             guard isLive else { return unknown.count("request before ready", type) }
             guard requests.hasRoom else {
@@ -30,7 +30,7 @@ extension RelayLink {
 
     mutating func askForFiles() { while let next = files.next() { orders.append(.request(next)) } }
 
-    /// One that is over, or was of another socket, is dropped: the relay has already failed it to the phone.
+    /// Drops the reply to a request that has expired or came on another socket: the relay has already reported its failure to the phone.
     package mutating func reply(_ reply: RelayReply, to request: RelayRequest, at now: Instant) {
         guard isLive, let type = requests.answered(request.id) else { return }
         send(reply, to: request.id, type)

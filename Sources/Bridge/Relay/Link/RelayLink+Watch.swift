@@ -1,12 +1,12 @@
 package import Vocabulary
 
-// Dialling, losing the link, waiting, and noticing that it is dead (DESIGN.md#links-and-watchdogs).
+// Dialling, losing the link, waiting, and detecting a dead link (DESIGN.md#links-and-watchdogs).
 extension RelayLink {
     /// The relay pings every 25 to 30 s and waits 10 s for the answer (relay.md#heartbeat-and-liveness, D4).
     static var silenceLimit: Duration { .seconds(45) }
     static var pairAgain: String { "Pair it again with `sophon-bridge pair`, or set SOPHON_BOT_TOKEN." }
 
-    /// When `timePassed` is due, if nothing else comes.
+    /// Next deadline for `timePassed`.
     package var nextDeadline: Instant? {
         guard let next = life.nextDeadline ?? life.nextSilence else { return nil }
         guard isLive else { return next }
@@ -20,7 +20,7 @@ extension RelayLink {
 
     // MARK: Loss
 
-    /// The link is gone; when to try again is drawn by `settle`.
+    /// The link is lost. `settle` draws the time of the next try.
     mutating func lose(_ reason: String, _ redial: Redial, at now: Instant) {
         leaveSocket(at: now)
         _ = life.lose(reason, redial, at: now)
@@ -38,7 +38,7 @@ extension RelayLink {
         files.socketLost()
     }
 
-    /// Draws the delay of a loss that was decided in this event.
+    /// Draws the delay of a loss within the same event.
     mutating func settle(at now: Instant, using random: inout some RandomNumberGenerator) {
         switch life.settle(at: now, using: &random) {
         case .dial(let reason):
@@ -61,7 +61,7 @@ extension RelayLink {
             guard isLive else { return }
             expireRequests(at: now)
             guard let gapEnds = ledger.gapEnds, gapEnds <= now else { return }
-            // A new socket redelivers all that is not acknowledged.
+            // A new socket redelivers all unacknowledged updates.
             orders.append(.close(code: 1000, reason: "asking for what was left out"))
             lose("the relay did not send again what there was no room for", .atOnce, at: now)
         }
@@ -80,15 +80,15 @@ extension RelayLink {
 
     // MARK: Refusal
 
-    /// Only the relay's own word is final: 401 and 403 in its envelope, whatever the code, and the codes that mean the same
-    /// (relay.md#reconnect, relay.md#codes).
+    /// The relay's own refusal is final, no other: 401 and 403 in its envelope with any code, and
+    /// the codes of the same meaning (relay.md#reconnect, relay.md#codes).
     mutating func upgradeRefused(_ status: Int, _ body: [UInt8], at now: Instant) {
         guard let envelope = ReplyEnvelope(body), let code = envelope.code else {
             return upgradeAnsweredBetween(ForeignAnswer(status: status, body: body), at: now)
         }
         let words = envelope.words.map { ": \($0.prefix(400))" } ?? ""
         let reason = "the relay refused the connection (HTTP \(status))\(words)"
-        // A relay in trouble may say anything: such a status is never its last word.
+        // A relay in trouble may answer anything: such a status is never final.
         if status >= 500 || [408, 425, 429].contains(status) {
             return lose(reason, envelope.retryAfter.map { .notBefore($0) } ?? .byBackOff, at: now)
         }
@@ -121,8 +121,8 @@ extension RelayLink {
         }
     }
 
-    /// A proxy of the relay's that has lost the relay for a moment answers with 5xx, 408, 425 or 429; what else a page says will
-    /// not pass by itself.
+    /// A proxy in front of the relay answers 5xx, 408, 425 or 429 while the relay is briefly
+    /// away. Any other page needs a person: back off for longer.
     private mutating func upgradeAnsweredBetween(_ answer: ForeignAnswer, at now: Instant) {
         orders.append(.note(.remedy("\(answer); \(ForeignAnswer.remedy)")))
         let mayPass = (500...599).contains(answer.status) || [408, 425, 429].contains(answer.status)

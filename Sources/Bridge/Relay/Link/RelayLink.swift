@@ -1,24 +1,22 @@
 import JSONReading
 package import Vocabulary
 
-/// The socket to the relay, which carries the user's actions (relay.md#the-bridge-websocket), for ever: what arrives goes in with the time,
-/// what is to be done comes out as orders.
+/// The socket to the relay, which carries the user's actions (relay.md#the-bridge-websocket),
+/// reopened without end. Events arrive with the time, and orders leave.
 ///
-/// - No I/O, no clock, no randomness: the runner owns the socket and one timer (`nextDeadline`), and calls `takeOrders` after
-///   each event.
-/// - One socket at a time. After an order to close nothing of that socket is reported, so that a late event cannot be taken for
-///   one of the next socket.
-/// - An update is acknowledged only when it, and everything that came before it, is durable (`acknowledge`).
-/// - No update is taken before the relay's `ready` (relay.md#frames-relay-to-bridge).
-/// - Whatever comes in a frame, the link continues: what is unknown or malformed is counted. An update that cannot be read is
-///   acknowledged too, or it would be redelivered every five seconds for ever.
+/// - No I/O, no clock, no randomness: the runner owns the socket and one timer (`nextDeadline`), and calls `takeOrders` after each event.
+/// - One socket at a time. After an order to close, the runner reports no event of that socket: a late one would count for the next socket.
+/// - An update is acknowledged only when it, and every earlier one, is durable (`acknowledge`).
+/// - No update is accepted before the relay's `ready` (relay.md#frames-relay-to-bridge).
+/// - The link survives any frame: unknown and malformed ones are counted. An unreadable update is
+///   acknowledged too, or the relay would resend it every five seconds without end.
 /// - The back-off starts over only after a link that held for a minute (W36), and each step has its time limit (W37).
 /// - A dead token is final (W35).
 package struct RelayLink: ~Copyable {
-    /// What is true on one socket, from the relay's `ready` to the loss.
+    /// State of one socket, from the relay's `ready` to the loss.
     struct Ready {
         let installation: String?
-        /// The relay was heard to send more than there is room for, and that was said.
+        /// The relay sent more updates than there is room for, and a note has reported it.
         var isTellingFull = false
     }
 
@@ -45,14 +43,14 @@ package struct RelayLink: ~Copyable {
         return orders
     }
 
-    /// Updates that are not durable yet, and files on their way (`HeldBytes.updates`).
+    /// Bytes of updates that are not durable yet, and of files that are leaving (`HeldBytes.updates`).
     package var heldBytes: Int { ledger.bytes + files.bytes }
 
     var isLive: Bool { life.isLive }
 
     // MARK: What happened
 
-    /// Begin, or try again after a stop.
+    /// Begins, or tries again after a stop.
     package mutating func start(at now: Instant) {
         switch life.state {
         case .idle, .waiting: dial(at: now)
@@ -60,7 +58,7 @@ package struct RelayLink: ~Copyable {
         }
     }
 
-    /// Say goodbye. What was not acknowledged comes again after the next `start`.
+    /// Closes the socket. Unacknowledged updates come again after the next `start`.
     package mutating func shutDown(at now: Instant) {
         flushAcknowledgement()
         if life.hasSocket { orders.append(.close(code: 1000, reason: "bridge stops")) }
@@ -76,7 +74,7 @@ package struct RelayLink: ~Copyable {
         orders.append(.send(hello.finish()))
     }
 
-    /// A frame came. `capacity` says how many bytes from its beginning may be read.
+    /// A frame arrived. A parser may read `capacity` bytes from its beginning.
     package mutating func received(
         _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
@@ -90,7 +88,7 @@ package struct RelayLink: ~Copyable {
         settle(at: now, using: &random)
     }
 
-    /// Something else came that shows that the relay lives: a ping or pong of the WebSocket itself.
+    /// A ping or pong of the WebSocket itself arrived: the relay is alive.
     package mutating func heard(at now: Instant) { _ = life.heard(read: now) }
 
     package mutating func ponged(at now: Instant) {
@@ -106,7 +104,7 @@ package struct RelayLink: ~Copyable {
         guard life.hasSocket else { return }
         if Self.isReplacement(reason) {
             orders.append(.note(.remedy(Self.replacementRemedy)))
-            // Two bridges that take each other's place would do nothing else.
+            // Wait: two bridges would otherwise replace each other without end.
             lose(
                 "another connection with this token took its place (\(code), \(reason))", .after(.seconds(30)), at: now)
         } else {
@@ -115,7 +113,7 @@ package struct RelayLink: ~Copyable {
         settle(at: now, using: &random)
     }
 
-    /// The upgrade to a WebSocket was answered with something else.
+    /// The server answered the upgrade to a WebSocket with something else.
     package mutating func refused(
         status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator
     ) {
@@ -124,7 +122,7 @@ package struct RelayLink: ~Copyable {
         settle(at: now, using: &random)
     }
 
-    /// No connection, or one that broke without a word.
+    /// No connection, or one that broke without a closing frame.
     package mutating func failed(
         message: String, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
@@ -133,7 +131,7 @@ package struct RelayLink: ~Copyable {
         settle(at: now, using: &random)
     }
 
-    /// Another token: the socket of the old one is left for one with the new one, at once.
+    /// A new token: leaves the socket of the old one and dials at once.
     package mutating func use(_ token: Secret, at now: Instant) {
         settings.token = token
         switch life.state {
@@ -148,10 +146,10 @@ package struct RelayLink: ~Copyable {
         }
     }
 
-    /// The update is recorded where a crash cannot reach it. In any order; one of an earlier socket does no harm.
+    /// The update is recorded where a crash cannot reach it. The order does not matter, and an update of an earlier socket is ignored.
     package mutating func acknowledge(_ update: RelayUpdate, at now: Instant) { ledger.durable(update.name, at: now) }
 
-    /// The update could not be made durable: it is taken again when it comes again.
+    /// The update could not be made durable: it is accepted again when it comes again.
     package mutating func letGo(_ update: RelayUpdate) { ledger.letGo(update.name) }
 
     /// A deadline may be due.
@@ -181,7 +179,7 @@ package struct RelayLink: ~Copyable {
         "let one bridge have this token: stop the other one, or pair one of them again"
     }
 
-    /// No document names a code for it (relay.md#reconnect): the words are what there is.
+    /// No document names a code for a replacement (relay.md#reconnect): go by the words.
     private static func isReplacement(_ reason: String) -> Bool {
         let words = reason.lowercased()
         return ["replaced", "superseded", "newer connection", "another connection"].contains { words.contains($0) }
@@ -189,7 +187,7 @@ package struct RelayLink: ~Copyable {
 
     private static func words(_ code: Int, _ reason: String) -> String {
         switch code {
-        // The only code that is documented (relay.md#heartbeat-and-liveness).
+        // The only documented code (relay.md#heartbeat-and-liveness).
         case 4001: "the relay missed our answers to its pings"
         case 1000, 1001: "the relay closed the connection"
         default:

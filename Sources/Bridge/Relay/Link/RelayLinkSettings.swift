@@ -1,14 +1,14 @@
 package import Vocabulary
 
-/// What a link needs to know of its relay and of this bridge.
+/// The relay and this bridge, as a link needs them.
 package struct RelayLinkSettings: Sendable {
     package var relay: WebAddress
     package var token: Secret
-    /// The feature level that the phone is to believe in (relay.md#frames-bridge-to-relay); nil: nothing is said.
+    /// Feature level for the phone (relay.md#frames-bridge-to-relay), or nil to send no `hello`.
     package var helloVersion: String?
-    /// The most updates that wait to become durable.
+    /// Most updates that wait to become durable.
     package var updateLimit: Int
-    /// Their bytes, unless it is one alone.
+    /// Most bytes of them; a single update may have more.
     package var updateBytes = 4 << 20
 
     package init(relay: WebAddress, token: Secret, helloVersion: String? = nil, updateLimit: Int = 256) {
@@ -18,7 +18,7 @@ package struct RelayLinkSettings: Sendable {
         self.updateLimit = updateLimit
     }
 
-    /// The token goes into a header and never into an address (relay.md#bridge-token).
+    /// The token belongs in a header and never in an address (relay.md#bridge-token).
     var url: String {
         let text = relay.description.drop { $0 != ":" }
         return (relay.scheme.isEncrypted ? "wss" : "ws") + text + "/v1/bridge/ws"
@@ -28,45 +28,45 @@ package struct RelayLinkSettings: Sendable {
 }
 
 extension RelayLink {
-    /// What the runner is to do, in order.
+    /// Orders to the runner, in sequence.
     package enum Order: Hashable, Sendable {
         /// Open a WebSocket. One at a time; the one before is closed or closing.
         case dial(url: String, headers: [HTTPHeader])
         case send([UInt8])
-        /// A ping of the WebSocket itself: its pong shows that what was sent before has arrived.
+        /// Send a ping of the WebSocket itself: its pong proves that all earlier bytes have arrived.
         case ping
-        /// Close the socket. Nothing more of it is reported after this.
+        /// Close the socket, and report no more events of it.
         case close(code: Int, reason: String)
-        /// To be recorded, then `acknowledge`d; it may have come before.
+        /// Record the update, then call `acknowledge`. It may have come before.
         case update(RelayUpdate)
-        /// To be answered by `reply`.
+        /// Answer the request by `reply`.
         case request(RelayRequest)
-        /// The relay took us in. Without this, no update.
+        /// The relay accepted the connection. No update comes before.
         case ready(installation: String?)
-        /// The link, or a try to have one, is gone; the next try comes then.
+        /// The link, or a try to open one, is lost. The next try follows at `retryAt`.
         case lost(reason: String, retryAt: Instant)
         case note(Note)
-        /// The link dials no more until `start`.
+        /// The link stops dialling until `start`.
         case stop(Stop)
     }
 
-    /// For logs and `status`: nothing here asks for an action of the program.
+    /// News for logs and `status`, without work for the program.
     package enum Note: Hashable, Sendable {
-        /// What a person can do, while the bridge keeps trying.
+        /// A remedy for a person, while the bridge continues to try.
         case remedy(String)
-        /// So many updates wait to become durable that no more are taken; the relay sends them again.
+        /// The link holds its maximum of waiting updates and accepts no more. The relay sends them again.
         case full(waiting: Int)
         case unknown(UnknownTally)
     }
 
-    /// Why the link gave up: only a person can help.
+    /// Reason for giving up: only a person can help.
     package struct Stop: Error, Hashable, Sendable {
         package enum Kind: Hashable, Sendable {
-            /// The relay does not take the token.
+            /// The relay refuses the token.
             case tokenRefused
-            /// The installation is gone, and with it the token.
+            /// The installation is gone, and its token with it.
             case installationRevoked
-            /// The relay says that the token came in the address: a fault of this program or of a proxy.
+            /// The relay found the token in the address: a fault of this program or of a proxy.
             case tokenLocation
         }
 

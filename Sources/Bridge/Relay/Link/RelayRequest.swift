@@ -1,18 +1,18 @@
 import JSONReading
 package import Vocabulary
 
-/// A question of the relay that is answered on the socket it came on (relay.md#relay-to-bridge-rpcs-req_id-frames).
+/// A question of the relay, answered on the same socket (relay.md#relay-to-bridge-rpcs-req_id-frames).
 package struct RelayRequest: Hashable, Sendable {
     package enum Question: Hashable, Sendable {
         case models
-        /// `parameters`: a JSON object.
+        /// `parameters` is a JSON object.
         case schedule(verb: String, parameters: JSONText)
         case file(FileQuestion)
     }
 
     package var id: String
     package var question: Question
-    /// The error that says that it failed, without a better one.
+    /// Error code for a failure without a better one.
     package var failure: String
 
     package init(id: String, question: Question, failure: String) {
@@ -22,7 +22,7 @@ package struct RelayRequest: Hashable, Sendable {
     }
 }
 
-/// Which file: sealed by its blind index, in the open by its path.
+/// A file in question: named by its blind index if sealed, by its path in the open.
 package struct FileQuestion: Hashable, Sendable {
     package var session: String?
     package var blindIndex: String?
@@ -42,11 +42,11 @@ package struct FileQuestion: Hashable, Sendable {
     }
 }
 
-/// What goes back.
+/// Answer to a request.
 package enum RelayReply: Hashable, Sendable {
-    /// The members of the answer, as one JSON object without `type` and `req_id`.
+    /// Members of the answer, as one JSON object without `type` and `req_id`.
     case members([UInt8])
-    /// `details`: further members of the error, as one JSON object.
+    /// `details` has further members of the error, as one JSON object.
     case failed(code: String, message: String, details: [UInt8]? = nil)
 
     var size: Int { if case .members(let members) = self { members.count } else { 0 } }
@@ -59,7 +59,7 @@ extension RelayRequest {
 
     enum Reading {
         case request(RelayRequest)
-        /// Known, and not as it must be.
+        /// A known request with invalid members.
         case malformed(code: String, message: String)
         case unknown
     }

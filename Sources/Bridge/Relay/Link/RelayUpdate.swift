@@ -1,19 +1,19 @@
 package import Vocabulary
 
-/// Something that happened on the phone or at the relay (relay.md#updates-relay-to-bridge). It comes at least once: who takes it remembers its id,
-/// and besides the message's id or the fingerprint, since two relay nodes may send one update under two ids (relay.md#delivery-ack-replay).
+/// An event on the phone or at the relay (relay.md#updates-relay-to-bridge). It comes at least once: its taker remembers its id, and also the
+/// message's id or the fingerprint, since two relay nodes may send one update under two ids (relay.md#delivery-ack-replay).
 package struct RelayUpdate: Hashable, Sendable {
     package var id: UpdateID
-    /// In the relay's words, at most 64 characters.
+    /// The relay's word, at most 64 bytes.
     package var type: String
     package var receivedAt: Instant
-    /// When the relay made it, in milliseconds since 1970, if it says so.
+    /// Time of the relay in milliseconds since 1970, or nil if the update has none.
     package var createdAtWallMilliseconds: Int64?
     package var session: SessionID?
     package var interaction: InteractionID?
     package var installation: String?
     package var payload: Payload
-    /// A hash of type and payload; nil for a message that has an id of its own.
+    /// Hash of type and payload, or nil for a message with an id of its own.
     package var fingerprint: String?
 
     package init(
@@ -33,13 +33,13 @@ package struct RelayUpdate: Hashable, Sendable {
     }
 
     package enum Payload: Hashable, Sendable {
-        /// The user wrote. `sealedText`, base64, is what must be opened to have the text, which is empty until then.
+        /// The user wrote. `sealedText` is base64; until it is opened, the message's text is empty.
         case message(UserMessage, sealedText: String?)
-        /// The user pressed Stop, or the session went.
+        /// The user pressed Stop, or the session is gone.
         case stop(StopReason)
-        /// The user decided on an approval, or the relay did for the user, with a reason.
+        /// The user decided on an approval, or the relay did, with a reason.
         case approval(ApprovalID, ApprovalDecision, Details)
-        /// Nil: the agent's own choice.
+        /// A model, or nil for the agent's own choice.
         case model(String?)
         case sessionStarted
         case sessionEnded
@@ -47,15 +47,15 @@ package struct RelayUpdate: Hashable, Sendable {
         case taskStopped(TaskID, reason: String?)
         case deviceAdded(Device)
         case deviceRevoked(device: String)
-        /// A session's key, wrapped for this device.
+        /// A session's key, wrapped for the device.
         case sessionKeyGranted(device: String, wrappedKey: String)
         /// The link stops by itself after this.
         case installationRevoked(reason: String?)
-        /// Nothing that a bridge acts on: it is counted and acknowledged by the link itself.
+        /// No bridge acts on it. The link itself counts and acknowledges it.
         case other
     }
 
-    /// `other` in the words of a later relay.
+    /// `other` is a reason of a later relay.
     package enum StopReason: Hashable, Sendable {
         case userAborted, sessionDeleted, installationRevoked, navigationAway, other
     }
@@ -72,7 +72,7 @@ package struct RelayUpdate: Hashable, Sendable {
 
     package struct Device: Hashable, Sendable {
         package var id: String
-        /// 64 lowercase hexadecimal digits.
+        /// 64 lower-case hexadecimal digits.
         package var publicKey: String
         package var label: String?
         package var platform: String?

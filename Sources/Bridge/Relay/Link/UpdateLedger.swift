@@ -1,18 +1,18 @@
 import Vocabulary
 
-/// Updates received on the current socket, and up to where they may be acknowledged.
+/// Updates received on the current socket, and how far they may be acknowledged.
 ///
-/// - An acknowledgement covers everything before it (relay.md#delivery-ack-replay): it goes only as far as all that was received is durable.
-/// - At most `limit` updates are pending, and at most `byteLimit` bytes of them unless it is a single one. The update at the bound
-///   and all later ones are left out until they are resent: otherwise a later acknowledgement would cover what was never taken.
-/// - An update is known by its id and by what it is: the counters of relay nodes differ, so the same id with another message is
-///   another update (DESIGN.md#a-runs-journey).
-/// - One that could not be made durable is dropped: it is redelivered and taken again; nothing after it is acknowledged before.
-/// - A new socket starts over: the unacknowledged updates of the old one are redelivered.
+/// - An acknowledgement covers all earlier updates (relay.md#delivery-ack-replay): it goes only as far as all received ones are durable.
+/// - At most `limit` updates are pending, with at most `byteLimit` bytes unless there is a single one. The update at the bound and all later ones are
+///   left out until the relay sends them again: otherwise a later acknowledgement would cover an update that was never taken.
+/// - An update's identity is its id with its content: the counters of relay nodes differ, so the same
+///   id with another message is another update (DESIGN.md#a-runs-journey).
+/// - An update that could not be made durable is dropped, and taken again when it comes again. No later one is acknowledged before.
+/// - A new socket starts over: the relay redelivers the old one's unacknowledged updates.
 struct UpdateLedger {
     struct Name: Hashable {
         var id: UpdateID
-        /// The message's own id, or the update's fingerprint; nil: it cannot be read.
+        /// The message's own id, or the update's fingerprint. Nil for an unreadable update.
         var content: String?
     }
 
@@ -23,26 +23,26 @@ struct UpdateLedger {
         var isDurable = false
     }
 
-    /// What to do with an update that came.
+    /// Treatment of an update that arrived.
     enum Verdict: Hashable { case take, isWaiting, isAcknowledged, noRoom }
 
     private static let recentLimit = 1_024
-    /// After this the relay has had six occasions to send the left-out update again (relay.md#delivery-ack-replay); then a new socket is better.
+    /// Time in which the relay has had six occasions to resend the left-out update (relay.md#delivery-ack-replay). A new socket is better then.
     private static let gapLimit = Duration.seconds(30)
 
     private let limit: Int
     private let byteLimit: Int
-    /// Of those that wait (`HeldBytes.updates`).
+    /// Bytes of the pending updates (`HeldBytes.updates`).
     private(set) var bytes = 0
-    /// In the order they came.
+    /// Ordered by arrival.
     private var entries: [Entry] = []
     private var waiting: Set<Name> = []
     private var recent: Set<Name> = []
-    /// The same as `recent`, as a ring.
+    /// The content of `recent` as a ring.
     private var recentOrder: [Name] = []
     private var oldest = 0
     private var gap: Name?
-    /// When to give up on it; set while there is room for it.
+    /// Time to give up on the left-out update; set while there is room for it.
     private(set) var gapEnds: Instant?
     private var acknowledged: Entry?
     private var isAcknowledgementDue = false
@@ -64,12 +64,12 @@ struct UpdateLedger {
     mutating func came(_ name: Name, isNumber: Bool, bytes: Int, at now: Instant) -> Verdict {
         if waiting.contains(name) { return .isWaiting }
         if let index = entries.firstIndex(where: { $0.name == name }) {
-            // It was dropped, and keeps its place.
+            // The update was dropped, and keeps its place.
             waiting.insert(entries[index].name)
             return .take
         }
         if recent.contains(name) {
-            // It crossed our acknowledgement, or that one was lost.
+            // The update crossed our acknowledgement, or the acknowledgement was lost.
             isAcknowledgementDue = true
             return .isAcknowledged
         }
@@ -84,10 +84,10 @@ struct UpdateLedger {
         return .take
     }
 
-    /// It could not be recorded: when it comes again it is taken again.
+    /// The update could not be recorded: take it when it comes again.
     mutating func letGo(_ name: Name) { waiting.remove(name) }
 
-    /// It is recorded, or needs no record. In any order; what is not known is another socket's.
+    /// The update is recorded, or needs no record. The order does not matter; an unknown update belongs to another socket.
     mutating func durable(_ name: Name, at now: Instant) {
         guard waiting.contains(name), let index = entries.firstIndex(where: { $0.name == name }) else { return }
         entries[index].isDurable = true
@@ -104,7 +104,7 @@ struct UpdateLedger {
         if gap != nil, gapEnds == nil { gapEnds = now + Self.gapLimit }
     }
 
-    /// The frame to send, once for each time that something was to be acknowledged.
+    /// The frame to send, once for each advance of the acknowledgement.
     mutating func takeAcknowledgement() -> [UInt8]? {
         guard isAcknowledgementDue, let acknowledged else { return nil }
         isAcknowledgementDue = false

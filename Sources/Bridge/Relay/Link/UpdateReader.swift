@@ -3,10 +3,10 @@ package import Vocabulary
 
 /// Reads an update from its frame (relay.md#updates-relay-to-bridge).
 struct UpdateReader {
-    /// In bytes. Nothing that names or describes is longer; the rest is cut, since it may reach logs and files.
+    /// Most bytes of a word. Names and descriptions are cut to it, since they may reach logs and files.
     private static let wordLimit = 400
 
-    /// The members of the update: nested under `update`, or the frame itself (relay.md#wrapper, D2).
+    /// Members of the update: nested under `update`, or the frame itself (relay.md#wrapper, D2).
     private let update: FrameNode
     private let payload: FrameNode?
 
@@ -15,13 +15,13 @@ struct UpdateReader {
         payload = update["payload"].flatMap { $0.isObject ? $0 : nil }
     }
 
-    /// A frame that is an update, whatever becomes of it.
+    /// Whether the frame is an update, readable or not.
     static func isUpdate(_ frame: FrameNode, _ type: FrameNode?) -> Bool {
         type?.holds("update") == true || frame["update"]?.isObject == true
             || (frame["update_id"] != nil && frame["payload"] != nil)
     }
 
-    /// Opaque; a number is taken verbatim, and is acknowledged as a number (relay.md#where-the-sources-disagree).
+    /// Opaque. A number is kept verbatim, and acknowledged as a number (relay.md#where-the-sources-disagree).
     var id: (id: UpdateID, isNumber: Bool)? {
         guard let node = update["update_id"] else { return nil }
         let text = node.isNumber ? node.compact.text : node.string ?? ""
@@ -29,7 +29,7 @@ struct UpdateReader {
         return (UpdateID(text), node.isNumber)
     }
 
-    /// An id that the relay gave is none that may be shown: the update is left out, whatever else it says.
+    /// Whether an id of the relay is unfit to show: the whole update is left out then.
     var hasRefusedName: Bool {
         let message = payload?["message"]
         let names = [
@@ -37,17 +37,17 @@ struct UpdateReader {
             update["interaction_id"], payload?["installation"]?["id"], payload?["installation_id"],
             update["installation_id"], message?["id"], payload?["device_id"],
         ]
-        // An empty one names nothing.
+        // An empty id names nothing.
         return names.contains { $0?.string.map { !$0.isEmpty && !RelayName.isTaken($0) } ?? false }
     }
 
-    /// Empty when it does not say.
+    /// Empty if the update has none.
     var type: String {
         let type = word(update["type"]) ?? ""
         return type == "update" ? "" : type.head(bytes: 64)
     }
 
-    /// Nil when a member is missing that it cannot do without.
+    /// Nil if an indispensable member is missing.
     func read(_ id: UpdateID, at now: Instant) -> RelayUpdate? {
         let type = type
         guard !type.isEmpty, let payload = payload(of: type) else { return nil }
@@ -76,8 +76,8 @@ struct UpdateReader {
         StableHash.text(ofBytes: Array("\(type)\n\(payload?.compact.text ?? "")".utf8))
     }
 
-    /// What a message without an id is called: the same each time it comes. The same words written once more are another message, with an
-    /// interaction of their own, or a time.
+    /// Id for a message without one, the same at each delivery. The same words written again are
+    /// another message: it has an interaction of its own, or another time.
     private var unnamed: MessageID {
         let wrapper = interaction?.text ?? (update["created_at"] ?? update["ts"])?.compact.text ?? ""
         let text = "session.message\n\(payload?.compact.text ?? "")\n\(wrapper)"
@@ -113,25 +113,25 @@ struct UpdateReader {
                 url: $0["url"]?.string, key: $0["key"]?.string, mimeType: word($0["mime"]), name: word($0["name"]))
         }
         let more = all.count - attachments.count
-        // One for all of them: a sentence for each would fill the prompt and the bubble.
+        // One entry for all of them: a sentence for each would fill the prompt and the bubble.
         if more > 0 { attachments.append(Attachment(name: "\(more) more \(more == 1 ? "file" : "files")")) }
         var read = UserMessage(
             id: name(message["id"]).map { MessageID($0) } ?? unnamed, session: session, interaction: interaction,
-            // If both are there, the sealed one holds (relay.md#sessionmessage-the-user-wrote).
+            // The sealed text takes precedence over the plain one (relay.md#sessionmessage-the-user-wrote).
             text: sealed == nil ? message["text"]?.string ?? "" : "", attachments: attachments,
             model: model(payload?["session"]?["model"]), thoughtLevel: word(message["thought_level"]))
         read.isModelUnsaid = payload?["session"]?["model"] == nil
         return .message(read, sealedText: sealed)
     }
 
-    /// What cannot be a model's name is kept as words that are none (`ModelChoice.isName`), so that the answer can name it.
+    /// An invalid model name becomes words that are no name (`ModelChoice.isName`): the answer to the message can quote it.
     private func model(_ node: FrameNode?) -> String? {
         guard let node, node.compact.text != "null" else { return nil }
         guard let text = node.string else { return "(no text)" }
         return ModelChoice.isName(text) ? text : "\(text.head(bytes: 80)) …"
     }
 
-    /// Nil: this names no model that a session could have.
+    /// Nil if the update names no model that a session could have.
     private var chosenModel: RelayUpdate.Payload? {
         let chosen = model(payload?["model"])
         guard session != nil, chosen.map({ ModelChoice.isName($0) }) ?? true else { return nil }
@@ -148,17 +148,17 @@ struct UpdateReader {
         }
     }
 
-    /// A decision in unknown words is none: it must not pass for a yes.
+    /// An unknown decision is none: it must not pass for a yes.
     private var approval: RelayUpdate.Payload? {
         guard let id = name(payload?["approval_id"]),
             let decision = payload?["decision"]?.string.flatMap(ApprovalDecision.init(rawValue:))
         else { return nil }
-        // A reason without a word is none: with one, the decision would be the relay's.
+        // A blank reason is none: with a reason, the decision would count as the relay's.
         let reason = word(payload?["reason"]).flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
         return .approval(ApprovalID(id), decision, .init(reason: reason, scope: scope))
     }
 
-    /// A scope that is no text counts as one that this version does not know: it must not pass for none.
+    /// A scope that is no text counts as an unknown scope: it must not pass for none.
     private var scope: DecisionScope {
         guard let node = payload?["scope"], node.compact.text != "null" else { return .unscoped }
         return DecisionScope(name: word(node) ?? "", value: word(payload?["scope_value"]))
@@ -181,7 +181,7 @@ struct UpdateReader {
 
     // MARK: Words
 
-    /// The name of something: taken whole or not at all.
+    /// An id, whole or not at all.
     private func name(_ node: FrameNode?) -> String? {
         node?.string.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
     }
@@ -190,7 +190,7 @@ struct UpdateReader {
 }
 
 extension RelayUpdate {
-    /// Of a frame as the relay's socket carries it. Nil: it is no update, or says too little to be one.
+    /// Reads an update from a frame of the relay's socket. Nil if the frame is no update, or lacks indispensable members.
     package static func read(_ frame: [UInt8], at now: Instant) -> RelayUpdate? {
         let parser = FrameParser()
         return frame.withUnsafeBytes { bytes in

@@ -2,9 +2,10 @@ import FoundationEssentials
 import JSONReading
 import Vocabulary
 
-/// Times of the relay: milliseconds or seconds since 1970, as a number or its digits, or ISO 8601 (relay.md#json-rules, relay.md#pairing-the-documented-form, relay.md#wrapper).
+/// Times of the relay: milliseconds or seconds since 1970, as a number or its digits, or ISO 8601
+/// (relay.md#json-rules, relay.md#pairing-the-documented-form, relay.md#wrapper).
 enum WallTime {
-    /// Below this a number counts seconds (relay.md#pairing-the-documented-form).
+    /// A smaller number counts seconds (relay.md#pairing-the-documented-form).
     private static let leastMilliseconds = 1_000_000_000_000
     private static let longest = leastMilliseconds * 1_000 - 1
 

@@ -1,34 +1,34 @@
 package import Vocabulary
 
-/// Gets a token for this bridge from the relay, by a person who confirms it in a browser or on the phone (relay.md#pairing-the-shipping-form, relay.md#claiming):
-/// what happened goes in with the time, what is to be done comes out as orders.
+/// Obtains a token for this bridge from the relay, by a person who confirms in a browser or on the phone
+/// (relay.md#pairing-the-shipping-form, relay.md#claiming). Events arrive with the time, and orders leave.
 ///
 /// - No I/O, no clock: the runner sends one request at a time and has one timer (`nextDeadline`).
-/// - The two documented forms are distinguished by the relay's answers, never by asking the user (relay.md#where-the-sources-disagree, D1).
-/// - It always ends: with `claimed` or `failed`, once.
+/// - The relay's answers distinguish the two documented forms, never a question to the user (relay.md#where-the-sources-disagree, D1).
+/// - It always ends, once: with `claimed` or `failed`.
 package struct Pairing: ~Copyable {
     enum State {
         /// Can transition to: starting, polling (`start`).
         case idle
-        /// A code was asked for, or will be once `askAt` has come. Can transition to: polling, ended.
+        /// The relay owes a code, or will be asked for one at `askAt`. Can transition to: polling, ended.
         case starting(askAt: Instant?)
-        /// The relay was asked whether the user has confirmed, or will be at `askAt`. Can transition to: ended.
+        /// The relay owes word of the user's confirmation, or will be asked at `askAt`. Can transition to: ended.
         case polling(askAt: Instant?)
         case ended
     }
 
     private static let startLimit = 3
     private static let lifetime = Duration.seconds(120)
-    /// Nothing on the relay's side lasts longer; a clock that is set wrongly must not make us wait for hours.
+    /// Longer than any code of the relay lives. Without it a wrong clock could make the bridge wait for hours.
     private static let longestLifetime = Duration.seconds(900)
-    /// So that the relay is the one that says that the code has expired.
+    /// Waits for the relay's own word that the code has expired.
     private static let grace = Duration.seconds(5)
     /// The relay answers a poll after 25 s at most.
     private static let pollTimeout = Duration.seconds(40)
-    /// Between the beginnings of two polls, where the relay does not hold them.
+    /// Pause between the beginnings of two polls, if the relay does not hold them.
     private static let pollInterval = Duration.seconds(2)
     private static let longestPause = Duration.seconds(30)
-    /// Between polls that fail.
+    /// Pauses between failed polls.
     private static let backOff = BackOff(first: .milliseconds(500), longest: .seconds(5))
 
     private let settings: Settings
@@ -41,7 +41,7 @@ package struct Pairing: ~Copyable {
     private var expires = Instant.zero
     private var nextTick = Instant.zero
     private var failures = 0
-    /// Why the last poll failed.
+    /// Failure of the last poll.
     private var pollTrouble: Trouble?
 
     package init(_ settings: Settings) { self.settings = settings }
@@ -51,7 +51,7 @@ package struct Pairing: ~Copyable {
         return orders
     }
 
-    /// When `timePassed` is due, if nothing else comes.
+    /// Next deadline for `timePassed`.
     package var nextDeadline: Instant? {
         switch state {
         case .idle, .ended: nil
@@ -71,7 +71,7 @@ package struct Pairing: ~Copyable {
         invite(code, nil, nil, at: now, wallMilliseconds: wallMilliseconds)
     }
 
-    /// The answer to the request that was ordered last.
+    /// Answer to the request that was ordered last.
     package mutating func answered(
         _ result: Result<HTTPResponse, HTTPFailure>, at now: Instant, wallMilliseconds: Int64
     ) {
@@ -88,7 +88,7 @@ package struct Pairing: ~Copyable {
         case .starting(let askAt?) where askAt <= now: askForCode(at: now)
         case .polling(let askAt):
             if now >= expires + Self.grace {
-                // A person may well have confirmed, had the relay been heard.
+                // A person may have confirmed while the relay was out of reach.
                 if let pollTrouble { return fail(.unreachable, unreachable(pollTrouble)) }
                 return fail(.timedOut, "nobody confirmed the pairing in time; run `sophon-bridge pair` once more")
             }
@@ -103,7 +103,7 @@ package struct Pairing: ~Copyable {
     private mutating func askForCode(at now: Instant) {
         state = .starting(askAt: nil)
         var body = JSONObjectWriter()
-        // Each of the two documented forms has its own name for it (relay.md#pairing-the-documented-form).
+        // Each of the two documented forms has its own name for the connector (relay.md#pairing-the-documented-form).
         body.string("connector_type_id", settings.connector)
         body.string("connector_type", settings.connector)
         body.string("host_label", settings.hostLabel)
@@ -124,7 +124,7 @@ package struct Pairing: ~Copyable {
         failures += 1
         let trouble = Trouble(result)
         if trouble.isFinal { return fail(.refused, "the relay will not pair: \(trouble.words)") }
-        // A person waits at the terminal, so a long wait that the relay asks for is theirs to decide on.
+        // A person waits at the terminal: leave a long wait of the relay to their decision.
         let isPatient = (trouble.retryAfter ?? .zero) <= Self.longestPause
         guard failures < Self.startLimit, isPatient else { return fail(.unreachable, unreachable(trouble)) }
         state = .starting(askAt: now + pause(trouble))
@@ -146,14 +146,14 @@ package struct Pairing: ~Copyable {
         poll(at: now)
     }
 
-    /// Goes to a program as an argument and onto a terminal: a web address without anything that either could take amiss.
+    /// The URL becomes a program's argument and appears on a terminal: a web address without characters that either interprets.
     private func mayOpen(_ url: String) -> Bool {
         let schemes = settings.relay.scheme.isEncrypted ? ["https://"] : ["https://", "http://"]
         return schemes.contains { url.hasPrefix($0) } && url.utf8.count <= 2_048
             && url.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") }
     }
 
-    /// It goes into an address and onto a terminal.
+    /// The code becomes a part of an address and appears on a terminal.
     private static func isCode(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy {
@@ -199,7 +199,7 @@ package struct Pairing: ~Copyable {
             state = .ended
             orders.append(.claimed(Claim(token: Secret(token), installation: answer.installation)))
         case .expired: expired()
-        // What a later relay says besides is no reason to give up.
+        // An unknown status of a later relay is no reason to give up.
         case .pending, .none: state = .polling(askAt: max(now, asked + Self.pollInterval))
         }
     }
@@ -250,11 +250,11 @@ package struct Pairing: ~Copyable {
 /// A failed call of the pairing.
 private struct Trouble {
     var words: String
-    /// A retry would give the same.
+    /// A retry would fail alike.
     var isFinal = false
-    /// The relay does not know the code (any more).
+    /// The relay does not know the code, or no longer.
     var isGone = false
-    /// Not the relay answered.
+    /// The answer came from something other than the relay.
     var isForeign = false
     var retryAfter: Duration?
 
@@ -264,7 +264,7 @@ private struct Trouble {
             words = failure.message
             isFinal = failure.code == .badURL
         case .success(let response):
-            // Without the relay's envelope something else answered, which may mend itself.
+            // Without the relay's envelope something else answered, which may recover by itself.
             guard let envelope = ReplyEnvelope(response.body) else {
                 let foreign = ForeignAnswer(
                     status: response.status, body: response.body, server: response.header("Server"))

@@ -4,13 +4,13 @@ package import Vocabulary
 extension Pairing {
     package struct Settings: Sendable {
         package var relay: WebAddress
-        /// What the relay calls this kind of bridge.
+        /// The relay's name for this kind of bridge.
         package var connector: String
-        /// What the phone calls this machine.
+        /// The phone's name for this machine.
         package var hostLabel: String?
-        /// A code that the phone made; nil: the relay makes one.
+        /// A code that the phone made, or nil to have the relay make one.
         package var code: String?
-        /// How often `waiting` is reported.
+        /// Pause between two reports of `waiting`.
         package var tickInterval: Duration
 
         package init(
@@ -25,16 +25,16 @@ extension Pairing {
         }
     }
 
-    /// What the one who pairs is to be shown.
+    /// The code, for the person who pairs.
     package struct Invitation: Hashable, Sendable {
         package var code: String
-        /// Where the pairing can be confirmed; nil: on the phone alone.
+        /// Address for the confirmation, or nil if only the phone can confirm.
         package var browserURL: String?
         package var expiresAtWallMilliseconds: Int64
         package var lifetime: Duration
     }
 
-    /// What pairing gives.
+    /// Result of the pairing.
     package struct Claim: Hashable, Sendable {
         package var token: Secret
         package var installation: String?
@@ -42,11 +42,11 @@ extension Pairing {
 
     package struct Failure: Error, Hashable, Sendable {
         package enum Kind: Hashable, Sendable {
-            /// Not confirmed in time.
+            /// No confirmation came in time.
             case timedOut
             case codeExpired
             case unreachable
-            /// The relay answered, and will not pair.
+            /// The relay answered, and refuses to pair.
             case refused
         }
 
@@ -54,19 +54,19 @@ extension Pairing {
         package var message: String
     }
 
-    /// What the runner is to do, in order.
+    /// Orders to the runner, in sequence.
     package enum Order: Sendable {
-        /// Its answer goes to `answered`. One at a time.
+        /// Send the request, and report the result by `answered`. One at a time.
         case request(HTTPRequest)
         case invite(Invitation)
         case waiting(elapsed: Duration, remaining: Duration)
-        /// The end, and a good one.
+        /// The pairing ended with success.
         case claimed(Claim)
         case failed(Failure)
     }
 }
 
-/// What the relay answered to `start` or `poll`, in either documented form (relay.md#pairing-the-shipping-form, relay.md#pairing-the-documented-form).
+/// The relay's answer to `start` or `poll`, in either documented form (relay.md#pairing-the-shipping-form, relay.md#pairing-the-documented-form).
 struct PairingAnswer {
     enum Status { case pending, expired, claimed, none }
 
@@ -78,7 +78,7 @@ struct PairingAnswer {
     private(set) var token: String?
     private(set) var installation: String?
 
-    /// Nil unless it is a success in the relay's envelope.
+    /// Nil unless the response is a success in the relay's envelope.
     init?(_ response: HTTPResponse) {
         guard (200..<300).contains(response.status) else { return nil }
         let parser = FrameParser()

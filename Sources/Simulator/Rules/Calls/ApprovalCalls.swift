@@ -52,7 +52,7 @@ extension Relay {
         return Array("{}".utf8)
     }
 
-    /// What a person is shown, with its names and its life.
+    /// The card that a person sees, with its names and its life.
     private func card(_ fields: inout Fields, at now: Moment) -> PhoneApproval {
         let session = fields.required("session_id")
         let interaction = fields.optional("interaction_id")
@@ -78,7 +78,7 @@ extension Relay {
             expiryReason: options.cards.expiryReason, data: [])
     }
 
-    /// No breach: the documents differ, and a bridge can only learn it.
+    /// No breach: the documents differ, and a bridge can learn it only from the refusal.
     private static var unknownLife: Refusal {
         let issue = FieldIssue(path: "expires_in_ms", code: .unrecognizedKeys, message: "is not known")
         return Refusal(

@@ -1,13 +1,12 @@
-// The methods of `/v1/bridge` (relay.md#bridge-rest-methods): which there are, their keys, and what their addresses must be. Each gives
-// the JSON of `result`.
+// The methods of `/v1/bridge` (relay.md#bridge-rest-methods), with the checks of their keys and addresses. Each returns the JSON of `result`.
 extension Relay {
-    /// The first part of their addresses.
+    /// First path segments of the methods.
     private static let methods: Set = [
         "createSession", "createTask", "devices", "finishTask", "getMemory", "notifyToolFile", "requestApproval",
         "sendMessage", "sendMessageDelta", "sendMessageEnd", "sessions", "setMemory", "updateTask",
     ]
 
-    /// What a call is counted under: all unknown methods together, since their names are unbounded.
+    /// Name of a method in the tally: all unknown ones together, since their number is unbounded.
     static func tallyName(of method: String) -> String { methods.contains(method) ? method : "unknown" }
 
     mutating func bridgeCall(_ target: RequestTarget, _ request: RawRequest, at now: Moment) throws(Refusal) -> (
@@ -67,7 +66,7 @@ extension Relay {
 
     // MARK: Idempotency
 
-    /// The remembered result of this key, or a conflict (relay.md#rules).
+    /// The remembered result of this key. Throws a conflict for another body (relay.md#rules).
     mutating func replay(_ key: String?, _ method: String, _ body: [UInt8], at now: Moment) throws(Refusal)
         -> [UInt8]?
     {
@@ -103,7 +102,7 @@ extension Relay {
         try checkNotDeleted(known)
     }
 
-    /// No breach: the bridge may not have heard of it yet.
+    /// No breach: the bridge may not have heard of the deletion yet.
     func checkNotDeleted(_ session: PhoneSession) throws(Refusal) {
         guard session.isDeleted else { return }
         throw Refusal(status: 410, code: "session_deleted", message: "The session was deleted.")

@@ -1,11 +1,11 @@
-/// The members of a request body, read by name; what does not fit is collected, so that one answer names all of it.
+/// Reads the members of a request body by name and collects all misfits: one answer names all of them.
 struct Fields {
     static let textLimit = 65_536
     static let payloadLimit = 102_400
 
     private let root: JSONValue
     private(set) var issues: [FieldIssue] = []
-    /// What does not fit, and is accepted because the samples do it.
+    /// Misfits that are accepted because the samples have them.
     private(set) var warnings: [WarningCode] = []
     private let acceptsSamples: Bool
 
@@ -16,7 +16,7 @@ struct Fields {
         issues.append(FieldIssue(path: "", code: .invalidType, message: "expected an object"))
     }
 
-    /// Of a body; an empty one is an object without members.
+    /// Parses a body. An empty one is an object without members.
     init(body: [UInt8]) throws(Refusal) {
         guard !body.isEmpty else {
             self.init(.object([]))
@@ -27,7 +27,7 @@ struct Fields {
         }
     }
 
-    /// Nil also when it is null.
+    /// The member, or nil if it is absent or null.
     func member(_ name: String) -> JSONValue? { root[name].flatMap { $0 == .null ? nil : $0 } }
 
     mutating func required(_ name: String, atMost limit: Int = 256) -> String {
@@ -53,14 +53,14 @@ struct Fields {
         return text
     }
 
-    /// A string or null; nil when it is absent.
+    /// A string or null, or nil if the member is absent.
     mutating func nullable(_ name: String, atMost limit: Int) -> Nullable? {
         guard let member = root[name] else { return nil }
         return Nullable(text: member == .null ? nil : optional(name, atMost: limit))
     }
 
-    /// The plain member or its sealed twin; never both (relay.md#bridge-rest-methods).
-    /// What is judged is a bridge's: of the phone's any string is passed on, so that a tester can make a bridge hear it.
+    /// The plain member or its sealed twin, never both (relay.md#bridge-rest-methods). Only a
+    /// bridge's envelope is judged: a tester may have the phone send any string.
     mutating func pair(_ name: String, required: Bool, isJudged: Bool = true) -> Pair {
         let plain = optional(name, atMost: Fields.textLimit)
         let twin = "\(name)_ct"
@@ -114,7 +114,8 @@ struct Fields {
         return value
     }
 
-    /// What a bridge adds to a message: `[{key, mime, size, name}]` (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one), as JSON.
+    /// Attachments that a bridge adds to a message: `[{key, mime, size, name}]`, as JSON
+    /// (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one).
     mutating func attachments() -> String? {
         guard let member = member("attachments") else { return nil }
         guard case .array(let list) = member, list.count <= 32 else {
@@ -148,7 +149,7 @@ struct Fields {
         let fits =
             (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
-        // The samples' keys have colons, and one has the text of its delta in it: their characters count, not their bytes.
+        // The samples' keys have colons, and one contains the text of its delta: count characters, not bytes.
         if !fits, acceptsSamples, (1...64).contains(text.unicodeScalars.count) {
             warnings.append(.keyOutsideAlphabet)
         } else if !fits {
@@ -160,7 +161,7 @@ struct Fields {
         return text
     }
 
-    /// What the samples do.
+    /// Warns about a deviation of the samples, or complains in strict mode.
     mutating func mind(
         _ warning: WarningCode, _ path: String, _ code: FieldIssue.Code, _ message: String, _ breach: BreachCode
     ) {
@@ -179,7 +180,7 @@ struct Fields {
     }
 }
 
-/// A member that is there: a string, or null.
+/// A present member: a string, or null.
 struct Nullable: Hashable, Sendable {
     var text: String?
 }
@@ -193,7 +194,7 @@ struct Pair: Hashable, Sendable {
         writer.field("\(name)_ct", sealed)
     }
 
-    /// Where the plain form is JSON already.
+    /// Writes a pair whose plain form is JSON already.
     func writeJSON(_ name: String, to writer: inout JSONWriter) {
         writer.field(name, json: plain)
         writer.field("\(name)_ct", sealed)

@@ -1,10 +1,10 @@
-// `getMemory` and `setMemory`: the documentation knows the names and the bucket only (relay.md#named-but-undocumented-for-bridges); the bodies are those of the RFC's
-// `memoryRead` and `memoryWrite`. One namespace for the installation.
+// `getMemory` and `setMemory`. The documentation has only their names and the bucket (relay.md#named-but-undocumented-for-bridges);
+// the bodies are those of the RFC's `memoryRead` and `memoryWrite`. One namespace for the installation.
 extension Relay {
     /// relay.md#size-limits.
     private static let memoryValueLimit = 16_384
 
-    /// `{keys: […]}` or `{key_pattern: "notes.*"}`, where a star at the end matches any rest; neither: all.
+    /// `{keys: […]}`, or `{key_pattern: "notes.*"}` with a star at the end for any rest. All entries without either.
     func getMemory(_ fields: inout Fields) throws(Refusal) -> [UInt8] {
         _ = fields.optional("installation_id")
         let pattern = fields.optional("key_pattern")

@@ -24,7 +24,7 @@ struct RateBucket: Sendable {
         return copy.tokens
     }
 
-    /// How long until one token is there.
+    /// Milliseconds until one token is available.
     func wait(at now: Moment) -> Int64 {
         let missing = 1 - level(at: now)
         return missing <= 0 ? 0 : Int64((missing / shape.refillPerSecond * 1_000).rounded(.up))
@@ -48,7 +48,7 @@ struct RateBucket: Sendable {
         defer { asOf = now }
         guard let asOf, now > asOf else { return }
         let refilled = tokens + Double(now.milliseconds(since: asOf)) / 1_000 * shape.refillPerSecond
-        // To the millionth: thousandths of a second add up to whole tokens, which sums of binary fractions miss.
+        // Round to the millionth: thousandths of a second must add up to whole tokens, which sums of binary fractions miss.
         tokens = min(shape.capacity, (refilled * 1_000_000).rounded() / 1_000_000)
     }
 }

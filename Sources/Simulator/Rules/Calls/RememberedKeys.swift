@@ -1,5 +1,5 @@
-/// Answers kept for a repeat under the same key: for 24 hours (relay.md#rules), but never more than a number of them nor more
-/// than a number of bytes, the newest. A bridge repeats a call that failed, not one of thousands of calls ago.
+/// Answers for a repeat under the same key, kept for 24 hours (relay.md#rules): the newest, up to a number of keys and a
+/// number of bytes. A bridge repeats a call that just failed, not one of thousands of calls ago.
 struct RememberedKeys: Sendable {
     private var answers: [String: Relay.Remembered] = [:]
     /// Oldest first.
@@ -20,7 +20,7 @@ struct RememberedKeys: Sendable {
 
     subscript(key: String) -> Relay.Remembered? { answers[key] }
 
-    /// Of one that has expired; rare.
+    /// Removes an expired key. Rare.
     mutating func forget(_ key: String) {
         guard answers[key] != nil else { return }
         drop(key)
@@ -32,7 +32,7 @@ struct RememberedKeys: Sendable {
         answers[key] = answer
         order.append(key)
         byteCount += Self.size(of: answer, as: key)
-        // In steps: taking one off the front for each call would move all of them every time.
+        // Remove in steps: taking one off the front for each call would move all others every time.
         if order.count >= limit + Self.step { forgetOldest(Self.step) }
         guard byteCount > byteLimit else { return }
         let wanted = byteLimit - byteLimit / 16
@@ -56,7 +56,7 @@ struct RememberedKeys: Sendable {
     }
 
     private static func size(of answer: Relay.Remembered, as key: String) -> Int {
-        // The body can have unknown members, up to 1 MB of them.
+        // The body may have unknown members, up to 1 MB of them.
         key.utf8.count + answer.body.count + answer.result.count
     }
 

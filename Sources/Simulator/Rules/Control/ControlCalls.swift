@@ -1,5 +1,5 @@
-// What a tester may ask for over HTTP: updates and requests to the bridge, faults of the socket, tokens. The server of the
-// sockets lets only the user's token and this machine through to here.
+// A tester's orders over HTTP: updates and requests to the bridge, faults of the socket, tokens. The
+// server of the sockets admits only this machine with the user's token.
 extension Relay {
     package static let controlRoutes =
         [
@@ -11,7 +11,7 @@ extension Relay {
             "POST /v1/simulator/approvals/expire",
         ] + faultRoutes
 
-    /// Nil: there is no such route here.
+    /// Nil if there is no such route here.
     package mutating func controlCall(_ request: RawRequest, at now: Moment) -> RawResponse? {
         tick(at: now)
         let headers = [RawHeader("Content-Type", "application/json")]
@@ -54,7 +54,7 @@ extension Relay {
 
     // MARK: Updates and requests
 
-    /// Any update of relay.md#updates-relay-to-bridge, with whatever payload.
+    /// Any update of relay.md#updates-relay-to-bridge, with any payload.
     private mutating func orderUpdate(_ order: Fields, at now: Moment) throws(Refusal) -> [UInt8] {
         var order = order
         let type = order.required("type", atMost: 64)
@@ -115,7 +115,7 @@ extension Relay {
         }
     }
 
-    /// The kinds that strike connections, updates and what goes with them.
+    /// Kinds of faults that strike connections, updates and their companions.
     private mutating func orderSocketFault(_ order: Fields) throws(Refusal) {
         var order = order
         let kinds = FaultKind.all.filter { $0.target != .call }
@@ -128,7 +128,7 @@ extension Relay {
         if let kind { plan(kind, count: count, parameters) }
     }
 
-    /// The time of one approval is over, or of all.
+    /// Expires one approval, or all open ones.
     private mutating func orderExpiry(_ order: Fields, at now: Moment) throws(Refusal) -> [UInt8] {
         var order = order
         let wanted = order.optional("approval_id", atMost: 1_024)

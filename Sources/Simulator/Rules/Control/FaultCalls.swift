@@ -1,4 +1,4 @@
-// `/v1/simulator/faults`: planned, listed and forgotten.
+// `/v1/simulator/faults`: plans, lists and forgets faults.
 extension Relay {
     static let faultRoutes = [
         "GET /v1/simulator/faults", "POST /v1/simulator/faults", "DELETE /v1/simulator/faults",
@@ -29,7 +29,7 @@ extension Relay {
         return JSONWriter.object { $0.field("planned", Int64(count)) }
     }
 
-    /// One clear sentence for a kind that there is not.
+    /// Refuses an unknown kind with one clear sentence.
     private static func kind(_ name: String) throws(Refusal) -> FaultKind {
         guard let kind = FaultKind.named(name) else {
             throw Refusal(
@@ -41,7 +41,7 @@ extension Relay {
         return kind
     }
 
-    /// Only a page can have a status that is no error: in an envelope it would contradict `ok`.
+    /// Refuses a status below 400 unless the fault is a page: in an envelope it would contradict `ok`.
     static func checkStatus(of kind: FaultKind, _ parameters: FaultParameters, _ order: inout Fields) {
         guard let status = parameters.status, status < 400, !kind.isPage else { return }
         order.complain("status", .custom, "expected 400 to 599", .malformedRequest)
@@ -89,7 +89,7 @@ extension Relay {
         _ = updates.takeHeldGrants()
     }
 
-    /// What is planned, oldest first, calls before sockets: `kind`, `method` if it waits for one, `left`.
+    /// Planned faults, oldest first, calls before sockets: `kind`, `method` if it waits for one, `left`.
     package func plannedFaults() -> [(kind: String, method: String?, left: Int)] {
         faults.all.map { ($0.kind, $0.method, $0.left) }
     }

@@ -1,13 +1,12 @@
-// Devices and keys as phones have them, and what the bridge learns of it (relay.md#others). How the app registers itself and hands
-// its keys over is not documented: these routes, and the names of the phones' events, are ours.
+// Devices and keys on the phone's side, and the news of them for the bridge (relay.md#others). The documents do not say how the app
+// registers itself and hands its keys over: these routes, and the names of the phones' events, are ours.
 //
-// - `GET /v1/me/devices`: all that are not revoked, the bridge's with `platform: "bridge"`;
-// - `POST /v1/me/devices`: `{pubkey, label?, platform?, device_id?}`; the same key is the same device, a `device_id` gets another
-//   key;
-// - `DELETE /v1/me/devices/:id`: revoked;
-// - `POST /v1/me/devices/:id/announce`: announced to the bridge again, by which one that wraps its keys on such news alone has a reason to;
+// - `GET /v1/me/devices`: all devices but revoked ones, the bridge's with `platform: "bridge"`;
+// - `POST /v1/me/devices`: `{pubkey, label?, platform?, device_id?}`; the same key is the same device, a `device_id` gives it another key;
+// - `DELETE /v1/me/devices/:id`: revokes it;
+// - `POST /v1/me/devices/:id/announce`: announces it to the bridge again, for bridges that wrap their keys on such news alone;
 // - `GET /v1/me/devices/:id/keys`: the wrapped keys of its chats;
-// - `POST /v1/me/sessions/:id/recipients`: as the bridge's call.
+// - `POST /v1/me/sessions/:id/recipients`: as in the bridge's call.
 extension Relay {
     struct Grant {
         var recipients: [(device: String, box: String)]
@@ -16,7 +15,7 @@ extension Relay {
 
     // MARK: In the same process
 
-    /// A phone of the user's; the same key is the same device. Its name.
+    /// Adds a phone of the user and returns its id. The same key is the same device.
     @discardableResult
     package mutating func userAddsDevice(
         publicKey: String, label: String? = nil, platform: String? = nil, at now: Moment
@@ -24,7 +23,7 @@ extension Relay {
         addPhone(nil, publicKey, label: label, platform: platform, at: now)
     }
 
-    /// False: there is none of this name.
+    /// False if there is no such device.
     @discardableResult
     package mutating func userRevokes(device: String, at now: Moment) -> Bool {
         guard let known = installation.devices[device], !known.isRevoked, known != installation.devices.bridge else {
@@ -34,14 +33,14 @@ extension Relay {
         return true
     }
 
-    /// Boxes for devices that the relay knows; the others are left out.
+    /// Hands over boxes for devices that the relay knows, and drops the others.
     package mutating func userGrants(
         session: String, _ boxes: [(device: String, box: String)], by maker: String? = nil, at now: Moment
     ) {
         grant(boxes, of: session, by: maker, breach: nil, at: now)
     }
 
-    /// Likewise, of a bridge in the same process.
+    /// Hands over boxes of a bridge in the same process.
     package mutating func bridgeGrants(session: String, _ boxes: [(device: String, box: String)], at now: Moment) {
         grant(boxes, of: session, by: bridgeDevice?.id, breach: .unknownDevice, at: now)
     }
@@ -55,7 +54,7 @@ extension Relay {
         try? take(Grant(recipients: known, maker: maker), for: session, breach: breach, at: now)
     }
 
-    /// The bridge's own; nil: it has not registered.
+    /// The bridge's own device, or nil before its registration.
     package var bridgeDevice: Device? { installation.devices.bridge }
     package var phoneDevices: [Device] { installation.devices.phones }
     package func wrappedKeys(of device: String) -> [WrappedKey] { installation.devices.keys(of: device) }
@@ -141,7 +140,7 @@ extension Relay {
 
     // MARK: Announcements
 
-    /// To all phones, and to the bridge, which learns of every device, also of its own.
+    /// Announces a device to all phones, and to the bridge, which hears of every device, its own included.
     mutating func announce(_ device: Device, toBridge: Bool = true, at now: Moment) {
         if toBridge { queueAnnouncement(of: device, at: now) }
         publish("device_added", JSONWriter.object { write(device, to: &$0) }, at: now)
@@ -162,7 +161,7 @@ extension Relay {
 
     // MARK: Grants
 
-    /// `areJudged`: by a bridge. What a phone grants may be anything, so that a tester can make a bridge hear it.
+    /// `areJudged` for a bridge's grant. A tester may have the phone grant anything.
     mutating func recipients(_ fields: inout Fields, areJudged: Bool) throws(Refusal) -> Grant {
         let maker = fields.optional("wrapped_by_device_id")
         var recipients: [(device: String, box: String)] = []
@@ -190,8 +189,8 @@ extension Relay {
         return Grant(recipients: recipients, maker: maker)
     }
 
-    /// All of it or nothing. A phone's boxes all go to the bridge, also those for other devices: it is for the bridge to know
-    /// its own (relay.md#session-key-life-cycle).
+    /// Takes all boxes or none. A phone's boxes all go to the bridge, even those for other devices:
+    /// the bridge has to recognise its own (relay.md#session-key-life-cycle).
     mutating func take(_ grant: Grant, for session: String, breach: BreachCode?, at now: Moment) throws(Refusal) {
         for (device, _) in grant.recipients {
             guard let known = installation.devices[device] else { throw Self.unknownDevice(breach: breach) }

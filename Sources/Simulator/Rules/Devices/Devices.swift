@@ -4,7 +4,7 @@ package struct Device: Hashable, Sendable {
     /// 64 hexadecimal digits.
     package internal(set) var publicKey: String
     package internal(set) var label: String?
-    /// `bridge` is the bridge's own.
+    /// `bridge` for the bridge's own device.
     package internal(set) var platform: String?
     package internal(set) var isRevoked = false
 
@@ -17,15 +17,15 @@ package struct WrappedKey: Hashable, Sendable {
     package let device: String
     /// A sealed box in base64.
     package let box: String
-    /// The device that its poster names; not checked for a phone's.
+    /// Device that the grant names as its maker; unchecked for a phone's grant.
     package let wrappedBy: String?
     package let at: Moment
 }
 
-/// The bridge's device and the user's, and the keys of sealed chats, each in its boxes (relay.md#session-key-life-cycle).
+/// The devices of the bridge and the user, and the keys of sealed chats in their boxes (relay.md#session-key-life-cycle).
 ///
-/// Invariants: a name is given once, and a revoked device keeps its own; of a chat's keys one device has the newest box alone;
-/// there is no box for a device that is revoked, nor one that was made for a public key which the device has no more.
+/// Invariants: an id is given once, and a revoked device keeps its own; a device has only the newest box of a chat's key;
+/// there is no box for a revoked device, nor one for a public key that the device no longer has.
 struct Devices: Sendable {
     private(set) var bridge: Device?
     /// Oldest first.
@@ -36,14 +36,14 @@ struct Devices: Sendable {
 
     func phone(withKey key: String) -> Device? { phones.first { $0.publicKey == key } }
 
-    /// By chats.
+    /// Newest boxes of the device, one for each chat.
     func keys(of device: String) -> [WrappedKey] {
         boxes.values.compactMap { $0[device] }.sorted { ($0.at, $0.session) < ($1.at, $1.session) }
     }
 
     // MARK: Coming and going
 
-    /// Whether its key replaces another one.
+    /// True if the key replaces another one.
     mutating func registerBridge(id: String, key: String, label: String?) -> Bool {
         let isChanged = bridge.map { $0.publicKey != key } ?? false
         if isChanged { dropBoxes(of: id) }
@@ -51,7 +51,7 @@ struct Devices: Sendable {
         return isChanged
     }
 
-    /// A new one, or another key or other words of one that is known.
+    /// Adds a phone, or replaces the key and words of a known one.
     mutating func registerPhone(_ device: Device) {
         guard let index = phones.firstIndex(where: { $0.id == device.id }) else { return phones.append(device) }
         if phones[index].publicKey != device.publicKey { dropBoxes(of: device.id) }
@@ -75,7 +75,7 @@ struct Devices: Sendable {
     }
 }
 
-// As parts of a relay's state.
+// A part of a relay's state.
 extension Devices {
     func writeBridge(to installation: inout JSONWriter) {
         installation.field("device_id", bridge?.id)
@@ -116,7 +116,7 @@ extension Devices {
         _ = registerBridge(id: id, key: key, label: try installation.optional("device_label"))
     }
 
-    /// Documents of before there were devices of phones have neither list.
+    /// States of versions before phones' devices have neither list.
     mutating func restore(_ state: StateReader) throws(StateReader.Fault) {
         for reader in try state.has("devices") ? state.list("devices") : [] {
             let id = try reader.string("id")

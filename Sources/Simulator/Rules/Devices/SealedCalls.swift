@@ -1,22 +1,23 @@
-/// A file that the bridge announced: only such a file may the phone ask for in sealed mode (relay.md#relay-to-bridge-rpcs-req_id-frames, relay.md#notifytoolfile).
+/// A file that the bridge announced. In sealed mode the phone may request only such files
+/// (relay.md#relay-to-bridge-rpcs-req_id-frames, relay.md#notifytoolfile).
 struct AnnouncedFile: Hashable, Sendable {
     var session: String
-    /// Nil: it was announced in the open.
+    /// Nil if the file was announced in the open.
     var blindIndex: String?
-    /// As announced: the sealed one is handed back to the bridge in the request.
+    /// Path from the announcement. The request hands a sealed one back to the bridge.
     var path: String
-    /// Empty in files of older states, as the tool is.
+    /// Empty in older states, like the tool.
     var name = ""
     var tool = ""
     var mimeType: String?
     var size: Int?
 
-    /// Keyed by session and blind index, or path (relay.md#notifytoolfile).
+    /// Compares session and blind index, or path (relay.md#notifytoolfile).
     func isSame(as other: Self) -> Bool {
         session == other.session && blindIndex == other.blindIndex && (blindIndex != nil || path == other.path)
     }
 
-    /// For the phone, in a form of ours: the app's is not documented.
+    /// Writes the file for the phone, in a form of ours: the app's is not documented.
     func describe(to data: inout JSONWriter) {
         let isSealed = blindIndex != nil
         data.field("session_id", session)
@@ -29,10 +30,9 @@ struct AnnouncedFile: Hashable, Sendable {
     }
 }
 
-// The methods by which keys and files of sealed sessions are announced (relay.md#devices,
-// relay.md#sessionssession_idrecipients, relay.md#notifytoolfile).
+// Methods that announce keys and files of sealed sessions (relay.md#devices, relay.md#sessionssession_idrecipients, relay.md#notifytoolfile).
 extension Relay {
-    /// Idempotent; another key of the same bridge replaces the first, and what was wrapped for that one is dropped.
+    /// Idempotent. Another key of the same bridge replaces the first, and drops the boxes for it.
     mutating func registerDevice(_ fields: inout Fields, at now: Moment) throws(Refusal) -> [UInt8] {
         let key = fields.publicKey()
         let label = fields.required("label")
@@ -41,7 +41,7 @@ extension Relay {
         return Self.receipt(id, isChanged: isChanged)
     }
 
-    /// For a bridge in the same process, and for the call.
+    /// Registers the bridge's device, for the call and for a bridge in the same process.
     package mutating func bridgeRegisters(
         publicKey key: String, label: String, at now: Moment
     ) -> (device: String, keyChanged: Bool) {
@@ -49,7 +49,7 @@ extension Relay {
         let id = known?.id ?? identifiers.identifier("dev_")
         let isChanged = installation.devices.registerBridge(id: id, key: key, label: label)
         if known == nil || isChanged, let bridge = installation.devices.bridge {
-            // It may be another program, which has not heard of the devices there are.
+            // Announce all phones: the bridge may be another program, which has not heard of them.
             for phone in installation.devices.phones where !phone.isRevoked { queueAnnouncement(of: phone, at: now) }
             announce(bridge, at: now)
         }
@@ -81,7 +81,7 @@ extension Relay {
         let size = fields.integer("size_bytes", 0...Int.max)
         let mimeType = fields.optional("mime")
         var file: AnnouncedFile
-        // The sealed form is the documented one; that of pairs is allowed in its place.
+        // The sealed form is the documented one; the plain twins may take its place.
         if fields.member("path") != nil, fields.member("path_ct") == nil {
             file = AnnouncedFile(session: session, blindIndex: nil, path: fields.required("path", atMost: 16_384))
             file.name = fields.required("display_name", atMost: 16_384)

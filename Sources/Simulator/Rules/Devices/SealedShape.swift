@@ -1,9 +1,9 @@
-/// What anyone can check of sealed bytes in base64 without the key to them (relay.md#symmetric-envelope).
+/// Properties of sealed bytes in base64 that need no key (relay.md#symmetric-envelope).
 struct SealedShape: Hashable, Sendable {
     let count: Int
     let first: UInt8
 
-    /// Nil: it is no base64 of the standard alphabet with its padding, or of nothing.
+    /// Nil if the text is empty, or no base64 of the standard alphabet with its padding.
     init?(_ text: String) {
         var code = Array(text.utf8)
         guard !code.isEmpty, code.count % 4 == 0 else { return nil }
@@ -15,7 +15,7 @@ struct SealedShape: Hashable, Sendable {
             guard let value = Self.value(of: byte) else { return nil }
             values.append(value)
         }
-        // What the last character has too much must be zero: else two texts would encode the same bytes.
+        // Spare bits of the last character must be zero: otherwise two texts would encode the same bytes.
         let rest: UInt8 = padding == 0 ? 0 : padding == 1 ? 0b11 : 0b1111
         guard let last = values.last, last & rest == 0 else { return nil }
         count = values.count * 6 / 8
@@ -23,7 +23,7 @@ struct SealedShape: Hashable, Sendable {
     }
 
     var isEnvelope: Bool { first == 0 ? count == 1 : first == 1 && count >= 29 }
-    /// A session key of 32 bytes, wrapped (relay.md#sealed-box-wraps-a-session-key-for-one-device).
+    /// A wrapped session key of 32 bytes (relay.md#sealed-box-wraps-a-session-key-for-one-device).
     var isWrappedKey: Bool { first == 2 && count == 94 }
 
     private static func value(of byte: UInt8) -> UInt8? {
@@ -39,7 +39,7 @@ struct SealedShape: Hashable, Sendable {
 }
 
 extension Fields {
-    /// An envelope in base64. Whether it can be opened, and what by, no relay knows.
+    /// An envelope in base64. No relay knows which key opens it, if any.
     mutating func envelope(_ name: String, atMost limit: Int) -> String? {
         guard let text = optional(name, atMost: limit) else { return nil }
         if SealedShape(text)?.isEnvelope != true {
@@ -62,7 +62,7 @@ extension Fields {
         return key
     }
 
-    /// Any JSON as compact text, or its sealed twin; never both (relay.md#bridge-rest-methods).
+    /// Any JSON as compact text, or its sealed twin, never both (relay.md#bridge-rest-methods).
     mutating func jsonPair(_ name: String) -> Pair {
         let pair = Pair(plain: json(name), sealed: envelope("\(name)_ct", atMost: 2 * Fields.payloadLimit))
         if pair.plain != nil, pair.sealed != nil { complainOfBoth(name, "\(name)_ct") }

@@ -1,4 +1,4 @@
-/// What is wrong with a document, and at which byte.
+/// A flaw in a document, and the offset of its byte.
 struct JSONFault: Error, Hashable, Sendable {
     enum Code: Hashable, Sendable {
         case unexpectedEnd, unexpectedByte, trailingBytes, tooDeep, badNumber, badEscape, badUTF8, duplicateName
@@ -10,15 +10,15 @@ struct JSONFault: Error, Hashable, Sendable {
 
 /// A strict, bounded reader of JSON (RFC 8259) over bytes.
 ///
-/// Stricter than most: no byte order mark, no lone surrogate, no name twice in one object. A judge must not guess which of
-/// two values was meant. Recursion is bounded by `maximumDepth`; size is bounded by the caller, who owns the bytes.
+/// Stricter than most: no byte order mark, no lone surrogate, no repeated name in one object. A judge must not guess which of two
+/// values was meant. `maximumDepth` bounds the recursion; the caller, who owns the bytes, bounds their size.
 struct JSONParser {
     static let maximumDepth = 64
 
     private let bytes: [UInt8]
     private let depthLimit: Int
     private var position = 0
-    /// Nil: half a pair is refused. Otherwise it becomes U+FFFD, and is counted.
+    /// Nil if half a pair is refused. Otherwise it becomes U+FFFD, and is counted.
     private var loneSurrogates: Int?
 
     private init(_ bytes: [UInt8], _ depthLimit: Int) {
@@ -31,7 +31,7 @@ struct JSONParser {
         return try parser.document()
     }
 
-    /// As JavaScript reads it: a text that was cut in the middle of a pair of surrogates has half of it.
+    /// Parses like JavaScript: half a pair of surrogates, from a text that was cut between the two, is accepted.
     static func parseWithLoneSurrogates(_ bytes: [UInt8]) throws(JSONFault) -> (value: JSONValue, count: Int) {
         var parser = JSONParser(bytes, maximumDepth)
         parser.loneSurrogates = 0
@@ -248,7 +248,7 @@ struct JSONParser {
     private func fault(_ code: JSONFault.Code) -> JSONFault { JSONFault(code: code, offset: position) }
 }
 
-/// Finds a name given twice without going through all names for each: objects of a hostile body may have 100,000.
+/// Finds a repeated name without comparing all names: objects of a hostile body may have 100,000.
 private struct NameCheck {
     private static let fewNames = 12
     private var seen: Set<String> = []

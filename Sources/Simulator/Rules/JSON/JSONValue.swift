@@ -1,4 +1,4 @@
-/// A JSON document as a tree. Numbers keep their text, so that what an agent sent reaches the phone digit for digit.
+/// A JSON document as a tree. Numbers keep their text: an agent's number reaches the phone digit for digit.
 indirect enum JSONValue: Hashable, Sendable {
     struct Member: Hashable, Sendable {
         var name: String
@@ -22,13 +22,13 @@ indirect enum JSONValue: Hashable, Sendable {
         return text
     }
 
-    /// The number when it is a whole one; `1.0` and `1e2` are not taken.
+    /// The number, if it is written as a whole one; `1.0` and `1e2` give nil.
     var integer: Int? {
         guard case .number(let text) = self else { return nil }
         return Int(text)
     }
 
-    /// The number when a double can hold it.
+    /// The number, if a double can hold it.
     var double: Double? {
         guard case .number(let text) = self, let double = Double(text), double.isFinite else { return nil }
         return double

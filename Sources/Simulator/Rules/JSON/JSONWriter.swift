@@ -1,5 +1,5 @@
-/// Writes compact JSON straight into bytes, without a tree in between. Absent fields are left out, never `null`
-/// (relay.md#json-rules), unless null is asked for.
+/// Writes compact JSON straight into bytes, without a tree in between. Absent fields are omitted,
+/// never `null` (relay.md#json-rules); `nullField` writes an explicit null.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -29,7 +29,7 @@ struct JSONWriter {
         bytes.append(contentsOf: (value ? "true" : "false").utf8)
     }
 
-    /// A value that is JSON already.
+    /// Writes a value that is JSON already.
     mutating func field(_ name: String, json text: String?) {
         guard let text else { return }
         begin(name)

@@ -22,6 +22,6 @@ package enum BreachCode: String, Sendable, Hashable, CaseIterable {
     case secondPlaceholder, writeBeforeOpen, textMissingAtEnd, endWithOpenTasks
     case taskFinishedTwice, taskAfterEnd, taskUpdateAfterFinish, approvalAskedTwice, emptyApprovalMessage
     case malformedFrame, unknownFrame, lateHello, missedPong, unknownUpdate, unknownRequest
-    /// Two calls of one (session, interaction) at once; seen by the server of the sockets.
+    /// Two calls of one (session, interaction) at once; detected by the server of the sockets.
     case overlap
 }

@@ -1,7 +1,7 @@
-/// What was found about the bridge's calls: breaches, warnings, counts, and the last calls for those that watch.
+/// Findings about the bridge's calls: breaches, warnings, counts, and the last calls for watchers.
 ///
-/// Invariants: breaches and the call log are bounded; a warning is listed once for each code and method, and its count rises
-/// with each change; what is noted of the call that is being judged is gone when it is answered.
+/// Invariants: breaches and the call log are bounded; a warning is listed once for each code and method, and
+/// `lastWarning` rises with each change; the subject of the judged call is gone once the call is answered.
 struct CallRecords: Sendable {
     private(set) var breaches: [Breach] = []
     /// One for each code and method.
@@ -9,7 +9,7 @@ struct CallRecords: Sendable {
     private(set) var lastWarning: UInt64 = 0
     private(set) var tally = Tally()
     private(set) var log: RecentCalls
-    /// Of the call that is being judged.
+    /// Subject of the call under judgement.
     private var subject = CallSubject()
     private let breachLimit: Int
 
@@ -21,7 +21,7 @@ struct CallRecords: Sendable {
     mutating func note(_ breach: Breach) {
         guard breaches.count < breachLimit else { return }
         var breach = breach
-        // A path and what is quoted of a body can be long.
+        // Paths and quotations of a body can be long.
         breach.method = breach.method.cut(to: 64)
         breach.sentence = breach.sentence.cut(to: 1_024)
         breaches.append(breach)
@@ -59,7 +59,7 @@ struct CallRecords: Sendable {
     mutating func add(_ call: BridgeCall) { log.add(call) }
 }
 
-// As parts of a relay's state.
+// A part of a relay's state.
 extension CallRecords {
     func write(to state: inout JSONWriter) {
         state.array("breaches") { list in for breach in breaches { list.objectElement(breach.write) } }
@@ -69,7 +69,7 @@ extension CallRecords {
 
     mutating func restore(_ state: StateReader) throws(StateReader.Fault) {
         for reader in try state.list("breaches") { breaches.append(try Breach(reader)) }
-        // A state of before there were warnings has none.
+        // States of versions before warnings have none.
         for reader in try state.has("warnings") ? state.list("warnings") : [] {
             lastWarning += 1
             warnings.append(try Warning(reader, number: lastWarning))

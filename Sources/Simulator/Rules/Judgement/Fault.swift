@@ -1,12 +1,12 @@
-/// An injected fault: it hits the next calls of a method, and is no one's breach of the rules.
+/// An injected fault: it strikes the next calls of a method, and counts as no breach of the rules.
 package struct Fault: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case rateLimited(retryAfterMilliseconds: Int64, namesBucket: Bool)
         case status(Int, retryAfterMilliseconds: Int64?)
-        /// Before the write took effect.
+        /// The connection is reset before the write takes effect.
         case reset
         case slow(milliseconds: Int)
-        /// After the write took effect.
+        /// The connection is reset after the write took effect.
         case replyLost
         case html
         /// Half a reply, after the write took effect.
@@ -17,25 +17,25 @@ package struct Fault: Sendable, Hashable {
         case oddRetryAfter(String)
         case redirect
         case unauthorized
-        /// In the relay's envelope; `path` is that of the one entry of `errors[]` (relay.md#envelope-notes).
+        /// A refusal in the relay's envelope; `path` names the one entry of `errors[]` (relay.md#envelope-notes).
         case refused(status: Int, code: String, path: String? = nil)
-        /// Something between the bridge and the relay answers, and nothing took effect.
+        /// Something between the bridge and the relay answers, and nothing takes effect.
         case page(ProxyPage, status: Int)
-        /// The same after the write took effect: the relay's own answer is lost.
+        /// Something between the two answers after the write took effect: the relay's own answer is lost.
         case pageAfter(ProxyPage, status: Int)
-        // Something else happens beside the call, which is answered as ever.
+        // Faults beside the call, which is answered normally.
         case socketsClosed(code: Int)
         case socketsCut
         case socketsSilent
         case socketsHalfOpen
         /// The streams of the phones end and the ring is emptied: a phone that comes back finds a gap (relay.md#resume).
         case phoneAway
-        /// After the call took effect every connection ends, and none is accepted for so long.
+        /// All connections end after the call took effect, and for so long none is accepted.
         case restart(milliseconds: Int)
     }
 
     package var kind: Kind
-    /// Nil: whatever bridge method comes next. `pairing/start`, `pairing/poll` and `healthz` are struck only by name.
+    /// The method to strike, or nil for any bridge method. `pairing/start`, `pairing/poll` and `healthz` are struck only by name.
     package var method: String?
     package var count: Int
 
@@ -47,7 +47,7 @@ package struct Fault: Sendable, Hashable {
 }
 
 extension Fault.Kind {
-    /// As `FaultKind` calls it; a refusal is called by its code.
+    /// Name of the kind in `FaultKind`. A refusal has its code as its name.
     package var name: String {
         switch self {
         case .rateLimited: "429"
@@ -78,8 +78,8 @@ extension Fault.Kind {
 
 /// Orders to the server of the connections, besides answers and frames.
 package enum EdgeOrder: Hashable, Sendable {
-    /// The phones' event streams end.
+    /// End the phones' event streams.
     case cutPhones
-    /// All connections end; none is accepted for so long.
+    /// End all connections, and accept none for so long.
     case restart(milliseconds: Int)
 }

@@ -1,9 +1,9 @@
-/// One kind of misfortune that can be asked for by name.
+/// One kind of misfortune, with a name.
 ///
-/// The table is the one place that the flags of `simulate`, the control routes, their errors, the list of
-/// `GET /v1/simulator/faults` and the table in docs/SIMULATOR.md come from.
+/// This table is the one source of the flags of `simulate`, the control routes, their errors, the
+/// list of `GET /v1/simulator/faults` and the table in docs/SIMULATOR.md.
 package struct FaultKind: Sendable {
-    /// What it strikes: the next ones.
+    /// Targets of a fault: it strikes the next ones.
     package enum Target: String, Sendable, CaseIterable {
         case call, connection, update, message, grant, acknowledgement, approval
     }
@@ -16,11 +16,11 @@ package struct FaultKind: Sendable {
     package let name: String
     package let target: Target
     package let sentence: String
-    /// A bridge that does everything right ends every answer whole in spite of it. A mix that names no kinds has these.
+    /// Whether a faultless bridge still completes every answer. A mix that names no kinds consists of these.
     package let isBearable: Bool
     let plan: @Sendable (FaultParameters) -> Plan
 
-    /// Answered by something between the bridge and the relay.
+    /// Whether something between the bridge and the relay answers.
     var isPage: Bool {
         switch plan(FaultParameters()) {
         case .call(.page), .call(.pageAfter), .socket(.page): true
@@ -80,7 +80,7 @@ package struct FaultKind: Sendable {
         call("redirect", "302 to another address") { _ in .redirect },
     ]
 
-    /// Not the relay's word, whatever their status.
+    /// Pages are never the relay's word, with any status.
     private static let pages = [
         call("proxy_html", "a proxy answers with a page and `status` (403), and nothing took effect") {
             .page(.html, status: $0.status ?? 403)
@@ -128,7 +128,7 @@ package struct FaultKind: Sendable {
         refusal(503, "agent_degraded", "the agent was put to sleep, with both hints"),
     ]
 
-    /// The call itself is answered as ever.
+    /// Faults beside a call, which is answered normally.
     private static let beside = [
         call("close", "the open sockets are closed cleanly, with `code` (1000)", bearable: true) {
             .socketsClosed(code: $0.closeCode ?? 1000)
@@ -211,14 +211,14 @@ package struct FaultKind: Sendable {
     ]
 }
 
-/// What may be said with a kind.
+/// Parameters of a kind.
 package struct FaultParameters: Hashable, Sendable {
     package var milliseconds: Int?
     package var retryAfterMilliseconds: Int64?
     package var status: Int?
     package var closeCode: Int?
     package var errorCode: String?
-    /// Of the entry in `errors[]`.
+    /// Path of the entry in `errors[]`.
     package var path: String?
 
     package init() {}

@@ -1,8 +1,7 @@
-/// Faults at random, by a seed: each call, connection, update, message, grant, acknowledgement and approval meets one with the
-/// given probability.
+/// Random faults from a seed: each call, connection, update, message, grant, acknowledgement and approval meets one with the given probability.
 ///
-/// Each kind of target has a generator of its own, and each chance takes two numbers from it whether it strikes or not. So
-/// the same seed gives the same faults for the same calls, however the updates fall between them.
+/// Each kind of target has its own generator, and each chance takes two numbers from it even without a strike. So
+/// the same seed gives the same faults for the same calls, in any order with the updates.
 package struct FaultMix: Sendable {
     package let seed: UInt64
     package let rate: Double
@@ -10,7 +9,7 @@ package struct FaultMix: Sendable {
 
     private var generators: [FaultKind.Target: SplitMix] = [:]
 
-    /// `rate` is from 0 to 1. No kinds: those that a good bridge bears.
+    /// `rate` is from 0 to 1. Without kinds, the mix has those that a good bridge bears.
     package init(seed: UInt64, rate: Double, kinds: [FaultKind] = []) {
         self.seed = seed
         self.rate = rate
@@ -38,7 +37,7 @@ package struct FaultMix: Sendable {
         return fitting[Int(choice % UInt64(fitting.count))].plan(Self.parameters)
     }
 
-    /// Short waits: a mix is many faults, and their waits add up.
+    /// Short waits: a mix has many faults, and their waits add up.
     private static var parameters: FaultParameters {
         var parameters = FaultParameters()
         parameters.milliseconds = 300

@@ -1,8 +1,8 @@
-/// The misfortunes to come: those that were asked for, and the mix that draws more of them.
+/// The misfortunes to come: the planned faults, and the mix that draws more of them.
 ///
-/// Invariants: a planned fault has at least one strike left, and the oldest that fits strikes first; what the mix drew for a
-/// connection strikes that connection, and once. Each chance is drawn from the mix whether a planned fault comes before it or
-/// not, so that the same seed gives the same faults for the same calls.
+/// Invariants: a planned fault has at least one strike left, and the oldest matching one strikes first; a draw
+/// for a connection strikes that connection, once. Each chance is drawn from the mix even if a planned fault
+/// precedes it: the same seed gives the same faults for the same calls.
 struct FaultPlan: Sendable {
     private var calls: [Fault] = []
     private var sockets: [SocketFault] = []
@@ -31,13 +31,13 @@ struct FaultPlan: Sendable {
 
     // MARK: Calls
 
-    /// What was planned for this call comes before what the mix draws.
+    /// A fault for the call: planned ones precede the draw of the mix.
     mutating func strike(call method: String) -> Fault.Kind? {
         let drawn = mix?.drawForCall()
         return takeCall { $0 == nil || $0 == method } ?? drawn
     }
 
-    /// A fault that names its address.
+    /// A fault that names this address.
     mutating func strike(address name: String) -> Fault.Kind? { takeCall { $0 == name } }
 
     private mutating func takeCall(where strikes: (String?) -> Bool) -> Fault.Kind? {
@@ -50,10 +50,10 @@ struct FaultPlan: Sendable {
 
     // MARK: Connections and updates
 
-    /// Another connection comes: the mix draws what strikes it.
+    /// Draws from the mix for a new connection.
     mutating func drawForConnection() { drawnForConnection = mix?.drawForSocket(.connection) }
 
-    /// What is planned for a connection, else what the mix drew for this one.
+    /// A planned fault for the connection, or the mix's draw for it.
     mutating func strikeConnection(where fits: (SocketFault.Kind) -> Bool) -> SocketFault.Kind? {
         if let planned = takeSocket(where: fits) { return planned }
         guard let kind = drawnForConnection, fits(kind) else { return nil }
@@ -61,19 +61,19 @@ struct FaultPlan: Sendable {
         return kind
     }
 
-    /// What is planned for a grant or an acknowledgement, else what the mix draws for it.
+    /// A planned fault for a grant or an acknowledgement, or the mix's draw for it.
     mutating func strike(_ target: FaultKind.Target, among kinds: [SocketFault.Kind]) -> SocketFault.Kind? {
         let drawn = mix?.drawForSocket(target)
         return takeSocket { kinds.contains($0) } ?? drawn
     }
 
-    /// Likewise for an approval; `hasLife`: it says how long it waits.
+    /// A planned fault for an approval, or the mix's draw for it. `hasLife`: the approval names its life.
     mutating func strikeCard(hasLife: Bool) -> SocketFault.Kind? {
         let drawn = mix?.drawForSocket(.approval).flatMap { $0.strikesCard(hasLife: hasLife) ? $0 : nil }
         return takeSocket { $0.strikesCard(hasLife: hasLife) } ?? drawn
     }
 
-    /// One of each kind that is planned, and what the mix draws.
+    /// One planned fault of each kind, and the mix's draw.
     mutating func strikes(on target: FaultKind.Target, among kinds: [SocketFault.Kind]) -> [SocketFault.Kind] {
         var struck = kinds.filter { kind in takeSocket { $0 == kind } != nil }
         if let drawn = mix?.drawForSocket(target) { struck.append(drawn) }

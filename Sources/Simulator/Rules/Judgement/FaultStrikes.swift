@@ -1,22 +1,22 @@
-// Planned faults meet bridge calls here.
+// Planned faults strike bridge calls here.
 extension Relay {
     package mutating func plan(_ fault: Fault) { faults.plan(fault) }
 
-    /// Those of calls; with the mix.
+    /// Forgets the faults of calls, and the mix.
     package mutating func forgetFaults() { faults.forgetCalls() }
 
-    /// To be taken after every call of the machine.
+    /// Orders to carry out after every call of the machine.
     package mutating func takeEdgeOrders() -> [EdgeOrder] { phones.takeOrders() }
 
     mutating func takeFault(for method: String) -> Fault.Kind? { counted(faults.strike(call: method)) }
 
-    /// What has struck is counted.
+    /// Counts a fault that struck.
     mutating func counted<Kind>(_ fault: Kind?) -> Kind? {
         if fault != nil { records.struck() }
         return fault
     }
 
-    /// A fault of an address outside `/v1/bridge`, which has to name it.
+    /// A fault at an address outside `/v1/bridge`, which must name that address.
     mutating func strikeOutside(_ target: RequestTarget, headers: [RawHeader], at now: Moment) -> Exchange? {
         guard faults.hasCalls else { return nil }
         let name =
@@ -28,7 +28,7 @@ extension Relay {
         return exchange
     }
 
-    /// The faults that strike before the write takes effect.
+    /// The answer of a fault that strikes before the write takes effect.
     func answerInsteadOf(
         _ fault: Fault.Kind?, bucket: String, headers: [RawHeader], at now: Moment
     ) -> Exchange? {
@@ -87,7 +87,7 @@ extension Relay {
         }
     }
 
-    /// The faults that strike after the write took effect.
+    /// The effect of a fault that strikes after the write took effect.
     mutating func damaged(_ exchange: Exchange, by fault: Fault.Kind?) -> Exchange {
         var exchange = exchange
         exchange.fault = fault?.name
@@ -110,10 +110,10 @@ extension Relay {
         return exchange
     }
 
-    /// As if every phone had been off for longer than the ring reaches back.
+    /// All phones were offline for longer than the ring reaches back.
     package mutating func losePhones() { phones.lose() }
 
-    /// What a relay that comes up again still has is what was durable: the ring is gone, and so are the requests that waited.
+    /// A restarted relay keeps only durable state: the ring and the waiting requests are gone.
     package mutating func restart(milliseconds: Int) {
         losePhones()
         cutSockets()

@@ -1,14 +1,14 @@
-/// What a proxy, a sign-in portal or a wrong server answers in the relay's place: never the relay's envelope.
+/// Answers of a proxy, a sign-in portal or a wrong server in the relay's place: never the relay's envelope.
 package enum ProxyPage: String, Hashable, Sendable, CaseIterable {
     /// A page for people.
     case html
     /// No body at all.
     case empty
-    /// JSON that says something else, or says it in another shape than the relay's.
+    /// JSON of another content, or of another shape than the relay's.
     case json
 
-    /// Shapes that a careless reader takes for the relay's word. Several have `ok` or `error.code`, none has both as the relay has
-    /// them: `ok` a boolean and, where it is false, `error.code` a text (relay.md#response-envelope).
+    /// Shapes that a careless reader confuses with the relay's answer. Several have `ok` or `error.code`, none has both in the
+    /// relay's form: `ok` a boolean and, if it is false, `error.code` a text (relay.md#response-envelope).
     static let foreignShapes = [
         #"{"error":"forbidden","message":"The request was blocked."}"#,
         #"{"error":{"code":"permission_denied","message":"The request was blocked."}}"#,
@@ -20,7 +20,7 @@ package enum ProxyPage: String, Hashable, Sendable, CaseIterable {
         #""blocked""#,
     ]
 
-    /// `turn` chooses among the shapes of JSON, so that many pages in a row are not all alike.
+    /// `turn` selects one of the JSON shapes: consecutive pages differ.
     func response(status: Int, turn: Int) -> RawResponse {
         switch self {
         case .html:

@@ -1,9 +1,9 @@
-/// Judges, for tests, whether what an agent executes was shown to a person before their yes.
+/// Judges, for tests, whether a person saw the agent's actions before their yes.
 ///
-/// Its input is all that the relay was given, in that order, and then the pieces that an agent's double has executed, split by the
-/// double's own rules. It shares nothing with the code that makes cards: escapes are undone here by code of its own.
+/// Its input is all content that the relay received, in order, and then the actions that an agent's double executed, split by the
+/// double's own rules. It shares nothing with the code that makes cards and undoes escapes by code of its own.
 package struct ShownBeforeYes: Sendable {
-    /// As a person reads it: in a sealed chat, what the phone has opened.
+    /// A card in the form that a person reads; in a sealed chat, opened by the phone.
     package struct Card: Sendable, Hashable {
         package var title: String
         package var message: String
@@ -15,19 +15,18 @@ package struct ShownBeforeYes: Sendable {
         }
     }
 
-    /// A piece of what was executed, and its place on the card. A title is one line, and no place for what decides.
+    /// A piece of an executed action, and its place on the card. A title is one line and no place for decisive facts.
     package enum Executed: Sendable, Hashable {
-        /// A program with its arguments: all of them, in their order, with nothing between them but space; each as it is, quoted
-        /// for a shell, or as a string of JSON. Where a shell is given the command of the card, a line of the message may say so:
-        /// `arguments: sh -c (the command above)`.
+        /// A program with all its arguments, in order, with nothing but space between them; each literal, quoted for a shell, or as a string of JSON.
+        /// If a shell runs the command of the card, a line of the message may state so: `arguments: sh -c (the command above)`.
         case arguments([String])
-        /// Where it runs: the value of the first line `Folder: VALUE` of the message.
+        /// Working folder: the value of the first line `Folder: VALUE` of the message.
         case folder(String)
-        /// A patch, a script, what is written: these bytes without a gap, as they are, quoted for a shell, or in JSON's escapes.
+        /// A patch, a script, written bytes: these bytes without a gap, literal, quoted for a shell, or in JSON's escapes.
         case content([UInt8])
-        /// The whole input of a tool, as JSON: the same value, however it is spaced and its members are ordered.
+        /// The whole input of a tool, as JSON: the same value in any spacing and order of members.
         case input(String)
-        /// A tool, a server or a machine: in the title or the host too.
+        /// A tool, a server or a machine: the title and the host count as places too.
         case name(String)
     }
 
@@ -38,11 +37,11 @@ package struct ShownBeforeYes: Sendable {
 
     private struct Asked: Sendable {
         var card: Card
-        /// Parts 2 and on of what is too long for the card, joined; nil: all of it is on the card.
+        /// Joined parts, from part 2 on, of a text that is too long for the card. Nil if the card has all of it.
         var rest: String?
         var end: End?
 
-        /// The message names a shell, and the command is all that it is given.
+        /// Whether the message names a shell, and the command is its whole input.
         func givesShell(_ arguments: [String]) -> Bool {
             guard arguments.count == 3, let command = card.command,
                 ShownText.unescaped(command + (rest ?? "")) == Array(arguments[2].utf8)
@@ -55,16 +54,16 @@ package struct ShownBeforeYes: Sendable {
     }
 
     private var asked: [String: Asked] = [:]
-    /// All that were asked, in their order.
+    /// All approvals, in the order of the requests.
     package private(set) var approvals: [String] = []
-    /// By chat: the messages that are parts.
+    /// Messages that are parts, by chat.
     private var parts: [String: [ShownPart]] = [:]
 
     package init() {}
 
-    // MARK: What the relay was given
+    // MARK: Input of the relay
 
-    /// A whole message that the relay has accepted.
+    /// A whole message that the relay accepted.
     package mutating func heard(_ message: String, in chat: String) {
         if let part = ShownPart(message) { parts[chat, default: []].append(part) }
     }
@@ -75,7 +74,7 @@ package struct ShownBeforeYes: Sendable {
         asked[approval] = Asked(card: card, rest: saysSo ? ShownPart.rest(of: parts[chat] ?? []) : nil)
     }
 
-    /// `reason`: why the relay ended it by itself; nil: a person decided.
+    /// `reason` is the relay's own for ending the approval, or nil if a person decided.
     package mutating func decided(_ approval: String, _ decision: String, reason: String? = nil) {
         guard asked[approval] != nil, asked[approval]?.end == nil else { return }
         if let reason {
@@ -87,7 +86,7 @@ package struct ShownBeforeYes: Sendable {
 
     private static let events: Set = ["message_added", "approval_requested", "approval_resolved"]
 
-    /// The same of the phone's events. `open` is the phone: it opens an envelope of a chat, sealed under `messages` or `approvals`.
+    /// The same input from the phone's events. `open` is the phone: it opens an envelope of a chat, sealed under `messages` or `approvals`.
     package mutating func take(
         _ event: PhoneEvent, open: (_ sealed: String, _ path: String, _ chat: String) -> String? = { _, _, _ in nil }
     ) {
@@ -117,7 +116,7 @@ package struct ShownBeforeYes: Sendable {
     }
 
     package func title(of approval: String) -> String? { asked[approval]?.card.title }
-    /// A person's; nil: none has decided.
+    /// A person's decision, or nil if nobody has decided.
     package func decision(on approval: String) -> Bool? {
         switch asked[approval]?.end {
         case .allowed: true
@@ -128,7 +127,7 @@ package struct ShownBeforeYes: Sendable {
 
     // MARK: The judgement
 
-    /// What a person who said yes to this approval had not been shown, as sentences; empty: they were shown all of it.
+    /// Actions that a person did not see before their yes to this approval, as sentences. Empty if they saw all of them.
     package func lies(_ executed: [Executed], allowedBy approval: String) -> [String] {
         guard let asked = asked[approval] else { return ["\(approval) was never asked"] }
         switch asked.end {
@@ -154,7 +153,7 @@ package struct ShownBeforeYes: Sendable {
         }.map { "\(approval) was allowed, and its card does not show \($0.words)" }
     }
 
-    /// The scalars of a card that cannot be seen, or can be taken for an escape, as `U+202E`.
+    /// Scalars of a card that are invisible, or look like an escape, in the form `U+202E`.
     package func unseen(on approval: String) -> [String] {
         guard let asked = asked[approval] else { return [] }
         let rest = asked.rest ?? ""
@@ -177,7 +176,7 @@ extension ShownBeforeYes.Executed {
     }
 }
 
-/// A message that carries a part of what is too long for a card: a line `Part 2 of 3 of …:`, and below it the part.
+/// A message with a part of a text that is too long for a card: a line `Part 2 of 3 of …:`, and below it the part.
 struct ShownPart: Sendable, Hashable {
     let number: Int
     let count: Int
@@ -193,7 +192,7 @@ struct ShownPart: Sendable, Hashable {
         text = String(message[message.utf8.index(after: end)...])
     }
 
-    /// Parts 2 to the last, joined, where the newest parts are these without a gap; part 1 is on the card.
+    /// Parts from 2 to the last, joined, if the newest parts are exactly these. Part 1 is on the card.
     static func rest(of parts: [ShownPart]) -> String? {
         guard let last = parts.last, last.number == last.count, last.count >= 2, parts.count >= last.count - 1 else {
             return nil

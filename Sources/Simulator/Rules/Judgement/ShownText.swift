@@ -1,8 +1,8 @@
-/// A text of a card as it was before what cannot be seen in it was written as `⟨U+202E⟩`. All is compared byte by byte: what
-/// Unicode takes for the same character is not the same file.
+/// A text of a card with its escapes such as `⟨U+202E⟩` undone. All comparisons are byte by byte:
+/// canonically equivalent characters of Unicode are not the same file.
 struct ShownText {
     private let bytes: [UInt8]
-    /// The JSON in it, and the strings of that.
+    /// JSON values within the text, and their strings.
     private let strings: [[UInt8]]
     private let values: [JSONValue]
 
@@ -59,8 +59,7 @@ struct ShownText {
         return (scalar, text.index(start, offsetBy: close + 1))
     }
 
-    /// The scalars that cannot be seen, and brackets that begin no escape. `spacesCount`: spaces but U+0020 are among them;
-    /// `linesCount`: so are ends of lines and tabs.
+    /// Invisible scalars, and brackets that begin no escape. `spacesCount` includes spaces but U+0020, `linesCount` line ends and tabs.
     static func unseen(in shown: String, spacesCount: Bool, linesCount: Bool = false) -> [String] {
         let text = shown.unicodeScalars
         return text.indices.compactMap { index in
@@ -80,9 +79,9 @@ struct ShownText {
         }
     }
 
-    // MARK: JSON in it
+    // MARK: JSON within
 
-    /// The whole, and the rest of each line from its first bracket.
+    /// The whole text, and the rest of each line from its first bracket.
     private static func candidates(for bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         let lines = bytes.split(separator: UInt8(ascii: "\n"))
         let tails = lines.compactMap { line in
@@ -114,14 +113,14 @@ struct ShownText {
 
     func holds(input: String) -> Bool {
         guard let wanted = try? JSONParser.parse(Array(input.utf8)) else { return false }
-        // By their bytes: strings that are canonically equal are equal in Swift.
+        // Compare bytes: Swift treats canonically equivalent strings as equal.
         let text = Array(Self.ordered(wanted).text.utf8)
         return values.contains { Array(Self.ordered($0).text.utf8) == text }
     }
 
     // MARK: Values of lines
 
-    /// The rest of the first line that begins with `Folder: `: what the agent wrote itself comes below it.
+    /// The rest of the first line that begins with `Folder: `. The agent's own text comes below it.
     func holds(folder: String) -> Bool {
         let label = Array("Folder: ".utf8)
         let line = bytes.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: label) }
@@ -152,14 +151,14 @@ struct ShownText {
         }
     }
 
-    /// Whether the arguments follow each other from there, to the end of a word.
+    /// Whether the arguments follow each other from `start`, to the end of a word.
     private static func begins(_ arguments: [[UInt8]], in text: [UInt8], at start: Int) -> Bool {
         var starts: Set = [start]
         for (number, argument) in arguments.enumerated() {
             var ends: Set<Int> = []
             var next: Set<Int> = []
             for start in starts {
-                // An empty argument can be seen between quotes alone.
+                // An empty argument is visible only between quotes.
                 if !argument.isEmpty, let end = Spelling.plain.end(of: argument, in: text, from: start) {
                     ends.insert(end)
                     next.formUnion(gaps(text, end))
@@ -184,7 +183,7 @@ struct ShownText {
         return false
     }
 
-    /// Behind one space, and behind all that are there.
+    /// Positions behind one space, and behind all spaces.
     private static func gaps(_ text: [UInt8], _ end: Int) -> [Int] {
         let rest = text[end...]
         let next = rest.firstIndex { !isSpace($0) } ?? text.count
@@ -199,15 +198,15 @@ struct ShownText {
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A }
 
-    /// No part of a word of a shell that goes on.
+    /// Whether the byte cannot continue a word of a shell.
     private static func isBoundary(_ byte: UInt8) -> Bool { isSpace(byte) || "\"'`()[]{},;|&<>".utf8.contains(byte) }
 }
 
-/// How bytes may be spelled in a text without a gap.
+/// A spelling of bytes within a text, without a gap.
 private enum Spelling {
-    /// As they are.
+    /// Literal.
     case plain
-    /// Between the single quotes of a shell, where `'\''` means one; quotes may be changed for double ones in between.
+    /// Between single quotes of a shell, with `'\''` for one of them; double quotes may replace them in between.
     case quoted
     /// Between the quotes of JSON.
     case json
@@ -269,9 +268,9 @@ private enum Spelling {
     }
 }
 
-/// One word as a POSIX shell reads it.
+/// One word, read like a POSIX shell.
 private enum QuotedWord {
-    /// Where the word that begins there ends, if it is this one.
+    /// End of the word that begins at `start`, if it is the wanted one.
     static func end(of wanted: [UInt8], in text: [UInt8], from start: Int) -> Int? {
         var at = start
         var found = 0

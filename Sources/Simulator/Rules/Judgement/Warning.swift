@@ -1,15 +1,15 @@
-/// Something that the documented rules do not allow, and that the sample connectors of the relay's own repository do anyway
-/// (relay.md#where-the-sources-disagree). A strict relay refuses it; one that accepts samples carries the call out, and warns.
+/// A deviation from the documented rules that the sample connectors of the relay's own repository contain
+/// (relay.md#where-the-sources-disagree). A strict relay refuses the call; one that accepts samples carries it out, and warns.
 ///
-/// A sample does the same with each of its calls: a warning is kept once for each method, with its count.
+/// A sample repeats the deviation with each of its calls: a warning is kept once for each method, with its count.
 package struct Warning: Sendable, Hashable {
     package var code: WarningCode
     package var method: String
     package var count: Int
-    /// Of the last call.
+    /// Id of the last call.
     package var request: String
     package var at: Moment
-    /// Rises with each change, so that watchers can ask for the new ones.
+    /// Rises with each change: watchers request the newer ones.
     var number: UInt64
 }
 
@@ -30,19 +30,19 @@ package enum WarningCode: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Nothing of it comes from the call, so that it can be a header verbatim.
+    /// Constant words, without content of the call: fit for a header verbatim.
     package var header: RawHeader { RawHeader("X-Simulator-Warning", "\(rawValue): \(sentence)") }
 }
 
 extension Relay {
-    /// Also for what only a server of sockets can see.
+    /// Called also by the server of the sockets, for findings of its own.
     package mutating func warn(_ code: WarningCode, method: String, request: String, at now: Moment) {
         records.warn(code, method: Self.tallyName(of: method), request: request, at: now)
     }
 
     package var lastWarningNumber: UInt64 { records.lastWarning }
 
-    /// Those that have changed after a number; 0: all.
+    /// Warnings that changed after a number; all of them after 0.
     package func warnings(after number: UInt64) -> [Warning] {
         guard lastWarningNumber > number else { return [] }
         return warnings.filter { $0.number > number }

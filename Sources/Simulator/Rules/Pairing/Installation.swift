@@ -1,8 +1,6 @@
-/// The one installation of this relay: its tokens and pairings, its devices and names, its memory, and what is known of its
-/// bridge.
+/// The one installation of this relay: its tokens and pairings, its devices and names, its memory, and the last news of its bridge.
 ///
-/// Invariants: no token is forgotten; a pairing that is claimed has a token of the installation; `toldStanding` is what the
-/// state the phone saw last.
+/// Invariants: no token is forgotten; a claimed pairing has a token of the installation; `toldStanding` is the state that the phone saw last.
 struct Installation: Sendable {
     struct MemoryEntry: Sendable {
         /// JSON.
@@ -34,7 +32,7 @@ struct Installation: Sendable {
 
     mutating func admit(_ token: String) { tokens[token] = .good }
 
-    /// False: there is no such token.
+    /// False if there is no such token.
     mutating func revoke(_ token: String) -> Bool {
         guard tokens[token] != nil else { return false }
         tokens[token] = .revoked
@@ -48,7 +46,7 @@ struct Installation: Sendable {
     mutating func bridgeConnected() { hadBridge = true }
     mutating func bridgeSaid(version: String) { bridgeVersion = version }
 
-    /// False: the phone knows it already.
+    /// False if the phone knows the standing already.
     mutating func tell(_ standing: BridgeStanding.State) -> Bool {
         guard standing != toldStanding else { return false }
         toldStanding = standing
@@ -64,7 +62,7 @@ struct Installation: Sendable {
         memory.filter { isWanted($0.key) }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// With these keys besides those that are there.
+    /// Number of keys after these are written.
     func memoryCount(with keys: [String]) -> Int { Set(memory.keys).union(keys).count }
 
     mutating func write(_ value: String, as key: String, at now: Moment) {
@@ -73,7 +71,7 @@ struct Installation: Sendable {
 
     // MARK: Pairings
 
-    /// That of the newest pairing that was claimed.
+    /// Connector of the newest claimed pairing.
     var connector: String? { pairings.last { $0.token != nil }?.connector }
 
     func pairing(where fits: (PairingCode) -> Bool) -> PairingCode? { pairings.first(where: fits) }
@@ -85,7 +83,7 @@ struct Installation: Sendable {
 
     func isKnown(code: String) -> Bool { pairings.contains { $0.code == code } }
 
-    /// A new token beside those there are; an installation that was revoked is back with it.
+    /// Adds a token to the existing ones. A revoked installation returns with it.
     mutating func claim(_ code: String, token: String) {
         guard let index = pairings.firstIndex(where: { $0.code == code }) else { return }
         tokens[token] = .good
@@ -94,7 +92,7 @@ struct Installation: Sendable {
     }
 }
 
-// As parts of a relay's state.
+// Parts of a relay's state.
 extension Installation {
     func write(to state: inout JSONWriter) {
         state.array("tokens") { list in
@@ -130,7 +128,7 @@ extension Installation {
         }
     }
 
-    /// The token of the options is good unless the document says otherwise.
+    /// The options' token is good unless the document says otherwise.
     mutating func restore(_ state: StateReader) throws(StateReader.Fault) {
         for reader in try state.list("tokens") {
             tokens[try reader.string("token")] = try reader.flag("is_good") ? .good : .revoked

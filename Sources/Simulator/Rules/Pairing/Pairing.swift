@@ -1,15 +1,15 @@
-/// A code that a bridge waits with until the user claims it.
+/// A code that a bridge polls until the user claims it.
 struct PairingCode: Sendable {
     let code: String
     let pollToken: String
     let connector: String
     let startedAt: Moment
-    /// The bridge's token, once it is claimed.
+    /// The bridge's token, or nil before the claim.
     var token: String?
 }
 
-// Pairing (relay.md#pairing-the-shipping-form, relay.md#claiming): no token is needed to start or to poll. A claimed code gives the token as often as it is
-// asked for, since the first answer may have been lost. All pairings lead to the one installation of this relay.
+// Pairing (relay.md#pairing-the-shipping-form, relay.md#claiming). Starting and polling need no token. A claimed code returns the token at
+// every poll, since the first answer may have been lost. All pairings lead to the one installation of this relay.
 extension Relay {
     mutating func pairingCall(_ target: RequestTarget, _ request: RawRequest, headers: [RawHeader], at now: Moment)
         -> Exchange
@@ -42,8 +42,8 @@ extension Relay {
         }
     }
 
-    /// How long a poll may be held back for news: its `timeout`, of which the relay takes 25 s (relay.md#pairing-the-shipping-form). Nil when
-    /// there are news, or it did not ask to wait.
+    /// Longest delay of a poll for news: its `timeout`, at most the relay's 25 s
+    /// (relay.md#pairing-the-shipping-form). Nil if there are news, or the poll does not ask to wait.
     package func pairingWait(_ request: RawRequest, at now: Moment) -> Int64? {
         let target = RequestTarget(request.target)
         guard request.method == "GET", target.segments == ["v1", "pairing", "poll"],
@@ -158,7 +158,7 @@ extension Relay {
         return JSONWriter.object { $0.field("installation_id", options.installation) }
     }
 
-    /// The code that the phone makes itself ("Custom Bridge"): the bridge only polls (relay.md#pairing-the-documented-form).
+    /// A code that the phone made ("Custom Bridge"): the bridge only polls (relay.md#pairing-the-documented-form).
     mutating func makePairingOnPhone(_ body: Fields, at now: Moment) throws(Refusal) -> [UInt8] {
         var body = body
         let connector = body.optional("connector_type", atMost: 64)
@@ -168,7 +168,7 @@ extension Relay {
         return JSONWriter.object { $0.field("code", pairing.code) }
     }
 
-    /// A new token beside those there are; an installation that was revoked is back with it.
+    /// Adds a token to the existing ones. A revoked installation returns with it.
     private mutating func claim(_ code: String) throws(Refusal) {
         guard installation.tokenCount < 1_000 else {
             throw Refusal(status: 429, code: "rate_limited", message: "There are 1,000 tokens; start a new simulator.")

@@ -1,14 +1,14 @@
-/// The approvals that the bridge has asked for.
+/// The approvals that the bridge has requested.
 ///
-/// Invariants: an approval is in `open` while it has no decision, and in `settled` from then on; of the settled ones the
-/// newest are kept, up to a limit; an approval is decided once.
+/// Invariants: an approval is in `open` without a decision, and in `settled` with one; of the settled
+/// ones the newest are kept, up to a limit; an approval is decided once.
 struct AskedApprovals: Sendable {
     private var approvals: [String: PhoneApproval] = [:]
     /// Oldest first.
     private var open: [String] = []
-    /// In the order in which they were decided.
+    /// Ordered by decision.
     private var settled: [String] = []
-    /// When those of the last hour were asked, while they are counted; oldest first.
+    /// Times of the last hour's requests while an hourly limit counts them; oldest first.
     private var counted: [Moment] = []
     private let limit: Int
 
@@ -19,14 +19,14 @@ struct AskedApprovals: Sendable {
 
     subscript(id: String) -> PhoneApproval? { approvals[id] }
 
-    /// Those whose life is over, with the reason.
+    /// Approvals whose life has ended, with the reason.
     func overdue(at now: Moment) -> [(id: String, reason: String)] {
         pending.filter { now.milliseconds(since: $0.askedAt) >= $0.lifetimeMilliseconds }.map {
             ($0.id, $0.expiryReason)
         }
     }
 
-    /// False: so many were asked in the last hour already.
+    /// False if the last hour reached the limit already.
     mutating func count(at now: Moment, hourlyLimit: Int?) -> Bool {
         guard let hourlyLimit else { return true }
         counted.removeAll { now.milliseconds(since: $0) >= 3_600_000 }
@@ -40,7 +40,7 @@ struct AskedApprovals: Sendable {
         open.append(approval.id)
     }
 
-    /// The approval as it was asked; nil: there is none of this id that is open.
+    /// The approval before the decision, or nil if no open approval has this id.
     mutating func settle(_ id: String, _ decision: String, reason: String?) -> PhoneApproval? {
         guard let approval = approvals[id], approval.decision == nil else { return nil }
         approvals[id]?.decision = decision
@@ -58,7 +58,7 @@ struct AskedApprovals: Sendable {
     }
 }
 
-// As a part of a relay's state.
+// A part of a relay's state.
 extension AskedApprovals {
     func write(to state: inout JSONWriter) {
         state.array("approvals") { list in

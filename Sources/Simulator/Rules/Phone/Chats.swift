@@ -1,9 +1,7 @@
-/// The user's chats: sessions with their messages and tasks, the interactions that they are about, and the files that the
-/// bridge announced for them.
+/// The user's chats: sessions with their messages and tasks, their interactions, and the files that the bridge announced for them.
 ///
-/// Invariants: `order` and `sessions` name the same sessions; a place leads to a message or a task of a session that is
-/// there, and messages and tasks never move; `deleted` has the deleted sessions, oldest first; nothing names a session that
-/// is forgotten.
+/// Invariants: `order` and `sessions` name the same sessions; a place leads to a message or a task of an existing session, and messages
+/// and tasks never move; `deleted` has the deleted sessions, oldest first; nothing names a forgotten session.
 struct Chats: Sendable {
     struct Interaction: Sendable {
         var session: String
@@ -20,7 +18,7 @@ struct Chats: Sendable {
     struct TaskPlace: Sendable {
         let session: String
         let index: Int
-        /// The bodies of the calls that made and finished it.
+        /// Bodies of the calls that made and finished the task.
         let created: [UInt8]
         var finished: [UInt8]?
     }
@@ -34,7 +32,7 @@ struct Chats: Sendable {
     /// Oldest first.
     private var files: [AnnouncedFile] = []
 
-    // MARK: What is there
+    // MARK: Look-up
 
     /// Oldest first.
     var all: [PhoneSession] { order.compactMap { sessions[$0] } }
@@ -78,7 +76,7 @@ struct Chats: Sendable {
         deleted.append(session)
     }
 
-    /// The sessions that were deleted before a grace period are gone. Their ids.
+    /// Forgets the sessions whose grace period has passed, and returns their ids.
     mutating func forgetDeleted(at now: Moment, after milliseconds: Int64) -> [String] {
         var forgotten: [String] = []
         while let id = deleted.first, let deletedAt = sessions[id]?.deletedAt,
@@ -123,7 +121,7 @@ struct Chats: Sendable {
         sessions[place.session]?.messages[place.index].deltas += 1
     }
 
-    /// The message keeps its id.
+    /// `message` has the id of the one that it replaces.
     mutating func finish(_ message: PhoneMessage, at place: MessagePlace, at now: Moment) {
         sessions[place.session]?.messages[place.index] = message
         sessions[place.session]?.updatedAt = now
@@ -137,7 +135,7 @@ struct Chats: Sendable {
         sessions[session]?.tasks.append(task)
     }
 
-    /// The task keeps its id.
+    /// `change` must keep the task's id.
     mutating func change(_ place: TaskPlace, _ change: (inout PhoneTask) -> Void) {
         guard var task = sessions[place.session]?.tasks[place.index] else { return }
         change(&task)
@@ -152,7 +150,7 @@ struct Chats: Sendable {
 
     // MARK: Files
 
-    /// A repeat is none; the oldest beyond a bound are forgotten.
+    /// A repeat replaces the earlier announcement. The oldest beyond the limit is forgotten.
     mutating func announce(_ file: AnnouncedFile, limit: Int) {
         files.removeAll { $0.isSame(as: file) }
         files.append(file)
@@ -160,7 +158,7 @@ struct Chats: Sendable {
     }
 }
 
-// As parts of a relay's state.
+// Parts of a relay's state.
 extension Chats {
     func write(to state: inout JSONWriter) {
         state.array("sessions") { list in
@@ -214,7 +212,7 @@ extension Chats {
 
     private mutating func restoreSession(_ reader: StateReader) throws(StateReader.Fault) {
         let id = try reader.string("id")
-        // Messages and tasks are found by their place in the one chat of their name.
+        // The name of a task's place joins session and task by a slash.
         guard sessions[id] == nil, !id.contains("/") else {
             throw reader.fault("id", "stands twice, or has a slash")
         }

@@ -1,4 +1,4 @@
-// A deleted session is forgotten when its grace period is over (relay.md#rest).
+// A deleted session is forgotten after its grace period (relay.md#rest).
 extension Relay {
     mutating func forgetDeletedSessions(at now: Moment) {
         for session in chats.forgetDeleted(at: now, after: options.deletionGraceMilliseconds) {

@@ -1,11 +1,11 @@
-// What the phone sees and does (relay.md#what-the-phone-sees-v1me).
+// Events and actions of the phone (relay.md#what-the-phone-sees-v1me).
 extension Relay {
     // MARK: Events
 
-    /// The events of the ring after an id; nil, unknown or evicted: the whole ring.
+    /// The events of the ring after an id, or the whole ring if the id is nil, unknown or evicted.
     package func phoneEvents(after id: UInt64?) -> [PhoneEvent] { phones.events(after: id) }
 
-    /// Those since the last time, where the options keep them.
+    /// Events since the last call, if the options keep them.
     package mutating func takeAllPhoneEvents() -> [PhoneEvent] { phones.takeAll() }
 
     mutating func publish(_ type: String, at now: Moment, _ fields: (inout JSONWriter) -> Void) {
@@ -14,7 +14,7 @@ extension Relay {
 
     mutating func publish(_ type: String, _ data: [UInt8], at now: Moment) { phones.publish(type, data, at: now) }
 
-    /// Expires what the time has passed over. Every request does it; a server calls it between requests.
+    /// Expires everything that is due. Every request calls it, and a server calls it between requests.
     package mutating func tick(at now: Moment) {
         phones.expire(at: now, after: options.ringMilliseconds)
         for (id, reason) in approvals.overdue(at: now) { settle(id, "deny", reason: reason, at: now) }
@@ -24,9 +24,9 @@ extension Relay {
         tellStanding(at: now)
     }
 
-    // MARK: What the user does
+    // MARK: Actions of the user
 
-    /// What `POST /v1/me/sessions/:id/send` does; a session that does not exist is made.
+    /// The effect of `POST /v1/me/sessions/:id/send`. A missing session is made.
     @discardableResult
     package mutating func userSends(
         text: String, session wanted: String?, thoughtLevel: String? = nil, at now: Moment
@@ -34,8 +34,8 @@ extension Relay {
         userSends(UserDraft(text: text, thoughtLevel: thoughtLevel), session: wanted, at: now)
     }
 
-    /// The same with an envelope in base64, which may be anything, in a session that exists: its key has to be there first.
-    /// `attachments`: a JSON array as in updates.
+    /// Sends an envelope in base64, with any content, in an existing session: its key must be
+    /// there first. `attachments` is a JSON array as in updates.
     @discardableResult
     package mutating func userSends(
         sealedText: String, session: String, under interaction: String? = nil, attachments: String? = nil,
@@ -45,12 +45,12 @@ extension Relay {
         return userSends(draft, session: session, under: interaction, at: now)
     }
 
-    /// What `POST /v1/me/sessions` does.
+    /// The effect of `POST /v1/me/sessions`.
     package mutating func userStartsSession(title: String? = nil, at now: Moment) -> String {
         startSession(title: title, model: nil, at: now)
     }
 
-    /// A second message under an interaction that is open, as relays send it that put a quick follow-up into the turn.
+    /// Sends a second message under an open interaction, like a relay that puts a quick follow-up into the turn.
     package mutating func userSends(text: String, session: String, under interaction: String, at now: Moment) {
         userSends(UserDraft(text: text), session: session, under: interaction, at: now)
     }
@@ -93,13 +93,13 @@ extension Relay {
         return (session, interaction, message)
     }
 
-    /// The session of a message names its model each time, null for the agent's own (relay.md#sessionmessage-the-user-wrote).
+    /// Each message names the session's model, with null for the agent's own (relay.md#sessionmessage-the-user-wrote).
     static func write(_ session: String, _ model: String?, to writer: inout JSONWriter) {
         writer.field("id", session)
         if let model { writer.field("model", model) } else { writer.nullField("model") }
     }
 
-    /// `reason`: the relay has some of its own (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went).
+    /// `reason` may be one of the relay's own (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went).
     package mutating func userStops(
         session: String, interaction: String?, reason: String = "user_aborted", at now: Moment
     ) {
@@ -110,7 +110,7 @@ extension Relay {
         }
     }
 
-    /// False when there is no such approval, or it is decided.
+    /// False if there is no such approval, or it is decided.
     package mutating func userDecides(approval: String, _ decision: String, at now: Moment) -> Bool {
         userDecides(approval: approval, decision, scope: ApprovalScope(), at: now)
     }
@@ -123,7 +123,7 @@ extension Relay {
         return true
     }
 
-    /// Its time is over now: the relay denies it, as it does by itself. False: there is no such approval that is open.
+    /// Expires the approval: the relay denies it by itself. False if no open approval has this id.
     @discardableResult
     package mutating func endApproval(_ id: String, reason: String? = nil, at now: Moment) -> Bool {
         guard let known = approvals[id], known.decision == nil else { return false }
@@ -131,7 +131,7 @@ extension Relay {
         return true
     }
 
-    /// `isOnPhone`: false where the phone was never asked.
+    /// `isOnPhone` is false if the phone never saw the card.
     mutating func settle(
         _ id: String, _ decision: String, scope: ApprovalScope = ApprovalScope(), reason: String?,
         isOnPhone: Bool = true, at now: Moment

@@ -1,5 +1,5 @@
-// The phone's own routes (relay.md#rest). Stop, a new session and the choice of a model are used by the app, but their
-// routes are not documented: those here are ours.
+// The phone's own routes (relay.md#rest). The app can stop, make a session and choose a
+// model, but the documents name no routes for it: those here are ours.
 extension Relay {
     mutating func phoneCall(_ target: RequestTarget, _ request: RawRequest, headers: [RawHeader], at now: Moment)
         -> Exchange
@@ -146,7 +146,7 @@ extension Relay {
         if let model { userChooses(model: model.text, session: session.id, at: now) }
     }
 
-    /// Nil: the agent's own.
+    /// Chooses a model, or nil for the agent's own.
     package mutating func userChooses(model: String?, session: String, at now: Moment) {
         guard let known = chats[session], model != known.model else { return }
         chats.choose(model: model, for: session)
@@ -162,7 +162,9 @@ extension Relay {
         if isArchived { tellEnded(session, at: now) }
     }
 
-    /// What runs is cancelled, what is asked is denied, and later writes get 410 (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went, relay.md#others, relay.md#codes).
+    /// Cancels runs, denies open approvals, and answers later writes with 410
+    /// (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went, relay.md#others,
+    /// relay.md#codes).
     private mutating func delete(_ session: PhoneSession, at now: Moment) {
         chats.delete(session.id, at: now)
         for approval in pendingApprovals where approval.session == session.id {
@@ -201,8 +203,9 @@ extension Relay {
             replyTo: replyTo, thoughtLevel: level)
     }
 
-    /// The phone names `key`, `mime`, `size` and `name`; the bridge gets a link instead of the size (relay.md#sessionmessage-the-user-wrote, D16).
-    /// A `url` in the call is ours: it lets a tester point at whatever serves the bytes.
+    /// The phone names `key`, `mime`, `size` and `name`; the bridge gets a link instead of the size
+    /// (relay.md#sessionmessage-the-user-wrote, D16). A `url` in the call is ours: a tester points it at any server of the
+    /// bytes.
     private static func attachments(_ body: inout Fields, host: String) -> String? {
         guard let member = body.member("attachments") else { return nil }
         guard case .array(let list) = member, list.count <= 32 else {
@@ -302,8 +305,8 @@ extension Relay {
         }
     }
 
-    /// A stored message (relay.md#gaps-and-what-the-emulator-should-do). Plain text that is not final yet is what was streamed. `deltas`
-    /// is ours: without one a message that stands alone is complete.
+    /// A stored message (relay.md#gaps-and-what-the-emulator-should-do). Plain text before the end is the
+    /// streamed text. `deltas` is ours: a message that stands alone without one is complete.
     private static func json(_ message: PhoneMessage, tasks: [PhoneTask]) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("message_id", message.id)
@@ -322,8 +325,8 @@ extension Relay {
             writer.array("tasks") { list in tasks.forEach { list.element(json: Self.json($0)) } }
         }
     }
-    /// The fields of its events, as far as they have come; no `status` while it runs. Ours: the app keeps the tools in the bubble
-    /// (relay.md#sse-events), and how it gets them back is not documented.
+    /// The fields of the task's events so far; no `status` while it runs. Ours: the app keeps the tools in the
+    /// bubble (relay.md#sse-events), and the documents do not say how it gets them back.
     private static func json(_ task: PhoneTask) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("task_id", task.id)
@@ -342,7 +345,7 @@ extension Relay {
 }
 
 extension PhoneSession {
-    /// Those of a run are in its first message of the agent; those without an interaction in the last such message.
+    /// A run's first agent message has its tasks; the last agent message without an interaction has those without one.
     fileprivate func tasks(of message: PhoneMessage) -> [PhoneTask] {
         guard message.role == .agent, !tasks.isEmpty else { return [] }
         let isOfTheSame = { (other: PhoneMessage) in other.role == .agent && other.interaction == message.interaction }

@@ -1,16 +1,16 @@
-// What the phone can see, as values for tests, the demo and the page.
+// The phone's view as values, for tests, the demo and the page.
 
 package struct PhoneSession: Sendable, Hashable {
     package var id: String
     package var source: String?
     package var createdAt: Moment
     package var title: String?
-    /// Nil: the agent's own choice.
+    /// Nil if the agent chooses.
     package var model: String?
     package var isArchived = false
-    /// It is kept for a while after this, and refused (relay.md#rest, relay.md#codes).
+    /// The relay keeps a deleted session for a while, and refuses writes to it (relay.md#rest, relay.md#codes).
     package var deletedAt: Moment?
-    /// Its last message, or whatever else the phone lists it by.
+    /// Time of the last message, or of another change that moves the session in the phone's list.
     package var updatedAt: Moment
     package var isDeleted: Bool { deletedAt != nil }
     package var messages: [PhoneMessage] = []
@@ -36,10 +36,10 @@ package struct PhoneMessage: Sendable, Hashable {
     package var usage: String?
     package var finishReason: String?
     package var at: Moment
-    /// What its deltas add up to.
+    /// Text of all deltas so far.
     package var streamed = ""
     package var deltas = 0
-    /// A JSON array, as the phone or the bridge named them.
+    /// A JSON array, in the words of the phone or the bridge.
     package var attachments: String?
     package var replyTo: String?
 }
@@ -54,9 +54,9 @@ package struct PhoneTask: Sendable, Hashable {
     package var result: String?
     package var error: String?
     package var percent: Int?
-    /// Nil while it runs.
+    /// Nil while the task runs.
     package var status: String?
-    /// The sealed twins of these, by the names that they have on the wire.
+    /// The sealed twins of these fields, by their names on the wire.
     package var sealed: [String: String] = [:]
 }
 
@@ -72,10 +72,10 @@ package struct PhoneApproval: Sendable, Hashable {
     package var sealedDetails: String?
     package var askedAt: Moment
     package var lifetimeMilliseconds: Int64
-    /// `reason` of a card that expires.
+    /// `reason` of the denial if the card expires.
     var expiryReason: String
     package var decision: String?
-    /// Why the relay denied it by itself; nil: a person decided, or it is pending.
+    /// Reason of the relay's own denial, or nil if a person decided or nobody has.
     package var reason: String?
     /// The `data` of `approval_requested`: the snapshot's entry (relay.md#gaps-and-what-the-emulator-should-do).
     var data: [UInt8]

@@ -1,12 +1,11 @@
-/// What the phones see: the ring of events, and orders to the server of their streams.
+/// The phones' input: the ring of events, and orders to the server of their streams.
 ///
-/// Invariants: the ids of the ring rise, and all are below `next`; the ring is no longer than its limit; no id is given
-/// twice.
+/// Invariants: the ids of the ring rise, and all are below `next`; the ring is no longer than its limit; no id is given twice.
 struct Phones: Sendable {
     private var ring: [PhoneEvent] = []
     private var next: UInt64 = 1
     private var orders: [EdgeOrder] = []
-    /// All that was published since it was taken last; nil: not kept.
+    /// Events published since the last `takeAll`, or nil if the options do not keep them.
     private var untaken: [PhoneEvent]?
     private let limit: Int
 
@@ -18,12 +17,12 @@ struct Phones: Sendable {
     var lastID: UInt64 { next - 1 }
     var count: Int { ring.count }
 
-    /// The events of the ring after an id; nil, unknown or evicted: the whole ring (relay.md#gaps-and-what-the-emulator-should-do).
+    /// The events of the ring after an id, or the whole ring if the id is nil, unknown or evicted (relay.md#gaps-and-what-the-emulator-should-do).
     func events(after id: UInt64?) -> [PhoneEvent] {
         guard let id, id < next, let first = ring.first, id + 1 >= first.id else {
             return id == lastID ? [] : ring
         }
-        // From the end: mostly it is asked for the last ones. Ids have a gap where a kept state was gone on from.
+        // Search from the end: most callers want the last events. Ids have a gap after a restored state.
         let known = ring.lastIndex { $0.id <= id }
         return Array(ring[(known.map { $0 + 1 } ?? ring.startIndex)...])
     }
@@ -36,7 +35,7 @@ struct Phones: Sendable {
         if ring.count > limit { ring.removeFirst(ring.count - limit) }
     }
 
-    /// Also what the ring has lost.
+    /// All events since the last call, even those that the ring has lost.
     mutating func takeAll() -> [PhoneEvent] {
         guard let all = untaken, !all.isEmpty else { return [] }
         untaken = []
@@ -47,7 +46,7 @@ struct Phones: Sendable {
         while let first = ring.first, now.milliseconds(since: first.at) > milliseconds { ring.removeFirst() }
     }
 
-    /// As if every phone had been off for longer than the ring reaches back.
+    /// Empties the ring: all phones were offline for longer than it reaches back.
     mutating func lose() {
         ring = []
         orders.append(.cutPhones)
@@ -63,7 +62,7 @@ struct Phones: Sendable {
     mutating func skip(_ ids: UInt64) { next += ids }
 }
 
-// As parts of a relay's state.
+// Parts of a relay's state.
 extension Phones {
     func writeNext(to state: inout JSONWriter) { state.field("next_event", json: String(next)) }
 

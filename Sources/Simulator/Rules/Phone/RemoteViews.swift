@@ -1,27 +1,27 @@
-/// What becomes of the phone's wish to see something that only the bridge has.
+/// Result of the phone's request for something that only the bridge has.
 package enum RemoteView: Hashable, Sendable {
     case answered(RawResponse)
-    /// The bridge was asked; `remoteAnswer` returns its answer.
+    /// The request went to the bridge; `remoteAnswer` returns its answer.
     case asked(String)
-    /// The bridge of the same process is to be asked; `response(to:)` makes the answer of its words. `fields`: a JSON object.
+    /// The bridge in the same process must answer; `response(to:)` wraps its words. `fields` is a JSON object.
     case inside(type: String, fields: [UInt8])
 }
 
-// What the relay passes on to the bridge as a request with a `req_id` (relay.md#relay-to-bridge-rpcs-req_id-frames):
+// Requests that the relay passes on to the bridge with a `req_id` (relay.md#relay-to-bridge-rpcs-req_id-frames):
 //
 // - `GET /v1/me/sessions/:id/file?path=` or `?blind_idx=` as `file.read.req` (relay.md#rest);
 // - `GET /v1/me/models` as `models.list.req`;
 // - `GET /v1/me/cron` as `cron.list.req`, and `POST /v1/me/cron/:verb` with the parameters as its body.
 //
-// The app has models and routines too, but their routes are not documented: those here are ours, and so is the form: the
-// bridge's answer in the envelope, and 504 when there is none in time.
+// The app has models and routines too, but the documents name no routes: those here are ours, and so is
+// the form: the bridge's answer in the envelope, and 504 if none comes in time.
 extension Relay {
     package static func isForBridge(method: String, target: String) -> Bool {
         let segments = RequestTarget(target).segments
         return segments.starts(with: ["v1", "me"]) && view(method, Array(segments.dropFirst(2))) != nil
     }
 
-    /// Nil: the address is another one.
+    /// Passes the request on, or returns nil for another address.
     package mutating func viewRemote(_ request: RawRequest, at now: Moment) -> RemoteView? {
         let target = RequestTarget(request.target)
         guard target.segments.starts(with: ["v1", "me"]),
@@ -43,7 +43,7 @@ extension Relay {
         }
     }
 
-    /// Nil while the bridge has not answered.
+    /// Nil until the bridge answers.
     package func remoteAnswer(_ id: String) -> RawResponse? {
         switch remoteRequest(id)?.outcome {
         case .waiting: return nil
@@ -52,7 +52,7 @@ extension Relay {
         }
     }
 
-    /// `reply`: the members of an answer, as a JSON object.
+    /// `reply` has the members of an answer, as a JSON object.
     package static func response(to reply: [UInt8]) -> RawResponse {
         (try? JSONParser.parse(reply)).map { response(to: $0) } ?? noAnswer
     }

@@ -1,4 +1,4 @@
-/// What the user sends, plain or sealed (relay.md#rest).
+/// A message of the user, plain or sealed (relay.md#rest).
 struct UserDraft {
     var text: String?
     var sealedText: String?
@@ -8,7 +8,7 @@ struct UserDraft {
     var thoughtLevel: String?
 }
 
-/// How far an `approve_always` reaches (relay.md#others, D27).
+/// Reach of an `approve_always` (relay.md#others, D27).
 package struct ApprovalScope: Sendable, Hashable {
     var kind: String?
     var value: String?

@@ -1,18 +1,18 @@
-/// Names one connection of the bridge's socket.
+/// Id of one connection of the bridge's socket.
 package struct SocketID: Hashable, Sendable {
     package let number: Int
 }
 
-/// Orders to the server of the sockets, in order.
+/// Orders to the server of the sockets, in sequence.
 package struct SocketInstruction: Hashable, Sendable {
     package enum Order: Hashable, Sendable {
         /// A text frame.
         case send([UInt8])
-        /// The code is one that may be sent.
+        /// Close the connection. The protocol allows the code.
         case close(code: Int, reason: String)
-        /// Ends without a closing frame.
+        /// End the connection without a closing frame.
         case cut
-        /// Nothing that comes is read from now on, not even the protocol's own pings.
+        /// Read no more input, not even the protocol's own pings.
         case stopReading
     }
 
@@ -23,7 +23,7 @@ package struct SocketInstruction: Hashable, Sendable {
 /// The state of one connection, as reported.
 package struct SocketReport: Hashable, Sendable {
     package var socket: SocketID
-    /// The `version` of its `hello`; nil before it, or without one.
+    /// The `version` of its `hello`, or nil before or without one.
     package var version: String?
     package var openedAt: Moment
     package var updatesSent: Int
@@ -31,14 +31,14 @@ package struct SocketReport: Hashable, Sendable {
     package var isClosing: Bool
 }
 
-/// One open connection, as the relay sees it.
+/// One open connection in the relay's view.
 struct BridgeSocket: Sendable {
     enum Manner: Sendable { case normal, withoutPings, silent, halfOpen }
 
     enum Beat: Hashable { case ping, pongMissed, dead }
 
     let token: String
-    /// The `X-Request-ID` of its upgrade, by which breaches name it.
+    /// The `X-Request-ID` of its upgrade, which names it in breaches.
     let request: String
     let openedAt: Moment
     var manner: Manner
@@ -59,12 +59,13 @@ struct BridgeSocket: Sendable {
         lastPing = now
     }
 
-    /// False when nothing may be sent on it any more.
+    /// Whether the relay may send on it.
     var speaks: Bool { !isClosing && (manner == .normal || manner == .withoutPings) }
 
     // MARK: Heartbeat
 
-    /// A ping is due every so often; its pong is missed after a while, and the third in a row ends the socket (relay.md#heartbeat-and-liveness).
+    /// Sends a ping every so often. A pong is missed after a while, and the third missed one
+    /// in a row ends the socket (relay.md#heartbeat-and-liveness).
     mutating func beats(at now: Moment, _ options: RelayOptions.Socket) -> [Beat] {
         guard manner == .normal, !isClosing else { return [] }
         var beats: [Beat] = []
@@ -74,7 +75,7 @@ struct BridgeSocket: Sendable {
             beats.append(.pongMissed)
             if missedPongs >= options.missedPongLimit { return beats + [.dead] }
         }
-        // A clock that was put back must not silence the pings until it has caught up.
+        // A wall clock that jumped back must not silence the pings until it has caught up.
         if now < lastPing { lastPing = now }
         if now.milliseconds(since: lastPing) >= options.pingMilliseconds {
             lastPing = now
@@ -91,7 +92,7 @@ struct BridgeSocket: Sendable {
 
     // MARK: Updates
 
-    /// Whether an update is to be sent now, and for the first time; it counts as sent then.
+    /// Whether an update is due, and for the first time. A due update counts as sent.
     mutating func isDue(_ update: String, at now: Moment, every milliseconds: Int64) -> (sends: Bool, isFirst: Bool) {
         guard let last = sentUpdates[update] else {
             sentUpdates[update] = now

@@ -1,7 +1,7 @@
-/// The bridge's connections, what their server is to do, and the requests that went out on them.
+/// The bridge's connections, the orders to their server, and the requests that went out on them.
 ///
-/// Invariants: `order` and `sockets` name the same connections, each of which has a number of its own; one that is closing
-/// is closed once and sent nothing more; a request waits only as long as its socket is there.
+/// Invariants: `order` and `sockets` name the same connections, each with a number of its own; a closing one is
+/// closed once and receives nothing more; a request waits only as long as its socket exists.
 struct BridgeSockets: Sendable {
     private var last = 0
     private var sockets: [SocketID: BridgeSocket] = [:]
@@ -11,13 +11,13 @@ struct BridgeSockets: Sendable {
     /// Oldest first.
     private var requests: [RemoteRequest] = []
 
-    // MARK: What is there
+    // MARK: Look-up
 
     var count: Int { sockets.count }
     var isEmpty: Bool { sockets.isEmpty }
     /// Oldest first.
     var ids: [SocketID] { order }
-    /// Those that are not closing.
+    /// Number of connections that are not closing.
     var openCount: Int { order.count { sockets[$0]?.isClosing == false } }
 
     subscript(id: SocketID) -> BridgeSocket? { sockets[id] }
@@ -52,7 +52,7 @@ struct BridgeSockets: Sendable {
         }
     }
 
-    /// A code that may not be sent cuts the connection.
+    /// A code that the protocol does not allow cuts the connection.
     mutating func close(_ id: SocketID, code: Int, _ reason: String) {
         guard sockets[id]?.isClosing == false else { return }
         guard Self.mayBeSent(code) else { return cut(id) }
@@ -88,7 +88,7 @@ struct BridgeSockets: Sendable {
         return instructions
     }
 
-    /// Whether it is the first of its connection; nil: nothing is read on it.
+    /// Counts a frame. True if it is the connection's first, or nil if the relay does not read the connection.
     mutating func frameReceived(on id: SocketID) -> Bool? {
         guard let socket = sockets[id], socket.manner == .normal || socket.manner == .withoutPings else { return nil }
         sockets[id]?.framesReceived += 1
@@ -98,7 +98,7 @@ struct BridgeSockets: Sendable {
     mutating func helloReceived(version: String, on id: SocketID) { sockets[id]?.version = version }
     mutating func pongReceived(on id: SocketID) { sockets[id]?.pongReceived() }
 
-    /// What the pings and pongs of all connections come to now.
+    /// Heartbeats of all connections that are due now.
     mutating func beats(at now: Moment, _ options: RelayOptions.Socket) -> [(socket: SocketID, beat: BridgeSocket.Beat)]
     {
         order.flatMap { id in (sockets[id]?.beats(at: now, options) ?? []).map { (id, $0) } }
@@ -129,7 +129,7 @@ struct BridgeSockets: Sendable {
         instruct(request.socket, .send(frame))
     }
 
-    /// Of the answers the newest are kept, up to a number of bytes; the newest one always.
+    /// Keeps the newest answers up to a number of bytes, and always the newest one.
     mutating func answered(_ id: String, _ frame: [UInt8], limit: Int) {
         guard let index = requests.firstIndex(where: { $0.id == id && $0.outcome == .waiting }) else { return }
         requests[index].outcome = .answered(frame)
@@ -142,7 +142,7 @@ struct BridgeSockets: Sendable {
     }
 }
 
-// As a part of a relay's state.
+// A part of a relay's state.
 extension BridgeSockets {
     func write(to state: inout JSONWriter) { state.field("last_socket", Int64(last)) }
     mutating func restore(_ state: StateReader) throws(StateReader.Fault) { last = try state.integer("last_socket") }

@@ -1,4 +1,4 @@
-/// An update for the bridge, from when it arises until it is acknowledged.
+/// An update for the bridge, from its origin to its acknowledgement.
 package struct PendingUpdate: Sendable, Hashable {
     package var id: String
     package var type: String

@@ -1,4 +1,4 @@
-/// A request of the relay to the bridge, and what became of it.
+/// A request of the relay to the bridge, and its outcome.
 package struct RemoteRequest: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         case waiting
@@ -11,7 +11,7 @@ package struct RemoteRequest: Hashable, Sendable {
     }
 
     package var id: String
-    /// Nil: the frame had no type.
+    /// Nil if the frame had no type.
     package var type: String?
     package var outcome: Outcome
     var socket: SocketID
@@ -19,7 +19,7 @@ package struct RemoteRequest: Hashable, Sendable {
 
 // Frames with a `req_id` (relay.md#relay-to-bridge-rpcs-req_id-frames): files, models, cron.
 extension Relay {
-    /// Sends a request on the newest socket; nil when there is none. `fields` is a JSON object, whose members go along.
+    /// Sends a request on the newest socket, or returns nil without one. The members of the JSON object `fields` go along.
     package mutating func ask(type: String?, fields: [UInt8]) -> String? {
         guard let parsed = try? JSONParser.parse(fields) else { return nil }
         return ask(type: type, fields: parsed)
@@ -65,10 +65,10 @@ extension Relay {
         return request.hasSuffix(".req") ? request.dropLast(4) + ".resp" : request + ".resp"
     }
 
-    /// 1.5 MiB in base64, and what sealing adds (relay.md#size-limits).
+    /// 1.5 MiB in base64, with the overhead of sealing (relay.md#size-limits).
     private static let fileLimit = (1_572_864 + 29 + 2) / 3 * 4
 
-    /// What an answer lacks (the table of relay.md#relay-to-bridge-rpcs-req_id-frames).
+    /// The flaw of an answer (the table of relay.md#relay-to-bridge-rpcs-req_id-frames).
     private static func fault(of frame: JSONValue, answering type: String?) -> (code: BreachCode, sentence: String)? {
         if let error = frame["error"] {
             return error["code"]?.string == nil ? (.malformedFrame, "has an error without a code") : nil

@@ -1,43 +1,43 @@
-/// An injected fault of the bridge's socket, of what goes over it, or of an approval (relay.md#gaps-and-what-the-emulator-should-do);
-/// no one's breach of the rules.
+/// An injected fault of the bridge's socket, of its traffic, or of an approval
+/// (relay.md#gaps-and-what-the-emulator-should-do); counts as no breach of the rules.
 package struct SocketFault: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        // The next connections.
+        // Faults of the next connections.
         case refused(status: Int, code: String)
         /// Something between the bridge and the relay answers the upgrade.
         case page(ProxyPage, status: Int)
-        /// Accepted; nothing is sent, and input is ignored.
+        /// The connection is accepted; the relay sends nothing and ignores input.
         case silent
-        /// `ready`, and from then on nothing is sent or read.
+        /// The relay sends `ready`, and from then on neither sends nor reads.
         case halfOpen
-        /// Accepted and closed at once, without `ready`. The code must be one that may be sent.
+        /// The connection is accepted and closed at once, without `ready`. The protocol must allow the code.
         case acceptedThenClosed(code: Int)
         case acceptedThenCut
         case withoutPings
-        /// Does not replace the open ones (relay.md#delivery-ack-replay: two bridge processes on one token).
+        /// The connection does not replace the open ones (relay.md#delivery-ack-replay: two bridge processes on one token).
         case joined
-        // The next updates.
-        /// Sent two times in a row.
+        // Faults of the next updates.
+        /// The update is sent twice in a row.
         case doubled
-        /// A message of the user comes under a second update id, as from another node of the relay (relay.md#delivery-ack-replay).
+        /// A message of the user comes again under a second update id, as from another node of the relay (relay.md#delivery-ack-replay).
         case secondIdentifier
-        /// The flat form of the RFC (relay.md#wrapper).
+        /// The update has the flat form of the RFC (relay.md#wrapper).
         case flat
-        // The next messages of the user.
-        /// The open sockets are cut before it goes out, so that it comes as backlog of the next connection.
+        // Faults of the next messages of the user.
+        /// The open sockets are cut before the message goes out: it comes as backlog of the next connection.
         case backlog
-        /// Stop is pressed at once.
+        /// The user presses Stop at once.
         case earlyStop
-        // The next grants.
+        // Faults of the next grants.
         case lateGrant, noGrant
-        // The next acknowledgements.
+        // Faults of the next acknowledgements.
         case lostAcknowledgement
-        // The next approvals that are asked for.
-        /// It expires.
+        // Faults of the next approvals.
+        /// The card expires.
         case cardEnds(reason: String, milliseconds: Int)
-        /// Denied at once, without the phone.
+        /// The relay denies at once, without the phone.
         case cardOverLimit(reason: String)
-        /// One that names its life is refused for it.
+        /// The relay refuses a card that names its life.
         case cardLifeUnknown
     }
 

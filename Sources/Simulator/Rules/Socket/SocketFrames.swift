@@ -1,5 +1,5 @@
-// Frames from the bridge (relay.md#frames-bridge-to-relay). What does not fit is a breach and has no effect: the relay takes unknown frames
-// as nothing, and a judge must still see the misspelt one.
+// Frames from the bridge (relay.md#frames-bridge-to-relay). A misfit is a breach without effect: the
+// relay ignores unknown frames, and a judge must still see the misspelt one.
 extension Relay {
     package mutating func textReceived(_ text: [UInt8], on id: SocketID, at now: Moment) {
         guard let isFirst = sockets.frameReceived(on: id) else { return }
@@ -30,7 +30,7 @@ extension Relay {
         socketBreach(.malformedFrame, "A frame was binary.", id, now)
     }
 
-    /// The codec ended the connection because of what the bridge sent.
+    /// The codec ended the connection because of the bridge's bytes.
     package mutating func protocolBroken(_ sentence: String, on id: SocketID, at now: Moment) {
         socketBreach(.malformedFrame, sentence, id, now)
     }

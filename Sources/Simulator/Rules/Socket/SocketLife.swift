@@ -1,9 +1,9 @@
 // The bridge's socket from its upgrade to its end (relay.md#the-bridge-websocket).
 //
-// The machine knows connections by number. It gets their events and leaves orders, which the server of the sockets
-// drains after every call. Closing is asked for once; the connection is forgotten when its end is reported.
+// The machine knows connections by number. It receives their events and leaves orders, which the server of the sockets drains after
+// every call. An order to close is given once; the report of its end makes the machine forget the connection.
 extension Relay {
-    /// What the relay says to an upgrade: nil when it may become a socket, else the answer instead.
+    /// The refusal of an upgrade, or nil if it may become a socket.
     package mutating func refusesUpgrade(_ request: RawRequest, at now: Moment) -> RawResponse? {
         tick(at: now)
         let trace = RequestTrace(request.headers, using: &identifiers)
@@ -60,27 +60,27 @@ extension Relay {
             }
             sockets.instruct(id, .send(ready))
             if fault == .halfOpen { sockets.instruct(id, .stopReading) }
-            // `since_update_id` asks for the updates after it (relay.md#delivery-ack-replay).
+            // `since_update_id` requests the updates after it (relay.md#delivery-ack-replay).
             if let since = RequestTarget(request.target).parameter("since_update_id") { acknowledge(upTo: since) }
             deliverUpdates(at: now)
         }
         return id
     }
 
-    /// However it ended.
+    /// The socket ended, for any reason.
     package mutating func socketEnded(_ id: SocketID) { sockets.ended(id) }
 
-    /// To be taken after every call of the machine.
+    /// Orders to carry out after every call of the machine.
     package mutating func takeSocketInstructions() -> [SocketInstruction] { sockets.takeInstructions() }
 
     package var socketReports: [SocketReport] { sockets.reports }
 
-    // MARK: What can be asked for
+    // MARK: Orders of a tester
 
     package mutating func plan(_ fault: SocketFault) { faults.plan(fault) }
     package mutating func forgetSocketFaults() { faults.forgetSockets() }
 
-    /// Closes all sockets. A code that may not be sent cuts them.
+    /// Closes all sockets. A code that the protocol does not allow cuts them.
     package mutating func closeSockets(code: Int, reason: String) {
         for id in sockets.ids { sockets.close(id, code: code, reason) }
     }
@@ -89,7 +89,7 @@ extension Relay {
         for id in sockets.ids { sockets.cut(id) }
     }
 
-    /// Nothing more is sent on the open sockets, and input is ignored; half open: not even read.
+    /// Sends nothing more on the open sockets and ignores input, or if half open does not even read it.
     package mutating func silenceSockets(halfOpen: Bool) { sockets.silence(halfOpen: halfOpen) }
 
     // MARK: Parts
@@ -103,7 +103,7 @@ extension Relay {
         }
     }
 
-    /// Pings what is due, and resends.
+    /// Sends due pings, and resends updates.
     mutating func tickSockets(at now: Moment) {
         for (id, beat) in sockets.beats(at: now, options.socket) {
             switch beat {

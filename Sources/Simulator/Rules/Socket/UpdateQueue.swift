@@ -1,7 +1,7 @@
 /// Updates wait here until they are acknowledged (relay.md#delivery-ack-replay, D14).
 ///
-/// Invariants: oldest first, and no more than a limit; an id is given once, from the numbers of this node or of the one that
-/// it pretends to be; a held grant is in no other place.
+/// Invariants: oldest first, and no more than a limit; an id is given once, from the numbers of this
+/// node or of the other one that it imitates; a held grant is in no other place.
 struct UpdateQueue: Sendable {
     struct Grant: Sendable {
         let session: String?
@@ -12,7 +12,7 @@ struct UpdateQueue: Sendable {
     private var updates: [PendingUpdate] = []
     private var next = 1
     private var nextOfOtherNode = 1
-    /// Grants that a fault holds back until the next message of the user has gone out.
+    /// Grants that a fault holds back until the user's next message has gone out.
     private var heldGrants: [Grant] = []
     private let limit: Int
 
@@ -20,14 +20,14 @@ struct UpdateQueue: Sendable {
 
     var all: [PendingUpdate] { updates }
     var count: Int { updates.count }
-    /// Also of an update that finds no room.
+    /// Id of the next update, even of one that finds no room.
     var nextID: String { String(next) }
     var nextNumber: Int { next }
 
-    /// What begins the ids that pretend to be another node's.
+    /// Prefix of ids that imitate another node's.
     private static let otherNode = "node2-"
 
-    /// It has the next id.
+    /// `update` has the next id.
     mutating func append(_ update: PendingUpdate) {
         next += 1
         keep(update)
@@ -45,14 +45,14 @@ struct UpdateQueue: Sendable {
         if updates.count < limit { updates.append(update) }
     }
 
-    /// Everything up to and including the id goes (relay.md#frames-bridge-to-relay). The ids that went.
+    /// Removes everything up to and including the id (relay.md#frames-bridge-to-relay), and returns the removed ids.
     mutating func acknowledge(upTo id: String) -> [String] {
         guard let index = updates.firstIndex(where: { $0.id == id }) else { return [] }
         defer { updates.removeFirst(index + 1) }
         return updates[...index].map(\.id)
     }
 
-    /// Whether an id names an update that went out, on whatever connection, acknowledged or not.
+    /// Whether an id names an update that went out on any connection, acknowledged or not.
     func wasSent(_ id: String) -> Bool {
         if let waiting = updates.first(where: { $0.id == id }) { return waiting.wasSent }
         if let number = Int(id) { return (1..<next).contains(number) }
@@ -60,8 +60,8 @@ struct UpdateQueue: Sendable {
         return (1..<nextOfOtherNode).contains(number)
     }
 
-    /// Sends what is due on every open socket; of very many only the first, so that a bridge which acknowledges nothing is
-    /// not sent all of them every 5 s.
+    /// Sends the due updates on every open socket, of very many only the first: a bridge that
+    /// acknowledges nothing must not receive all of them every 5 s.
     mutating func deliver(on sockets: inout BridgeSockets, _ options: RelayOptions.Socket, at now: Moment) {
         guard !updates.isEmpty else { return }
         for id in sockets.ids where sockets.takesPart(id) {
@@ -94,7 +94,7 @@ struct UpdateQueue: Sendable {
     }
 }
 
-// As parts of a relay's state.
+// Parts of a relay's state.
 extension UpdateQueue {
     func writeNext(to state: inout JSONWriter) {
         state.field("next_update", Int64(next))

@@ -1,14 +1,13 @@
-// An update goes out when it arises, every 5 s while it is not acknowledged, and first thing on a new connection
-// (relay.md#delivery-ack-replay, D14).
+// An update goes out at its origin, every 5 s until it is acknowledged, and first of all on a new connection (relay.md#delivery-ack-replay, D14).
 extension Relay {
     package func pendingUpdates() -> [PendingUpdate] { updates.all }
 
-    /// Everything up to and including the id (relay.md#frames-bridge-to-relay).
+    /// Acknowledges everything up to and including the id (relay.md#frames-bridge-to-relay).
     package mutating func acknowledge(upTo id: String) {
         for update in updates.acknowledge(upTo: id) { sockets.forget(update) }
     }
 
-    /// Any update of section 4; the payload is a JSON object. Its id.
+    /// Queues any update of relay.md#updates-relay-to-bridge, with a JSON object as payload, and returns its id.
     package mutating func pushUpdate(
         type: String, session: String?, interaction: String?, payload: [UInt8], at now: Moment
     ) -> String {
@@ -58,7 +57,7 @@ extension Relay {
         }
     }
 
-    /// Past the faults of grants, one of which has struck it already.
+    /// Passes the faults of grants by, one of which has struck it already.
     private mutating func queueHeldGrant(_ grant: UpdateQueue.Grant, at now: Moment) {
         updates.append(
             PendingUpdate(
@@ -75,7 +74,7 @@ extension Relay {
 
     mutating func deliverUpdates(at now: Moment) { updates.deliver(on: &sockets, options.socket, at: now) }
 
-    /// Drops updates that were not fetched in time, where configured (relay.md#delivery-ack-replay).
+    /// Drops updates that no bridge fetched in time, if configured (relay.md#delivery-ack-replay).
     mutating func expireUpdates(at now: Moment) {
         guard let lifetime = options.updateLifetimeMilliseconds, sockets.isEmpty else { return }
         updates.expire(at: now, after: lifetime)

@@ -1,18 +1,17 @@
-/// Why a document is no state of a relay; the words come after the name of the file.
+/// A document is no state of a relay. The words follow the name of the file.
 package struct RelayStateFault: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 }
 
-// The state of a relay as one JSON document: everything that a relay which comes up again still has. Not in it are the open
-// sockets and what was asked of them, planned faults, and the calls kept for watchers.
+// The state of a relay as one JSON document: everything that survives its restart. Open sockets and
+// their requests, planned faults, and the calls kept for watchers are not in it.
 //
-// Every field of `Relay` and of its parts is either written, here or beside the part, or named in the test
-// `everyFieldIsKeptOrLetGoOnPurpose`.
+// Every field of `Relay` and of its parts is either written, here or beside the part, or named in the test `everyFieldIsKeptOrLetGoOnPurpose`.
 extension Relay {
     static let stateFormat = "sophon-relay-simulator-state"
     static let stateVersion = 1
 
-    /// The same state gives the same bytes.
+    /// Equal states give equal bytes.
     package var state: [UInt8] {
         JSONWriter.object { state in
             state.field("format", Self.stateFormat)
@@ -40,10 +39,10 @@ extension Relay {
         }
     }
 
-    /// A relay with these options that continues where the other was. It has no connections.
+    /// A relay with these options that continues the stored one. It has no connections.
     package init(state bytes: [UInt8], options: RelayOptions = RelayOptions()) throws(RelayStateFault) {
         let root: JSONValue
-        // Values that bridges nested to the limit are nested deeper in here.
+        // The document nests values deeper which bridges have nested to the limit.
         do throws(JSONFault) { root = try JSONParser.parse(bytes, depthLimit: 2 * JSONParser.maximumDepth) } catch {
             throw RelayStateFault(description: "is broken at byte \(error.offset) (\(error.code))")
         }
@@ -79,14 +78,14 @@ extension Relay {
         guard phones.isInOrder else { throw StateReader.Fault(path: "ring", what: "is not in order") }
     }
 
-    /// Differ when time alone has changed what is kept.
+    /// Numbers that differ if the passing of time has changed the state.
     package var sizes: [UInt64] {
         [phones.lastID, UInt64(updates.nextNumber)]
             + [phones.count, updates.count, chats.count, breaches.count].map(UInt64.init)
     }
 
-    /// To be called when a state may be older than the relay that wrote it: what was named after it was written has names that
-    /// must not be given to anything else. Bridges know messages by their ids, and would take the next one for a repeat.
+    /// Call it for a state that may be older than its relay: ids given after its writing must never be given
+    /// again. Bridges know messages by their ids, and would drop the next one as a repeat.
     package mutating func skipNamesInDoubt() {
         identifiers.skip(1 << 20)
         phones.skip(100_000)

@@ -1,4 +1,4 @@
-// How each part of a relay's state is written and read; the two of a part are together.
+// The two forms of each part of a relay's state, writer and reader together.
 
 extension PhoneMessage {
     func write(to writer: inout JSONWriter) {
@@ -232,7 +232,7 @@ extension RateBucket {
         writer.moment("as_of", asOf)
     }
 
-    /// Its shape is that of the options, which may have changed.
+    /// The bucket's shape comes from the options, which may have changed.
     mutating func restore(_ reader: StateReader) throws(StateReader.Fault) {
         tokens = min(shape.capacity, try reader.amount("tokens"))
         asOf = try reader.optionalMoment("as_of")

@@ -1,12 +1,11 @@
-/// Reads the members of one object of a state, and says where something is wrong.
+/// Reads the members of one object of a state, and names the place of a flaw.
 struct StateReader {
     struct Fault: Error, Hashable {
         var path: String
         var what: String
     }
 
-    /// So large that nothing which is counted comes near it, and so small that sums of it stay far from where numbers end: a
-    /// document that was edited must not make the relay trap later.
+    /// Larger than any count, and small enough that sums stay far from overflow: an edited document must not make the relay trap later.
     static let largestNumber = 1 << 53
 
     private let root: JSONValue
@@ -51,7 +50,7 @@ struct StateReader {
         UInt64(try integer(name, from: least))
     }
 
-    /// Any of 64 bits.
+    /// Any number of 64 bits.
     func bits(_ name: String) throws(Fault) -> UInt64 {
         guard case .number(let text) = root[name], let value = UInt64(text) else {
             throw fault(name, "is no whole number of 64 bits")
@@ -82,7 +81,7 @@ struct StateReader {
         return choice
     }
 
-    /// Whatever JSON it is, as compact text.
+    /// Any JSON, as compact text.
     func json(_ name: String) throws(Fault) -> String {
         guard let member = root[name] else { throw fault(name, "is missing") }
         return member.text

@@ -1,21 +1,21 @@
-/// One REST call of the bridge, as watchers of the relay see it.
+/// One REST call of the bridge, in the view of the relay's watchers.
 package struct BridgeCall: Hashable, Sendable {
     package var number: UInt64
     package var at: Moment
     package var method: String
-    /// 0: the connection was reset, and nothing was answered.
+    /// 0 if the connection was reset without an answer.
     package var status: Int
     package var code: String?
     package var request: String
     package var session: String?
     package var interaction: String?
     package var byteCount: Int
-    /// The kind of the fault that struck it.
+    /// Kind of the fault that struck the call.
     package var fault: String?
     package var warnings: [WarningCode]
 }
 
-/// The last calls, up to a number; a limit of 0 keeps none and costs nothing.
+/// The last calls, up to a number. A limit of 0 keeps none and costs nothing.
 struct RecentCalls: Sendable {
     private(set) var lastNumber: UInt64 = 0
     private var calls: [BridgeCall] = []
@@ -28,7 +28,7 @@ struct RecentCalls: Sendable {
         var call = call
         call.number = lastNumber
         calls.append(call)
-        // In halves: taking one off the front for each call would move all of them every time.
+        // Remove halves: taking one off the front for each call would move all others every time.
         if calls.count >= 2 * limit { calls.removeFirst(calls.count - limit) }
     }
 
@@ -38,7 +38,7 @@ struct RecentCalls: Sendable {
     }
 }
 
-/// What a bridge call was about, noted while it is judged.
+/// Names in a bridge call, noted while it is judged.
 struct CallSubject: Sendable {
     var session: String?
     var interaction: String?
@@ -46,11 +46,11 @@ struct CallSubject: Sendable {
 }
 
 extension Relay {
-    /// The calls after a number, of those that are kept; 0: all of them.
+    /// The kept calls after a number; all of them after 0.
     package func calls(after number: UInt64) -> ArraySlice<BridgeCall> { records.log.calls(after: number) }
     package var lastCallNumber: UInt64 { records.log.lastNumber }
 
-    /// Before the fields are judged: a refused call has a place too. What is longer than any name was sent to fill the memory.
+    /// Notes the names before the fields are judged: a refused call has a place too. Longer texts than any name serve only to fill the memory.
     mutating func noteSubject(_ root: JSONValue) {
         guard records.isWatched else { return }
         records.note(
@@ -60,7 +60,7 @@ extension Relay {
                 message: root["message_id"]?.string?.cut(to: 256)))
     }
 
-    /// After the answer is made: it names the request.
+    /// Notes the call after its answer, which names the request.
     mutating func noteCall(_ request: RawRequest, _ exchange: Exchange, at now: Moment) {
         guard records.isWatched, request.target.hasPrefix("/v1/bridge/") else { return }
         let subject = records.takeSubject()
@@ -88,11 +88,11 @@ extension Relay {
 }
 
 extension String {
-    /// So many bytes at most. Characters would be no bound: one of them can have any number of accents.
+    /// At most so many bytes. Characters would be no bound: one of them can have any number of accents.
     func cut(to count: Int) -> String {
         guard utf8.count > count else { return self }
         var end = utf8.index(startIndex, offsetBy: count)
-        // Back to where a code point begins.
+        // Back to the beginning of a code point.
         while utf8[end] & 0xC0 == 0x80 { end = utf8.index(before: end) }
         return String(self[..<end])
     }

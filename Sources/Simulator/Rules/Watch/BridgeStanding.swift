@@ -1,12 +1,12 @@
 /// The state of the installation's bridge, as the phone shows it (relay.md#health).
 package struct BridgeStanding: Hashable, Sendable {
     package enum State: String, Hashable, Sendable {
-        /// No bridge was ever there.
+        /// No bridge has ever connected.
         case never
         case connected
-        /// It was there and is gone.
+        /// The last bridge is gone.
         case degraded
-        /// The installation was removed, or no token of it is good any more.
+        /// The installation was removed, or has no good token.
         case revoked
     }
 
@@ -36,12 +36,12 @@ extension Relay {
         return BridgeStanding(state: state, sockets: open, version: installation.bridgeVersion)
     }
 
-    /// Notifies the phone when the bridge has come or gone. `tick` does it; a server calls it after each event of the machine.
+    /// Notifies the phone when the bridge has come or gone. `tick` calls it, and a server calls it after each event of the machine.
     package mutating func tellStanding(at now: Moment) {
         if installation.tell(bridgeStanding.state) { publishInstallation(at: now) }
     }
 
-    /// `installation_updated` has the state and the names that the user gave (relay.md#sse-events).
+    /// `installation_updated` has the state and the user's names (relay.md#sse-events).
     mutating func publishInstallation(at now: Moment) {
         let (id, state, names) = (options.installation, bridgeStanding.state, installation.names)
         publish("installation_updated", at: now) { data in
@@ -53,7 +53,7 @@ extension Relay {
     }
 }
 
-/// What the user calls the installation.
+/// The user's names for the installation.
 struct InstallationNames: Hashable, Sendable {
     var displayName: String?
     var emoji: String?

@@ -8,21 +8,21 @@ package struct BucketReport: Hashable, Sendable {
     package var isFull: Bool { level >= capacity }
 }
 
-/// A fault that is planned and has not struck yet.
+/// A planned fault with strikes left.
 package struct PlannedFault: Hashable, Sendable {
     package var kind: String
     package var method: String?
     package var left: Int
 }
 
-/// Which random faults are on.
+/// The random faults in force.
 package struct ActiveMix: Hashable, Sendable {
     package var seed: UInt64
     package var rate: Double
     package var kinds: [String]
 }
 
-/// The misfortunes to come: by order, and at random.
+/// The misfortunes to come, planned and random.
 package struct FaultReport: Hashable, Sendable {
     package var planned: [PlannedFault]
     package var mix: ActiveMix?
@@ -127,7 +127,7 @@ package enum WatchEvent: Hashable, Sendable {
         }
     }
 
-    /// With at most three digits after the point.
+    /// At most three digits after the point.
     private static func short(_ number: Double) -> String {
         let rounded = (number * 1_000).rounded() / 1_000
         return rounded == rounded.rounded() && abs(rounded) < 1e15 ? String(Int64(rounded)) : "\(rounded)"
@@ -135,7 +135,7 @@ package enum WatchEvent: Hashable, Sendable {
 }
 
 extension Relay {
-    /// By name.
+    /// Ordered by name.
     package func bucketReports(at now: Moment) -> [BucketReport] {
         buckets.values.sorted { $0.name < $1.name }.map { bucket in
             BucketReport(

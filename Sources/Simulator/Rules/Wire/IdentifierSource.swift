@@ -1,10 +1,10 @@
-/// Makes the relay's ids from a seed, so that a simulated run reads the same every time.
+/// Makes the relay's ids from a seed: a simulated run reads the same every time.
 struct IdentifierSource {
     private var generator: SplitMix
 
     init(seed: UInt64) { generator = SplitMix(seed: seed) }
 
-    /// One that continues from there.
+    /// Continues from a position.
     init(position: UInt64) { generator = SplitMix(seed: position) }
     var position: UInt64 { generator.state }
     mutating func skip(_ count: UInt64) { generator.skip(count) }

@@ -8,10 +8,10 @@ package struct RawHeader: Hashable, Sendable {
     }
 }
 
-/// A request as it came off the wire.
+/// A request in its form on the wire.
 package struct RawRequest: Hashable, Sendable {
     package var method: String
-    /// Path and query as sent, nothing decoded.
+    /// Path and query as sent, without decoding.
     package var target: String
     package var headers: [RawHeader]
     package var body: [UInt8]
@@ -36,11 +36,11 @@ package struct RawResponse: Hashable, Sendable {
     }
 }
 
-/// The answer, and how it is to travel.
+/// The answer, and its fate on the way.
 package struct Exchange: Hashable, Sendable {
     package var response: RawResponse
     package var delivery: ReplyFate
-    /// The kind of the fault that struck it.
+    /// Kind of the fault that struck the call.
     package var fault: String?
     package private(set) var warnings: [WarningCode] = []
 
@@ -50,7 +50,7 @@ package struct Exchange: Hashable, Sendable {
         self.fault = fault
     }
 
-    /// The answer says so itself.
+    /// Adds a warning to the answer's own headers.
     package mutating func add(_ warning: WarningCode) {
         warnings.append(warning)
         response.headers.append(warning.header)
@@ -67,7 +67,7 @@ package enum ReplyFate: Hashable, Sendable {
 }
 
 extension [RawHeader] {
-    /// The first header of a name, whatever its case.
+    /// First header of a name, in any case.
     package func value(of name: String) -> String? {
         first { $0.name.utf8.count == name.utf8.count && $0.name.lowercased() == name.lowercased() }?.value
     }

@@ -5,7 +5,7 @@ struct Refusal: Error {
     var message: String
     var issues: [FieldIssue] = []
     var retryAfterMilliseconds: Int64?
-    /// The rule that the bridge broke with it; nil for the phone's calls and for injected faults.
+    /// Rule that the bridge broke with the call, or nil for the phone's calls and for injected faults.
     var breach: BreachCode?
 
     static func notFound(_ code: String, _ what: String, breach: BreachCode?) -> Refusal {
@@ -33,7 +33,7 @@ struct Refusal: Error {
     }
 }
 
-/// One field that does not fit the schema; the codes are those of zod (relay.md#envelope-notes).
+/// A field that does not fit the schema. The codes are those of zod (relay.md#envelope-notes).
 struct FieldIssue: Hashable, Sendable {
     enum Code: String, Hashable, Sendable {
         case invalidType = "invalid_type"

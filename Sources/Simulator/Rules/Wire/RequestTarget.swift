@@ -19,7 +19,7 @@ struct RequestTarget {
     /// A parameter of the query; the last of a name counts.
     func parameter(_ name: String) -> String? { parameters[name] }
 
-    /// A token in path or query is refused (relay.md#bridge-token): the ones we know, and whatever has a bridge token's shape.
+    /// Whether path or query has a token, which is refused (relay.md#bridge-token): a known one, or any text in the shape of a bridge token.
     func carriesToken(_ options: RelayOptions) -> Bool {
         [path, query].contains { part in
             guard part.utf8.count > 8 else { return false }
@@ -28,7 +28,7 @@ struct RequestTarget {
         }
     }
 
-    /// By bytes: every call asks this five times, and `contains` of characters was a sixth of a whole simulation.
+    /// Compares bytes: every call needs five comparisons, and `contains` of characters was a sixth of a whole simulation.
     private static func holds(_ text: String, _ word: String) -> Bool {
         guard let first = word.utf8.first else { return false }
         var rest = text.utf8[...]
@@ -40,7 +40,7 @@ struct RequestTarget {
         return false
     }
 
-    /// Percent-decoded; an invalid escape stays unchanged.
+    /// Percent-decoded. An invalid escape stays unchanged.
     private static func decoded(_ text: Substring) -> String {
         let bytes = Array(text.utf8)
         guard bytes.contains(UInt8(ascii: "%")) else { return String(text) }

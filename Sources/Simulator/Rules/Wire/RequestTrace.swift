@@ -1,4 +1,4 @@
-/// The headers by which a call can be found again: `X-Request-ID`, `traceparent`, `tracestate` (relay.md#headers).
+/// Headers that identify a call: `X-Request-ID`, `traceparent`, `tracestate` (relay.md#headers).
 struct RequestTrace {
     let requestID: String
     private let parent: String
@@ -29,7 +29,7 @@ struct RequestTrace {
             && value.utf8.allSatisfy { $0.isASCIIAlphanumeric || Array("._:-".utf8).contains($0) }
     }
 
-    /// Of `00-<32 hex>-<16 hex>-<2 hex>`; nil when it is anything else, or an id is all zeros.
+    /// Parts of `00-<32 hex>-<16 hex>-<2 hex>`, or nil if the value has another form or an id of zeros alone.
     private static func traceAndFlags(of value: String) -> (trace: Substring, flags: Substring)? {
         let parts = value.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 4, parts[0] == "00", parts[1].utf8.count == 32, parts[2].utf8.count == 16,
