@@ -54,7 +54,7 @@ package struct AgentSection {
         homeDirectory = home
     }
 
-    /// The value in force. `shared` is a variable for every connection; `variable` belongs to one.
+    /// The effective value. All connections share the variable `shared`; `variable` belongs to one.
     package mutating func value<Value>(
         _ key: String, as form: ValueForm<Value>, variable: String? = nil, shared: String? = nil, else fallback: Value
     ) -> Value {

@@ -6,7 +6,7 @@ package struct AskedInput: Hashable, Sendable {
     package private(set) var command: String
     package private(set) var facts = AskFacts()
 
-    /// Nil without an input.
+    /// Nil if the tool has no input.
     package init?(_ input: FrameNode?) {
         guard let input else { return nil }
         facts.paths = ["path", "file_path", "filePath"].compactMap { input.member($0)?.string }.filter {

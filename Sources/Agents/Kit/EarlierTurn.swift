@@ -32,7 +32,7 @@ package struct EarlierTurn: Hashable, Sendable {
         package var subject: ApprovalRequest.Subject
         package var decision: ApprovalDecision
         package var scope: DecisionScope
-        /// Nil in a record of an earlier version.
+        /// Nil if an earlier version wrote the record.
         package var decidedAt: Instant?
         package var expiresAt: Instant?
         /// Fingerprint of the card, or nil if the record lacks it; a yes then answers nothing.

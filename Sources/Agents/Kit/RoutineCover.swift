@@ -58,7 +58,7 @@ package enum RoutineCover {
         } ?? JSONText(unchecked: "{}")
     }
 
-    /// Nil for a value that may hold words.
+    /// Nil if the value may hold words.
     private static func text(of node: FrameNode, _ name: String, depth: Int) -> JSONText? {
         if node.string != nil { return texts.contains(name) ? node.compact : nil }
         guard node.isObject || node.isArray else {

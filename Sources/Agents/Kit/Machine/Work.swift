@@ -41,7 +41,7 @@ package enum WorkResult: Sendable {
     case read([UInt8], size: Int64)
     case found([String])
     case alive([ProcessName])
-    /// Nil without a stored secret.
+    /// Nil if no such secret is stored.
     case secret(Secret?)
     /// Result of `write`, `lock`, `unlock`, `end`, `keep`, `keepSecret`, and of a `send` with `telling`.
     case done
