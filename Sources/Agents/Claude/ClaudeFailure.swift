@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Why a turn failed, in words that a person can act on (claude-code.md#errors).
+/// Failure of a turn, in words that a person can act on (claude-code.md#errors).
 enum ClaudeFailure {
     struct Reason {
         var status: Int?
@@ -39,7 +39,7 @@ enum ClaudeFailure {
     static let login =
         "Claude Code is not logged in, or its login is no longer valid. On the bridge's machine, run claude and type /login there, "
         + "or mend the API key that it uses."
-    /// Another login is needed, which a process that runs does not take up.
+    /// The failure needs another login, which a running process does not take up.
     static func isLogin(_ failure: RunFailure) -> Bool { failure.message.hasPrefix(login) }
 
     static let credit = "The account that Claude Code uses has no credit left."

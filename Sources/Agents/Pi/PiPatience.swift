@@ -34,7 +34,7 @@ enum PiPatience {
         }
     }
 
-    /// True for an event of another loop in an early version. Unknown kinds decide nothing.
+    /// Whether this event of an early version belongs to another loop. Unknown kinds decide nothing.
     func ends(at type: String) -> Bool { self == .early && Self.ofLoops.contains(type) }
 
     private static let ofLoops: Set = [
