@@ -43,7 +43,7 @@ struct ClaudePlace: Hashable {
 /// | `resting` | `listing` |
 /// | `searching` for the transcript | found, there or not |
 ///
-/// Only processes that a bridge started are ended.
+/// Processes that no bridge started are never ended.
 struct ClaudeReach {
     enum Outcome {
         case step(Step<Reached>)

@@ -147,7 +147,7 @@ struct CodexAsk {
         var facts = CodexFacts.facts(of: params, read: isCommand ? ["kind", "command"] : ["command"])
         let network = params["networkApprovalContext"].flatMap { $0.isObject ? $0 : nil }
         let more = params["additionalPermissions"].flatMap { $0.isObject ? $0 : nil }
-        // Codex's policy asks about a command that is to leave the sandbox, also where the model gives no reason. Only an ask about
+        // Codex's policy asks about a command that leaves the sandbox, even if the model gives no reason. Only an ask about
         // a host concerns a command within the sandbox.
         facts.leavesSandbox = network == nil || more != nil
         facts.reachesNetwork = network != nil || more.map { CodexFacts.reachesNetwork($0) } ?? false

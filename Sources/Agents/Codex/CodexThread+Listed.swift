@@ -1,7 +1,7 @@
 import JSONReading
 import Vocabulary
 
-// One turn as the list of turns or the answer to `thread/resume` has it.
+// A turn in the list of turns, or in the answer to `thread/resume`.
 extension CodexThread {
     /// A sub-agent's turn is still running, according to its frames.
     var hasWorkingChild: Bool {

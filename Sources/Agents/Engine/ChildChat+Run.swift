@@ -62,7 +62,7 @@ extension ChildChat {
 
     func isToWrite(_ run: RunID) -> Bool { prompts.isHeld(run) }
 
-    /// Drops the files of a prompt that was stopped meanwhile.
+    /// Takes a prompt's files, or drops them if the prompt was stopped in the meantime.
     mutating func loaded(_ loaded: FileLoads.Loaded, _ now: Occasion) -> [Order] {
         let run = loaded.run
         guard let leftOut = prompts.change(run, { $0.take(loaded) }) else { return [] }
@@ -100,7 +100,7 @@ extension ChildChat {
         _ = seat.leaves(run)
         if !isWanted, seat.isAwaited { return giveUpPlace() + stopped }
         if !isWanted, way.state == .reaching {
-            // Nothing is left to go on for.
+            // Nothing else needs the walk to the child.
             errands.walk = nil
             way.state = .absent
         }

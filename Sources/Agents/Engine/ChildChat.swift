@@ -12,15 +12,16 @@ import Vocabulary
 /// | `reaching` | the walk to a plan (`Dialect.reach`) | `opening` · `waiting`, `absent`: it failed |
 /// | `opening` | the host starts it, or has no place for it yet | `greeting`: it runs · `waiting`, `absent`: it died · `absent`: nobody waits |
 /// | `greeting`, `joining` | the walks to a child that answers and has its session | `keeping` · `open` · `waiting`, `absent`: it died |
-/// | `keeping` | its place is being written down | `open`, where the disk is full without the prompts · `waiting`, `absent`: it died |
+/// | `keeping` | the journal writes its place | `open`, without the prompts if the disk is full · `waiting`, `absent`: it died |
 /// | `open` | prompts may begin | `leaving`: idle, its place or its queue is wanted, the chat was left or moved · `absent`: it died |
 /// | `leaving` | asked to end | `absent` |
 /// | `waiting` | the start failed; a later try is due | `reaching` · `absent`: three failed, and all that waits gets a sentence |
 ///
 /// Invariants:
-/// - A prompt is written to a child that is `open` and free, after its place was kept; and once more only by `ConversationRules.mayBeWrittenAgain`.
+/// - A prompt is written to a child that is `open` and free, after its place was kept; written again only by
+///   `ConversationRules.mayBeWrittenAgain`.
 /// - Each request has a deadline; a child that misses one is ended. Silence is no death: a probe without an answer is.
-/// - All that waits is answered: by the child, or by a sentence behind the third start that failed.
+/// - Everything that waits gets an answer: from the child, or by a sentence after the third failed start.
 /// - One walk is under way at a time.
 struct ChildChat<D: Dialect> {
     enum Order {
@@ -84,7 +85,7 @@ struct ChildChat<D: Dialect> {
     static var answerLimit: Duration { .seconds(30) }
     private static var idleLimit: Duration { .seconds(600) }
     static var startTries: Int { 3 }
-    /// The number of consecutive failed starts after which a doubtful turn fails: half a minute.
+    /// Consecutive failed starts after which a doubtful turn fails: half a minute.
     static var doubtTries: Int { 6 }
     /// Time from the end of the child's input to SIGKILL.
     static var leaveLimit: Duration { .seconds(3) }

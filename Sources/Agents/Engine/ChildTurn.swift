@@ -8,7 +8,7 @@ import Vocabulary
 /// | `written` | its prompt was written | `taken` · `going` · `doubtful` · its end |
 /// | `taken` | the agent has answered for it | `going` · `doubtful` · its end, also without a run: the prompt was a command |
 /// | `going` | its run has begun | `doubtful` · its end |
-/// | `doubtful` | its child died, and the next one is to find it | held once more (`ConversationRules.mayBeWrittenAgain`) · its end |
+/// | `doubtful` | its child died; the next one looks for it | held again (`ConversationRules.mayBeWrittenAgain`) · its end |
 ///
 /// A Stop is written at once, and again when the run begins: before that it has stopped nothing. `stopDeadline`: if the run has not
 /// ended by then, its child is ended.
@@ -34,7 +34,7 @@ struct ChildTurn {
     /// The bridge saw a tool of the run: a transcript without the prompt is late, and proves nothing.
     var hasWorked = false
     private(set) var stopDeadline: Instant?
-    /// The prompt for another child; nil if none may get it.
+    /// The prompt for another child, or nil if none may get it.
     var prompt: PicturePrompt?
     /// Working folder of the run.
     let folder: String?
@@ -52,7 +52,7 @@ struct ChildTurn {
     mutating func stops(by deadline: Instant) { stopDeadline = deadline }
 }
 
-/// The time without a sign of life from one child, and what it answered meanwhile.
+/// The time without a sign of life from one child, and its answers in that time.
 struct Silence {
     enum Sign { case frame, answer }
 

@@ -6,7 +6,7 @@ package import Vocabulary
 ///
 /// - Events come from any thread and are handled one at a time, with the current time. Orders are carried out in the order of their
 ///   making, outside the lock, by the first thread that finds no other doing so.
-/// - A socket or a child whose channel the machine has closed is dropped with all that it still says, by its number.
+/// - All that a socket or a child still says after the machine has closed its channel is dropped, by its number.
 /// - The machine has its past before its first command.
 /// - Each work and each query is answered once, by its deadline; works beyond the bounds of `WorkTable` are refused.
 /// - The reading clock stands while reading is paused, so its deadlines wait as well (`ReadingClock`).
@@ -36,7 +36,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         var pressure = Pressure()
         var reading = ReadingClock()
         var random: SeededGenerator
-        /// `AgentLink.processes`
+        /// Processes of this agent in the journal (`AgentLink.processes`).
         var processes: Set<ProcessName> = []
 
         init(_ machine: consuming sending Machine, random: SeededGenerator) {
@@ -261,7 +261,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
 
     // MARK: Orders
 
-    /// True if this thread is to carry the orders out.
+    /// True if this thread must carry the orders out.
     private func collect(_ orders: [AgentOrder], _ state: State) -> Bool {
         for order in orders { take(order, state) }
         pauseOrResume(state)

@@ -1,8 +1,8 @@
 import AgentKit
 import Vocabulary
 
-/// Two views of what is open: the machine's channels by their ids, and all sockets and children, also closing ones, by numbers that
-/// are never reused.
+/// Open channels in two views: those of the machine by id, and all sockets and children, also closing ones, by numbers that are
+/// never reused.
 ///
 /// - A channel that the machine has closed has no number: its socket or child speaks for no channel.
 /// - A child that outlives the bridge does not delay the bridge's end.

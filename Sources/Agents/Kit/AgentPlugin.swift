@@ -25,7 +25,7 @@ package protocol AgentPlugin: Sendable {
     var secretVariables: [String] { get }
     func settings(_ section: inout AgentSection) -> any AgentValues
 
-    /// Variables that `install` copies from the terminal into the service. None holds a secret.
+    /// Variables that a service copies from the terminal at its installation. None holds a secret.
     var serviceVariables: [String] { get }
     /// The bridge starts the agent, so the service must allow whatever the agent needs.
     var isChild: Bool { get }

@@ -6,8 +6,8 @@ import OSThreads
 import Transport
 package import Vocabulary
 
-/// Carries out the works of machines: HTTP on one client for each trust, and whatever may block on a thread of its own. The host
-/// bounds how many are under way; no order holds between two works.
+/// Carries out the works of machines: HTTP on one client for each trust, and blocking work on threads of its own. The host bounds
+/// how many are under way; no order holds between two works.
 package final class SystemWork: WorkPort {
     private let children: any ChildRunner
     private let files: WorkFiles

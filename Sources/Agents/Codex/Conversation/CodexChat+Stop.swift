@@ -41,7 +41,7 @@ extension CodexChat {
         guard let turn, turn.isStopping, let known = thread.turn, turn.id == known.id else { return false }
         return !turn.stopReach.covers(isOurs: !known.isOthers)
     }
-    /// The turn shall end, with all that it began.
+    /// The Stop covers the turn, with all that it began.
     var isStopping: Bool { turn?.isStopping == true && !isBeyondStop }
 
     /// The requests of a due Stop, or nil if none is due.

@@ -24,7 +24,7 @@ enum CodexCleanUp: Hashable {
         return .request(.cleanUp(self, attempt: attempt), method, params)
     }
 
-    /// The sub-agent, if the request ends whatever that is doing.
+    /// The sub-agent, if the request ends all its work rather than named calls.
     var child: String? {
         switch self {
         case .turns(let child), .terminals(let child, nil): child
@@ -168,7 +168,7 @@ struct CodexCleanUps {
         }
     }
 
-    /// Nil if the record is current. The inner value is nil if nothing is left and the record is to be removed.
+    /// Nil if the record is current. The inner value is nil if nothing is left, which removes the record.
     mutating func takeRecord(wall: Int64) -> [UInt8]?? {
         if open.isEmpty { (begun, since, earlier) = ([], nil, []) }
         guard begun != written else { return nil }

@@ -3,7 +3,7 @@ import JSONReading
 import Links
 import Vocabulary
 
-/// Whether a server that is to be ended still works: its turns may belong to sub-agents or other clients.
+/// Whether a server still works before the bridge ends it: its turns may belong to sub-agents or other clients.
 ///
 /// - `asking`: the loaded threads are listed, then each is read. Can transition to `waiting` (one of them works), and to `none`
 ///   (none does, or the connection is lost).

@@ -4,11 +4,13 @@ import Vocabulary
 /// The bridge's own server as a process: the program to start, and the process that runs.
 ///
 /// States of the process:
-/// - `unknown`: an earlier bridge may have started it. Can transition to `queued`, `starting` (its socket does not answer).
-/// - `queued`: another server of the same CODEX_HOME is being started. Can transition to `starting` (it has started, or takes too long),
-///   `running` (its socket answered).
-/// - `starting`: written down and ordered; its socket is tried until it answers. Can transition to `running`, `unknown` (it ended).
-/// - `running`: its socket answered. Can transition to `ending` (it is to be started again), `unknown` (it ended).
+/// - `unknown`: an earlier bridge may have started the process. Can transition to `queued`, `starting` (its socket does not
+///   answer).
+/// - `queued`: another server of the same CODEX_HOME is starting. Can transition to `starting` (the other has started, or takes too
+///   long), `running` (the socket answered).
+/// - `starting`: recorded and ordered; its socket is tried until it answers. Can transition to `running`, `unknown` (the process
+///   ended).
+/// - `running`: its socket answered. Can transition to `ending` (for another start), `unknown` (the process ended).
 /// - `ending`: Can transition to `unknown`.
 ///
 /// All connections and `doctor` start one server at a time, under a lock file: of several first starts with one CODEX_HOME all but
