@@ -3,7 +3,7 @@ import ConversationEngine
 import Locking
 import Vocabulary
 
-/// The Claude Code of one connection: no files of its own. What its processes get by name in their environment may be a secret.
+/// The Claude Code of one connection. It reads no files of its own; the configured variables of its processes may be secrets.
 final class ClaudeAgent: LiveAgent {
     private let context: AgentContext
     private let settings: Locked<AgentSettings>

@@ -7,7 +7,7 @@ struct ClaudeAsk {
     enum Content: Hashable {
         case approval(ApprovalRequest)
         case questions([Question])
-        /// No person can answer it: it is denied at once, in these words for the model.
+        /// No person can answer the request: it is denied at once, in these words for the model.
         case refused(String)
     }
 
@@ -15,7 +15,7 @@ struct ClaudeAsk {
     let call: String?
     let content: Content
 
-    /// Nil for another request. `frame`: the bytes of the request, which hold its input as it stands.
+    /// Nil unless the process asks for a permission. `frame`: the bytes of the request, with its input unchanged.
     init?(_ root: FrameNode, frame: UnsafeRawBufferPointer? = nil) {
         guard root["type"]?.holds("control_request") == true, let id = root["request_id"]?.string,
             let request = root["request"], request["subtype"]?.holds("can_use_tool") == true,
@@ -45,20 +45,20 @@ struct ClaudeAsk {
     }
 }
 
-/// The parts of a request that an answer needs, long after the frame is gone.
+/// The parts of a request that an answer needs after the frame is gone.
 package struct ClaudeSlip: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case card
-        /// The questions in the order of the request, and the list as it came, since the answer repeats it.
+        /// The questions in the order of the request, and the list as it came: the answer repeats it.
         case questions([ClaudeQuestion], JSONText)
         case plan(QuestionID)
     }
 
     var request: String
     var tool: String
-    /// The bytes as they came: a yes runs exactly these.
+    /// The input's bytes, unchanged: a yes runs exactly these.
     var input: JSONText
-    /// Entries of `updatedPermissions` for an "always"; none: none is offered.
+    /// Entries of `updatedPermissions` for an "always"; empty if none is offered.
     var always: [JSONText] = []
     var form = Form.card
 

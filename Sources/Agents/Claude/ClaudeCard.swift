@@ -2,11 +2,11 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The card of a tool call that somebody must allow: with all that decides it (claude-code.md#permissions).
+/// The card of a tool call that a person must allow, with everything that matters for the decision (claude-code.md#permissions).
 enum ClaudeCard {
     private static let titleLimit = 160
     private static let memberLimit = 100
-    /// Members of a request that the card shows elsewhere, or that change nothing about what a yes does.
+    /// Members of a request that the card shows elsewhere, or that change nothing about a yes.
     private static let read: Set = [
         "subtype", "tool_name", "display_name", "input", "tool_use_id", "permission_suggestions", "title",
         "description", "decision_reason", "decision_reason_type", "decision_reason_code", "decision_reason_rule_source",
@@ -34,7 +34,7 @@ enum ClaudeCard {
             title: title(tool, request, isCommand: isCommand), message: change?.difference ?? description ?? "",
             command: asked?.command, call: request["tool_use_id"]?.string.map { ToolCallID($0) },
             allowed: always == nil ? [.approve, .deny] : nil, facts: facts)
-        // Nothing says what the tool would be given.
+        // Without an input nothing says what the tool would get.
         card.isIncomplete = input == nil
         return card
     }
@@ -63,7 +63,7 @@ enum ClaudeCard {
         func add(_ label: String, _ text: String?) {
             if let text, !text.isEmpty { lines.append(AskFacts.Line(label, text)) }
         }
-        // A name for people says nothing of which tool it is.
+        // The display name does not identify the tool.
         if let tool = request["tool_name"]?.string, tool.hasPrefix("mcp__") { add("tool", tool) }
         add("description", description)
         if let title = request["title"]?.string.map(plain), !fits(title) { add("title", title) }
@@ -135,7 +135,7 @@ struct ClaudeChange {
         self.facts = facts
     }
 
-    /// A text that ends with a line's end has an empty line behind it, so that the two are told apart.
+    /// A text that ends in a line break gets an empty last line, to tell it from one that does not.
     private static func marked(_ mark: String, _ text: String) -> String {
         guard !text.isEmpty else { return "" }
         // Split by bytes: a carriage return and a line feed are one character.

@@ -39,7 +39,7 @@ extension ClaudeDecoder {
 
     // MARK: Signs of life
 
-    /// The run of the turn, while anything of it is shown.
+    /// The run of the turn, until its end was shown.
     private var shown: RunID? { turn.flatMap { $0.isOver ? nil : $0.run } }
 
     /// A recording has no `signs`: no person waits for them.
@@ -57,7 +57,7 @@ extension ClaudeDecoder {
         guard let run = shown, let turn else { return [] }
         let status = root["error_status"]?.integer(in: 100...599)
         if let status, status == 401 || status == 403 { return loginRefused(status) }
-        // Finished text stays: a new attempt would throw it away.
+        // Finished text stays: a retry would discard it.
         guard !turn.words.hasText, !turn.hasTools else { return alive(at: now) }
         let word = root["error"]?.string ?? "unknown"
         let reason = status.map { "\(word) (\($0))" } ?? word
@@ -95,7 +95,7 @@ extension ClaudeDecoder {
         let message = root["message"]
         let blocks = message?["content"]?.elements ?? []
         if let parent = root["parent_tool_use_id"]?.string { return helper(blocks, below: parent) }
-        // The process speaks in the model's place.
+        // The process speaks in place of the model.
         if root["is_api_error_message"]?.flag == true || message?["model"]?.holds("<synthetic>") == true {
             if let error = root["error"]?.string { turn?.error = error }
             return []
@@ -151,13 +151,13 @@ extension ClaudeDecoder {
         return text { $0.interrupted() } + [signal(.tool(.started(start)), of: run)]
     }
 
-    /// `root`: of the frame, which says more of what was decided.
+    /// `root`: the frame, which says more about the decision.
     private mutating func toolEnded(_ block: FrameNode, root: FrameNode?) -> [Observation] {
         guard let id = block["tool_use_id"]?.string else { return [] }
         let meta = root?["tool_result_meta"]?.elements.first { $0["id"]?.equals(id) == true }
         let isAllowed = meta?["permission_decision"]?["decision"]?.holds("accept") == true
         let asked = asks.ended(call: id, isAllowed: isAllowed).flatMap { settled($0) }
-        // The result of a call that began in an earlier turn: its card is closed.
+        // Result of a call from an earlier turn, whose card is closed.
         guard let run = shown, let call = turn?.calls.ended(id) else { return asked }
         let result = ClaudeTools.result(block, of: id, name: call.name, meta: meta)
         return asked + [signal(.tool(.finished(result)), of: run)]
@@ -172,7 +172,7 @@ extension ClaudeDecoder {
         return [signal(.tool(.progress(ClaudeTools.progress(call.title + seconds, of: id))), of: run)]
     }
 
-    /// The words of a helper are not the turn's; the tools show that the helper works.
+    /// A helper's words are not the turn's; its tools show its work.
     private mutating func helper(_ blocks: [FrameNode], below parent: String) -> [Observation] {
         var observations: [Observation] = []
         for block in blocks where block["type"]?.holds("tool_use") == true {

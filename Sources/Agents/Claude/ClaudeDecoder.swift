@@ -2,16 +2,19 @@ package import AgentKit
 import JSONReading
 package import Vocabulary
 
-/// Lines of `claude -p` in stream-json to observations: one process, which has one session (claude-code.md).
+/// Maps lines of `claude -p` in stream-json to observations: one process with one session (claude-code.md).
 ///
-/// Results do not match prompts one to one, and turns begin without a prompt: a turn is ours when its prompt began it or was folded
+/// Results do not match prompts one to one, and turns begin without a prompt: a turn is ours if its prompt began it or was folded
 /// into it. States of the turn:
-/// - `none`: no turn is under way. Can transition to `going` (`command_lifecycle` `started` of a prompt of ours, or an `init`).
-/// - `going`: Can transition to `none` (`result`, the process ended), `over` (the login was refused, which the process would try for minutes).
-/// - `over`: its failure was said; no frame of it is shown. Can transition to `none` (`result`, the process ended).
-/// A turn of another's that takes a prompt of ours in ends there, and ours begins.
-/// An earlier version does not say which turn a prompt began. The end of a turn that was taken for ours, and whose `result` has an origin,
-/// is withheld: the next `init` is our prompt's. It counts once the session is idle, or no turn has begun: the prompt was taken in.
+/// - `none`: no turn is open. Can transition to `going` (`command_lifecycle` `started` of a prompt of ours, or an `init`).
+/// - `going`: Can transition to `none` (`result`, the process ended), `over` (the login was refused; the process would retry for
+///   minutes).
+/// - `over`: its failure was reported, and its frames are hidden. Can transition to `none` (`result`, the process ended).
+///
+/// Another's turn that takes a prompt of ours in ends there, and ours begins.
+/// An earlier version does not say which turn a prompt began. If the `result` of a turn that counted as ours has an origin, its end
+/// is withheld, and the next `init` belongs to our prompt. The end counts once the session is idle, or once no turn has begun in
+/// time: the prompt was folded in.
 package struct ClaudeDecoder: AgentDecoder {
     static let prefix = "claude-run-"
     private static let promptLimit = 1_000
@@ -21,27 +24,27 @@ package struct ClaudeDecoder: AgentDecoder {
     private let parser = FrameParser()
     private var runs = 0
     var turn: ClaudeTurn?
-    /// Written, or about to be: none of them has begun.
+    /// Prompts written or about to be, none of which has begun.
     var prompts: [ClaudePrompt] = []
     var asks = ClaudeOpenAsks()
     private(set) var tasks = ClaudeTasks()
-    /// The process tells what becomes of each prompt (claude-code.md#prompts).
+    /// The process reports the fate of each prompt (claude-code.md#prompts).
     private var tellsFates = false
-    /// The process reports a turn, perhaps one about to begin.
+    /// The process reports an open turn, perhaps one about to begin.
     var saysThatItRuns = false
-    /// The cost of all turns of the process until now; nil at the start, since a resumed session begins with its old total.
+    /// Cost of all turns of the process so far, or nil at the start: a resumed session begins with its old total.
     private var cost: Double?
     private var interruptIsDue = false
     private var model: String?
-    /// The session of the newest `init`; another one after a `/clear`.
+    /// Session of the newest `init`; a `/clear` changes it.
     private(set) var sessionID: String?
-    /// The permission mode, as it was last told.
+    /// The permission mode that the process named last.
     private(set) var mode: String?
     private var limit: ClaudeLimit?
     private var answeredBefore: [RunID] = []
-    /// Why a process ended that could not begin: no turn has the words.
+    /// Reason of a process that ended without a turn.
     private(set) var trouble: String?
-    // Fields that recordings alone use.
+    // Recordings alone use these fields.
     private var lostRun: RunID?
     private var isLost = false
     var signs: LifeSigns?
@@ -49,7 +52,7 @@ package struct ClaudeDecoder: AgentDecoder {
 
     package init() { self.init(AgentSession("claude"), runPrefix: Self.prefix) }
 
-    /// `runPrefix`: of the names of runs that no prompt of ours began.
+    /// `runPrefix` begins the names of runs without a prompt of ours.
     init(_ session: AgentSession, runPrefix: String) {
         self.session = session
         self.runPrefix = runPrefix
@@ -57,15 +60,15 @@ package struct ClaudeDecoder: AgentDecoder {
 
     // MARK: For the machine
 
-    /// No turn is under way, and none of ours is about to begin.
+    /// No turn is open, and none of ours is about to begin.
     var isFree: Bool { turn == nil && prompts.isEmpty }
-    /// The process may be ended: nothing would be lost.
+    /// The process could end without a loss.
     var isIdle: Bool { isFree && asks.isEmpty && tasks.isEmpty && !saysThatItRuns }
-    /// A helper works within the turn; one in the background does not.
+    /// A helper works within the turn; a background helper does not count.
     var hasHelper: Bool { turn?.calls.hasHelper == true }
-    /// The work beside the turns, for a sentence; nil: none.
+    /// The work beside the turns for a sentence, or nil without any.
     var busyWords: String? { tasks.words }
-    /// A turn may be under way yet, as far as the frames say.
+    /// A turn may still run, according to the frames.
     var mayRun: Bool { !isFree }
 
     /// A prompt of ours is about to be written, under this id (`ClaudeFrames.uuid`).
@@ -77,10 +80,10 @@ package struct ClaudeDecoder: AgentDecoder {
     /// An interrupt is about to be written.
     mutating func willInterrupt() { turn?.isInterrupted = true }
 
-    /// Our answer to this request is written: a later withdrawal says nothing of it.
+    /// Our answer to this request is written: a later withdrawal does not concern it.
     mutating func willAnswer(_ request: String) { _ = asks.answered(request) }
 
-    /// The turn must be interrupted: the process would try for minutes what cannot succeed. True once.
+    /// True once if the turn must be interrupted: the process would retry for minutes what cannot succeed.
     var mustInterrupt: Bool {
         mutating get {
             defer { interruptIsDue = false }
@@ -94,13 +97,13 @@ package struct ClaudeDecoder: AgentDecoder {
         return limit
     }
 
-    /// Runs whose prompt the session had taken before: no turn comes, and the answer is in the transcript.
+    /// Runs whose prompt the session had taken before: no turn comes, and the transcript has the answer.
     mutating func takeAnsweredBefore() -> [RunID] {
         defer { answeredBefore = [] }
         return answeredBefore
     }
 
-    /// The turn is at its end although no frame said so.
+    /// Closes a turn whose end no frame brought.
     mutating func abandonRun() {
         (turn, prompts) = (nil, [])
         asks = ClaudeOpenAsks()
@@ -121,7 +124,7 @@ package struct ClaudeDecoder: AgentDecoder {
         return flushed() + withdrawn() + [signal(.finished(RunEnd(reason: reason)), of: turn.run)]
     }
 
-    /// No frame is in doubt at the end of a process: what became of its turn is in the transcript.
+    /// A process leaves no frame in doubt at its end: the transcript has its turn's fate.
     mutating func settle() -> [Observation] { [] }
 
     /// The next `init` may wait in the pipe.
@@ -198,7 +201,7 @@ package struct ClaudeDecoder: AgentDecoder {
     }
 
     private mutating func accept(_ index: Int) -> [Observation] {
-        // A recording says what was asked when the turn begins.
+        // A recording reports the prompt when the turn begins.
         guard prompts[index].text == nil, !prompts[index].isAccepted else { return [] }
         prompts[index].isAccepted = true
         return [.sendAnswered(asked: prompts[index].run, .accepted(run: prompts[index].run))]
@@ -226,7 +229,7 @@ package struct ClaudeDecoder: AgentDecoder {
         return [.prompt(AgentPrompt(session: session, run: prompt.run, text: text))]
     }
 
-    /// The turn of this prompt begins, or the turn that is under way takes it in.
+    /// Begins the turn of this prompt, or folds it into the open turn.
     mutating func begins(_ index: Int) -> [Observation] {
         let prompt = prompts.remove(at: index)
         if let turn, turn.isOurs, !turn.isOver {
@@ -276,10 +279,10 @@ package struct ClaudeDecoder: AgentDecoder {
 
     mutating func told(mode: String?) { self.mode = mode ?? self.mode }
     mutating func told(tasks: FrameNode?) { self.tasks.changed(tasks) }
-    /// A schedule may have been made: the next `Stop` hook says.
+    /// A tool may have made a schedule; the next `Stop` hook says.
     mutating func mayHaveScheduled() { tasks.mayWakeUp() }
 
-    /// The prompts that a model call answers: one whose beginning was not told begins with it.
+    /// Prompts that a model call answers. A prompt whose beginning was missed begins here.
     mutating func called(for uuids: FrameNode?) -> [Observation] {
         guard let uuids, uuids.isArray else { return [] }
         var observations: [Observation] = []
@@ -290,9 +293,9 @@ package struct ClaudeDecoder: AgentDecoder {
         return observations
     }
 
-    /// The state of the whole session: idle means that nothing is owed.
+    /// The whole session is idle and owes no turn.
     mutating func sessionIsIdle() -> [Observation] {
-        // The word on the turn before may come behind the beginning of this one.
+        // The state of the turn before may come behind the beginning of this one.
         guard turn?.hasBegun == true else { return [] }
         let waiting = prompts
         let observations = giveUp()
@@ -305,7 +308,7 @@ package struct ClaudeDecoder: AgentDecoder {
         let total = root["total_cost_usd"]?.number(in: Usage.costs)
         defer { cost = total ?? cost }
         let named = root["user_message_uuids"]?.elements.prefix(100) ?? []
-        // One of ours whose beginning was lost.
+        // A prompt of ours whose beginning was missed.
         for uuid in named {
             guard let index = prompts.firstIndex(where: { uuid.equals($0.uuid) }) else { continue }
             observations += begins(index)
@@ -316,7 +319,7 @@ package struct ClaudeDecoder: AgentDecoder {
         }
         observations += flushed() + withdrawn()
         let usage = ClaudeResult.usage(root, model: model, costBefore: cost)
-        // The text of the turn that just ended counts, not that of its preview.
+        // The beginning may have replaced the turn: the newest one ends.
         let ended = self.turn ?? turn
         self.turn = nil
         guard !ended.isOver else { return observations }
@@ -328,7 +331,7 @@ package struct ClaudeDecoder: AgentDecoder {
         return observations + [signal(event, of: ended.run)]
     }
 
-    /// The text that is held back.
+    /// Text of the words held back so far.
     mutating func flushed() -> [Observation] {
         guard let run = turn?.run, let changes = turn?.words.finished() else { return [] }
         return changes.map { signal(.text($0), of: run) }
@@ -336,7 +339,7 @@ package struct ClaudeDecoder: AgentDecoder {
 
     private mutating func withdrawn() -> [Observation] { asks.takeWithdrawn().flatMap { settled($0) } }
 
-    /// A login that is refused is refused again: ten times, for minutes (claude-code.md#errors).
+    /// A refused login is refused again, ten times in minutes (claude-code.md#errors).
     mutating func loginRefused(_ status: Int) -> [Observation] {
         guard let turn, !turn.isOver else { return [] }
         interruptIsDue = true

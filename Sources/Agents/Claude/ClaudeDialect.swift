@@ -3,10 +3,10 @@ package import ConversationEngine
 package import JSONReading
 package import Vocabulary
 
-/// Claude Code on the conversation engine: a process for each chat, spoken to in stream-json (claude-code.md).
+/// Claude Code on the conversation engine: a process for each chat, which speaks stream-json (claude-code.md).
 ///
-/// - A prompt has a name of its own in the transcript, so that one that is not there, or has no answer there, is written again.
-/// - An orphan of an earlier bridge works on with its session: it is waited for, since a process beside it would fork the file.
+/// - A prompt has a name of its own in the transcript: one that is missing there, or has no answer, is written again.
+/// - An orphan of an earlier bridge continues its session: the chat waits for it, because a process beside it would fork the file.
 package struct ClaudeDialect: Dialect {
     package typealias Slip = ClaudeSlip
 
@@ -31,7 +31,7 @@ package struct ClaudeDialect: Dialect {
         habits.deniesInWords = true
         habits.asksBetweenRuns = true
         habits.pictureRoom = 10 << 20
-        // A silent stream of the model is given up after five minutes (claude-code.md#errors).
+        // Claude Code gives a silent stream of the model up after five minutes (claude-code.md#errors).
         habits.silence = .seconds(360)
         return habits
     }
@@ -53,7 +53,7 @@ package struct ClaudeDialect: Dialect {
         case .step(let step): return step
         case .found(isThere: true): return .done(Reached(settings.plan(.resume(place.session), in: here.folder)))
         case .found(isThere: false):
-            // The session's only prompt never got into it; else the person removed the session.
+            // Either the session's only prompt never got into it, or the person removed the session.
             let isUnwritten = place.isUnwritten || here.run != nil
             let name =
                 isUnwritten ? place.session : ClaudeFrames.uuid(of: "\(place.session) \(here.now.wallMilliseconds)")
@@ -239,12 +239,12 @@ package struct ClaudeDialect: Dialect {
     ) {
         let seen = reading.decoder.received(frame, at: here.now.now)
         if frame["type"]?.holds("control_request") == true {
-            // The words before an ask are shown with it; the ask itself is the engine's.
+            // The words before an ask are shown with it; the engine shows the ask itself.
             reports.append(.seen(seen.filter { !$0.isAsk }))
             if let reply = ClaudeVerdict.answer(to: frame, frame: line) {
                 reports.append(.replies(reply))
             } else if let ask = ClaudeAsk(frame, frame: line) {
-                // A background helper asks beside the turn under way.
+                // A background helper asks beside the open turn.
                 let isBeside = frame["request"]?["agent_id"] != nil && !reading.decoder.hasHelper
                 reports.append(.asks(ask.asked(of: isBeside ? nil : reading.going)))
             }
@@ -263,7 +263,7 @@ package struct ClaudeDialect: Dialect {
             reports.append(.tells("\(limit.words)."))
         }
         if let session = reading.decoder.sessionID, let known = here.place?.native, session != known {
-            // After `/clear`, and when the first turn of a session has begun.
+            // The session changes after `/clear`, and its place once its first turn has begun.
             reports.append(.moved(ClaudePlace(session, isUnwritten: false).kept))
         }
         reports += modes(&reading)
@@ -290,7 +290,7 @@ package struct ClaudeDialect: Dialect {
             reading.decoder.willBegin(run, uuid: uuid)
             defer { reading.refused = [] }
             return [ClaudeFrames.prompt(prompt, uuid: uuid, refused: reading.refused)]
-        // A prompt into a turn is joined with others, or read as a reminder.
+        // A prompt into a turn would be joined with others, or read as a reminder.
         case .steer: return []
         case .stop:
             reading.decoder.willInterrupt()
@@ -300,7 +300,7 @@ package struct ClaudeDialect: Dialect {
         case .settle(let ask, let verdict):
             reading.decoder.willAnswer(ask.slip.request)
             return [ClaudeVerdict(verdict, isStopping: here.isStopping).frame(for: ask.slip)]
-        // An end of its input alone would wait for what works in the background.
+        // The end of its input alone would wait for background work.
         case .leave: return [ClaudeFrames.endSession("sb-leave")]
         }
     }
@@ -315,7 +315,7 @@ package struct ClaudeDialect: Dialect {
 }
 
 extension ClaudeAsk {
-    /// `run`: the run of the turn under way.
+    /// `run`: the run of the open turn.
     fileprivate func asked(of run: RunID?) -> Ask<ClaudeSlip> {
         let content: Ask<ClaudeSlip>.Content =
             switch content {

@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Why a turn failed, in words that a person can act on (claude-code.md#errors).
+/// Failure of a turn, in words that a person can act on (claude-code.md#errors).
 enum ClaudeFailure {
     struct Reason {
         var status: Int?

@@ -1,17 +1,17 @@
 import AgentKit
 import Vocabulary
 
-/// Lines for the process (claude-code.md#prompts, claude-code.md#control-requests). One that is not right would end it.
+/// Lines for the process (claude-code.md#prompts, claude-code.md#control-requests). A malformed line would end it.
 enum ClaudeFrames {
-    /// A `Stop` hook over the same pipe: nothing else says which schedules a session has (claude-code.md#idle).
+    /// Registers a `Stop` hook over the same pipe: nothing else reports the session's schedules (claude-code.md#idle).
     static func initialize(_ id: String) -> [UInt8] {
         request(id, "initialize") {
             $0.value("hooks", JSONText(unchecked: #"{"Stop":[{"matcher":null,"hookCallbackIds":["stop"]}]}"#))
         }
     }
 
-    /// A text that begins with a slash is a command of Claude Code's, as it stands.
-    /// `refused`: calls that the model takes for failed, because no person could be asked.
+    /// A text that begins with a slash is a command of Claude Code and stays unchanged. `refused`: calls that the model takes for
+    /// failed, because no person could be asked.
     static func prompt(_ prompt: PicturePrompt, uuid: String, refused: [String] = []) -> [UInt8] {
         var words = prompt.frameText
         if !refused.isEmpty, !words.hasPrefix("/") {
@@ -53,7 +53,7 @@ enum ClaudeFrames {
         return block.finish()
     }
 
-    /// The queue of the process is dropped, and its helpers in the background live.
+    /// Drops the process's queue, and spares its helpers in the background.
     static func interrupt(_ id: String) -> [UInt8] {
         request(id, "interrupt") {
             $0.value("cancel_queued", JSONText(unchecked: "true"))
@@ -61,17 +61,17 @@ enum ClaudeFrames {
         }
     }
 
-    /// A prompt that waits in the process's queue.
+    /// Takes a prompt back out of the process's queue.
     static func takeBack(_ uuid: String, _ id: String) -> [UInt8] {
         request(id, "cancel_async_message") { $0.string("message_uuid", uuid) }
     }
 
-    /// Nil sets the model of Claude Code's own settings.
+    /// A nil model restores that of Claude Code's own settings.
     static func setModel(_ model: String?, _ id: String) -> [UInt8] {
         request(id, "set_model") { $0.value("model", model.map { JSONText.string($0) } ?? null) }
     }
 
-    /// Nil sets the budget of Claude Code's own settings.
+    /// A nil budget restores that of Claude Code's own settings.
     static func setThinking(tokens: Int?, _ id: String) -> [UInt8] {
         request(id, "set_max_thinking_tokens") {
             $0.value("max_thinking_tokens", tokens.map { JSONText(unchecked: String($0)) } ?? null)
@@ -79,13 +79,13 @@ enum ClaudeFrames {
     }
 
     static func endSession(_ id: String) -> [UInt8] { request(id, "end_session") { _ in } }
-    /// Answered at once whatever the process does: the question whether it lives.
+    /// The process answers this at once, whatever it does.
     static func probe(_ id: String) -> [UInt8] { request(id, "mcp_status") { _ in } }
 
-    /// The same run has the same one in every process, so that no prompt is carried out twice. Also the name of a new session.
+    /// Id of a run's prompt, the same in every process, so no prompt is carried out twice. Also the name of a new session.
     static func uuid(of name: String) -> String {
         var digits = Array(PlainSHA256.hex(Array("claude:\(name)".utf8)).utf8.prefix(32))
-        // Version 5, made of a name, and the variant of the standard.
+        // Version 5, from a name, and the standard's variant.
         digits[12] = UInt8(ascii: "5")
         digits[16] = Array("89ab".utf8)[Int(digits[16] & 3)]
         var text = digits[...]

@@ -1,14 +1,14 @@
 import JSONReading
 import Vocabulary
 
-/// A process that has a session open, by its `sessions/PID.json` (claude-code.md#holders): an orphan of an earlier bridge, or a person's
-/// terminal. The file outlives a process that was killed, so that its number and its start must be those of a living one.
+/// A process that has a session open, by its `sessions/PID.json` (claude-code.md#holders): an orphan of an earlier bridge, or a
+/// person's terminal. The file outlives a killed process, so number and start must belong to a living one.
 struct ClaudeHolder: Hashable, Sendable {
     var pid: Int
-    /// Field 22 of `/proc/PID/stat`; nil: not said.
+    /// Field 22 of `/proc/PID/stat`, or nil if missing.
     var startTicks: Int?
     var session: String
-    /// No turn is under way in it; background work may be.
+    /// No turn is open in the process; background work may be.
     var isIdle = false
 
     private static let pids = 1...Int(Int32.max)

@@ -1,18 +1,19 @@
 import Vocabulary
 
-/// How a process is started (claude-code.md#launching). Values go behind an equals sign: one that begins with a hyphen would be a flag.
+/// Command line of a process (claude-code.md#launching). Values stand behind an equals sign: one that begins with a hyphen would be
+/// a flag.
 enum ClaudeLaunch {
     enum Start: Hashable, Sendable {
-        /// Under this name, a UUID.
+        /// A new session under this name, a UUID.
         case new(String)
-        /// The session keeps its name and its file.
+        /// An old session, which keeps its name and its file.
         case resume(String)
-        /// A process that is asked about itself: no session begins.
+        /// A process that reports on itself, without a session.
         case listing
     }
 
-    /// Without the prompt tool every question is denied in silence; without a mode the person's own settings choose one, and with
-    /// `bypassPermissions` there nothing is asked.
+    /// Without the prompt tool every question is denied in silence. Without a mode the person's own settings choose one, and with
+    /// `bypassPermissions` there nothing asks.
     static func command(_ values: ClaudeValues, _ start: Start) -> [String] {
         var words =
             values.command + [
@@ -29,7 +30,7 @@ enum ClaudeLaunch {
         return words
     }
 
-    /// A mark of another session's child switches things off in silence; what names the account stays.
+    /// Marks of a parent session would switch things off in silence: they are dropped. Variables that name the account stay.
     static func environment(_ values: ClaudeValues, withheld: [String] = []) -> ChildEnvironment {
         var adding = ["CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1", "DISABLE_AUTOUPDATER": "1"]
         adding.merge(values.environment) { _, own in own }

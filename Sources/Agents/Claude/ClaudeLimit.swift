@@ -1,13 +1,13 @@
 import JSONReading
 
-/// A `rate_limit_event` that is news: the subscription is near its limit, or at it (claude-code.md#errors).
+/// News in a `rate_limit_event`: the subscription is near its limit, or at it (claude-code.md#errors).
 struct ClaudeLimit: Hashable, Sendable {
     var isReached: Bool
-    /// The end of the limit, in seconds since 1970 on the clock of the far side.
+    /// The end of the limit, in seconds since 1970 by the far side's clock.
     var resetsAt: Int?
-    /// Such as `five_hour`.
+    /// Kind of the limit, such as `five_hour`.
     var kind: String?
-    /// The used share of the limit, up to one; nil if not reported.
+    /// The used share of the limit, up to one, or nil if not reported.
     var used: Double?
 
     private static let seconds = 0...100_000_000_000

@@ -14,12 +14,12 @@ enum ClaudeModels {
         }
     }
 
-    /// Whole names are taken unlisted; a wrong one fails with the next call of the model.
+    /// Whole names are accepted unlisted; a wrong one fails with the model's next call.
     static func has(_ name: String, _ models: [AgentModel]) -> Bool {
         models.isEmpty || name.contains("claude") || models.contains { $0.id == name || $0.alias == name }
     }
 
-    /// The budget of thought in tokens; nil leaves it to the model.
+    /// The budget of thought in tokens, or nil to leave it to the model.
     static func tokens(_ choice: LevelChoice) -> Int? {
         switch choice {
         case .unchanged, .own: nil
@@ -28,7 +28,7 @@ enum ClaudeModels {
         }
     }
 
-    /// An account without a name for its login is none (claude-code.md#errors).
+    /// An account without a login's name is none (claude-code.md#errors).
     static func isLoggedIn(_ account: FrameNode?) -> Bool {
         guard let account, account.isObject else { return true }
         let source = account["tokenSource"]?.string

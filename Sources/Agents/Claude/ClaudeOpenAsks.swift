@@ -4,7 +4,7 @@ import Vocabulary
 
 /// Unanswered requests of the process (claude-code.md#permissions).
 ///
-/// A withdrawn request was stopped, or was decided elsewhere: then the result of its call holds the decision.
+/// A withdrawn request was stopped, or was decided elsewhere: then the result of its call carries the decision.
 struct ClaudeOpenAsks {
     struct Open {
         let ask: ClaudeAsk

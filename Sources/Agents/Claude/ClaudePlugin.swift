@@ -3,7 +3,7 @@ import ConfigurationFile
 package import JSONReading
 import Vocabulary
 
-/// Claude Code: a child for each chat, spoken to in stream-json over its standard input and output (claude-code.md).
+/// Claude Code: a child for each chat, which speaks stream-json over its standard input and output (claude-code.md).
 package struct ClaudePlugin: AgentPlugin {
     package init() {}
 
@@ -59,7 +59,7 @@ package struct ClaudePlugin: AgentPlugin {
 }
 
 extension ValueForm where Value == [String] {
-    /// Flags that decide what is asked, or what is kept, belong to the bridge.
+    /// Flags that decide what Claude Code asks and stores belong to the bridge.
     private static var own: [String] {
         [
             "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode",
@@ -115,11 +115,11 @@ package struct ClaudeValues: AgentValues {
     var command = ["claude"]
     /// The permission mode; never `bypassPermissions`.
     var permissionMode = "default"
-    /// The model of new sessions. Nil: the one of Claude Code's own settings.
+    /// Model of new sessions, or nil for that of Claude Code's own settings.
     var model: String?
-    /// The working directory of its processes; nil: the workspace of their chat.
+    /// Working folder of all processes, or nil if each uses its chat's workspace.
     var folder: String?
-    /// Added to the environment of its processes.
+    /// Variables added to the processes' environment.
     var environment: [String: String] = [:]
 
     package init() {}

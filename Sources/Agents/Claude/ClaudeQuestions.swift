@@ -2,9 +2,9 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The questions of a session: AskUserQuestion, and a plan that wants a word (claude-code.md#questions).
+/// Questions of a session: AskUserQuestion, and a plan that needs an answer (claude-code.md#questions).
 enum ClaudeQuestions {
-    /// More than this is no form for a phone.
+    /// Longest form that a phone can show.
     private static let limit = 20
     static let approve = "approve"
     static let keepPlanning = "keep planning"
@@ -30,7 +30,7 @@ enum ClaudeQuestions {
                     isMultiSelect: node["multiSelect"]?.flag == true, allowsOwnWords: true))
             answers.append(ClaudeQuestion(id: id, text: text, labels: options.map(\.value)))
         }
-        // The answer has one place for each text.
+        // The answer holds one value for each text.
         guard Set(answers.map(\.text)).count == answers.count else {
             return .refused("The user was not asked: two of the questions have the same text. Ask them apart.")
         }
@@ -52,7 +52,7 @@ enum ClaudeQuestions {
         slip.form = .plan(id)
         let input = request["input"]
         let plan = input?["plan"]?.string ?? ""
-        // A yes sends all of the input back.
+        // A yes returns the whole input, so the card shows its other members.
         let others = (input?.names(atMost: 32) ?? []).filter { !["plan", "planFilePath"].contains($0) }
         let more = others.compactMap { name in input?.member(name).map { "\n\n\(name): \($0.compact.text)" } }.joined()
         return .questions([

@@ -2,7 +2,7 @@ import AgentKit
 import ConversationEngine
 import Vocabulary
 
-/// Where a chat's session is. Until its first turn has begun nothing of it may be on the disk.
+/// Place of a chat's session. Until its first turn has begun, the disk may have nothing of it.
 struct ClaudePlace: Hashable {
     private static let mark = "new:"
 
@@ -31,8 +31,8 @@ struct ClaudePlace: Hashable {
     }
 }
 
-/// The way to a session that may have a process already: an orphan of an earlier bridge, or a person's terminal (claude-code.md#holders).
-/// Two processes on one session would fork its file.
+/// The way to a session that may have a process already: an orphan of an earlier bridge, or a person's terminal
+/// (claude-code.md#holders). Two processes on one session would fork its file.
 ///
 /// | state | leads to |
 /// |---|---|
@@ -43,7 +43,7 @@ struct ClaudePlace: Hashable {
 /// | `resting` | `listing` |
 /// | `searching` for the transcript | found, there or not |
 ///
-/// Only processes that a bridge started are ended.
+/// Processes that no bridge started are never ended.
 struct ClaudeReach {
     enum Outcome {
         case step(Step<Reached>)
@@ -59,19 +59,19 @@ struct ClaudeReach {
 
     private static let holderLimit = 1_000
     private static let holderBytes = 64 << 10
-    /// From a look at a process that has the session to the next.
+    /// Pause between two looks at a process that has the session.
     private static let patience = Duration.seconds(1)
     private static let grace = Duration.seconds(5)
     private static let tries = 5
 
     private var state = State.listing
     private var left: [String] = []
-    /// Processes that some file names.
+    /// Processes that a file names.
     private var named: Set<Int32> = []
     private var looked = false
     private var failures = 0
 
-    /// A look at the disk that failed is made again, a few times.
+    /// A failed look at the disk is retried a few times.
     mutating func mayTryAgain() -> Bool {
         failures += 1
         return failures < Self.tries
@@ -102,7 +102,7 @@ struct ClaudeReach {
         case (.searching, .result(.found(let files))): return .found(isThere: !files.isEmpty)
         case (.searching, .result(.failed(let failure))) where failure.code == .absent: return .found(isThere: false)
         case (.listing, .result(.failed(let failure))), (.reading, .result(.failed(let failure))):
-            // Gone since it was listed, or never there.
+            // The file has gone since it was listed, or never existed.
             if failure.code == .absent { return nextFile(place, here, configFolder) }
             return mayTryAgain() ? rests() : .step(.failed("its files cannot be read: \(failure)"))
         case (_, .result), (_, .answer): return mayTryAgain() ? rests() : .step(.failed("its files cannot be read"))
@@ -145,7 +145,7 @@ struct ClaudeReach {
 }
 
 extension ClaudeHolder {
-    /// The process of the file. Nil if neither the file nor a bridge holds its time of start: its number may belong to another by now.
+    /// Process of the file. Nil if neither the file nor a bridge knows its start time: another process may have its number by now.
     fileprivate func process(_ past: [ProcessName]) -> ProcessName? {
         guard let ticks = startTicks, ticks >= 0 else { return past.first { $0.id == Int32(pid) } }
         return ProcessName(id: Int32(pid), startTicks: UInt64(ticks))

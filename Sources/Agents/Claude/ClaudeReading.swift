@@ -7,12 +7,12 @@ package import Vocabulary
 package struct ClaudeReading: ConversationReading {
     var decoder: ClaudeDecoder
     var reach = ClaudeReach()
-    /// The name of the session that this process begins; nil: it continues one.
+    /// Name of the session that this process begins, or nil if it continues one.
     var begins: String?
-    /// Calls that an orphan had to refuse: told in the bubble, and with the next prompt to the model.
+    /// Calls that an orphan had to refuse: the bubble names their number, and the next prompt tells the model.
     var refused: [String] = []
     private var isToldOfRefused = false
-    /// A line for the first bubble of a session about what runs unasked.
+    /// A line about unasked calls for the first bubble of a session.
     var unasked: String?
     /// The model that was set last.
     var model: String?

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// How a turn ended, by its `result` (claude-code.md#the-end-of-a-turn).
+/// The end of a turn, by its `result` (claude-code.md#the-end-of-a-turn).
 enum ClaudeResult {
     /// The most tokens of one model in one turn.
     private static let tokenLimit = 1 << 40
@@ -15,7 +15,7 @@ enum ClaudeResult {
         }
         let stop = root["stop_reason"]?.string
         guard root["is_error"]?.flag == true || stop == "refusal" else {
-            // Nothing is to be looked for: a command may say nothing.
+            // A command may end without any text: then there is none to look for.
             let text = turn.words.hasText ? nil : root["result"]?.string
             return .finished(RunEnd(text: text, usage: usage, reason: stop == "max_tokens" ? .length : .stop))
         }
@@ -25,24 +25,24 @@ enum ClaudeResult {
         return .failed(reason.failure(sentence(root), usage: usage))
     }
 
-    /// The session began the turn by itself, as far as its origin says: a schedule's has none.
+    /// The session began the turn by itself, according to its origin. A schedule's turn has none.
     static func isOfItsOwn(_ root: FrameNode) -> Bool {
         root["origin"]?["kind"]?.string.map { $0 != "human" } ?? false
     }
 
-    /// Earlier versions give no reason: the engine's failure behind our interrupt is the stop.
+    /// Earlier versions give no reason: a failed execution behind our interrupt is the stop.
     private static func isStop(_ root: FrameNode, _ terminal: String?, _ turn: ClaudeTurn) -> Bool {
         terminal == nil && turn.isInterrupted && root["subtype"]?.holds("error_during_execution") == true
     }
 
-    /// The words of the process, without lines for its makers.
+    /// The process's words, without diagnostics for its makers.
     static func sentence(_ root: FrameNode) -> String {
         if let result = root["result"]?.string, !result.isEmpty { return result }
         return (root["errors"]?.elements ?? []).compactMap(\.string).filter { !$0.hasPrefix("[ede_diagnostic]") }
             .joined(separator: " / ")
     }
 
-    /// `before`: the cost of all turns until this one; nil: not known.
+    /// `before`: cost of all earlier turns, or nil if unknown.
     static func usage(_ root: FrameNode, model: String?, costBefore before: Double?) -> Usage? {
         if let models = root["model_usage_since_last_result"], models.isObject { return sum(models, model) }
         guard let own = root["usage"], own.isObject else { return nil }

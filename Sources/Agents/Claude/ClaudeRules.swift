@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The grants of an "always": rules that hold in the process alone (claude-code.md#always).
+/// Grants of an "always": rules that hold in the process alone (claude-code.md#always).
 enum ClaudeRules {
     static let editors: Set = ["Edit", "MultiEdit", "NotebookEdit", "Write"]
     private static let edits = JSONText(
@@ -10,8 +10,8 @@ enum ClaudeRules {
             + #""behavior":"allow","destination":"session"}"#)
     private static let ruleLimit = 20
 
-    /// Empty: none can be offered. A protected file is asked about whatever was granted, and what the process offers for an edit outside of
-    /// its folder opens more than that.
+    /// Empty if none can be offered. A protected file asks whatever was granted, and the process's offer for an edit outside its
+    /// folder opens more than that file.
     static func always(_ tool: String, _ request: FrameNode) -> [JSONText] {
         let offers = request["permission_suggestions"]?.elements ?? []
         guard !offers.isEmpty, request["decision_reason_type"]?.holds("safetyCheck") != true else { return [] }
@@ -24,7 +24,7 @@ enum ClaudeRules {
             || offers.contains { $0["type"]?.holds("addDirectories") == true }
     }
 
-    /// One entry that is not as it should be would make the process ignore all of them.
+    /// One malformed entry would make the process ignore all of them.
     private static func entry(_ offer: FrameNode, _ tool: String) -> JSONText? {
         guard offer["type"]?.holds("addRules") == true, offer["behavior"]?.holds("allow") == true else { return nil }
         let rules = offer["rules"]?.elements ?? []
@@ -33,7 +33,7 @@ enum ClaudeRules {
         for rule in rules {
             guard let name = rule["toolName"]?.string, !name.isEmpty else { return nil }
             let content = rule["ruleContent"]?.string
-            // The rule would allow every command, which the card does not name.
+            // Without content the rule would allow every command, which the card does not say.
             if name == "Bash", content?.isEmpty ?? true { return nil }
             var object = JSONObjectWriter()
             object.string("toolName", name)

@@ -1,11 +1,11 @@
 import Vocabulary
 
-/// The configuration of Claude Code, and the processes that follow from it.
+/// The configuration of Claude Code, and the processes made from it.
 package struct ClaudeSettings: Hashable, Sendable {
     var values: ClaudeValues
-    /// The folder of a session without a known one.
+    /// Folder of a session without one of its own.
     var folder: String
-    /// Where it keeps transcripts, and which processes it has.
+    /// Folder of transcripts and of the files that name running processes.
     var configFolder: String
     var environment: ChildEnvironment
 
@@ -24,7 +24,7 @@ package struct ClaudeSettings: Hashable, Sendable {
         return values.command.joined(separator: " ") + mode
     }
 
-    /// The sentence about calls that run without a question. Nil: the person's own rules decide, as in a terminal.
+    /// A sentence about calls that run unasked, or nil if the person's own rules decide, as in a terminal.
     var unasked: String? {
         switch values.permissionMode {
         case "acceptEdits":
@@ -37,7 +37,7 @@ package struct ClaudeSettings: Hashable, Sendable {
 
     /// A line may hold whole files (claude-code.md#frames).
     private static let lineLimit = 64 << 20
-    /// From SIGTERM to SIGKILL.
+    /// Time from SIGTERM to SIGKILL.
     private static let grace = Duration.seconds(5)
 
     func plan(_ start: ClaudeLaunch.Start, in own: String?) -> ChildPlan {

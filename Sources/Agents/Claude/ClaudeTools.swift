@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The events of a tool call (claude-code.md#tools).
+/// Events of a tool call (claude-code.md#tools).
 enum ClaudeTools {
     static func start(_ block: FrameNode, as id: String) -> ToolStart {
         let name = block["name"]?.string ?? "tool"
@@ -17,7 +17,7 @@ enum ClaudeTools {
         return ToolFile.of(name, input)
     }
 
-    /// `meta`: what the frame says beside the results, by their ids.
+    /// `meta`: facts of the frame beside the results, by their ids.
     static func result(_ block: FrameNode, of id: String, name: String?, meta: FrameNode?) -> ToolResult {
         let failed = block["is_error"]?.flag == true
         let isRejected = meta?["non_execution_kind"]?.holds("user-rejected") == true
@@ -27,7 +27,7 @@ enum ClaudeTools {
             result: ToolLabel.result(block["content"] ?? block), error: failed ? text : nil)
     }
 
-    /// The progress of a helper: its present work stands in place of a title.
+    /// Progress of a helper, whose present work replaces the title.
     static func progress(_ title: String, of id: String) -> ToolProgress {
         ToolProgress(call: ToolCallID(id), title: title)
     }

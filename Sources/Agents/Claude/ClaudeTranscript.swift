@@ -2,23 +2,23 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The fate of a prompt, by the transcript of its session (claude-code.md#transcript).
+/// Fate of a prompt, by its session's transcript (claude-code.md#transcript).
 enum ClaudeFate: Hashable, Sendable {
     /// The prompt may be sent.
     case neverTaken
     case ended(RunEnd)
     case stopped(text: String?)
-    /// Its row is there, and nothing of an answer: sent again under its name it runs once.
+    /// The prompt has a row, and nothing of an answer: sent again under its name it runs once.
     case unbegun
-    /// Under way if its process lives, else broken off.
+    /// The answer continues if its process lives; otherwise it is broken off.
     case unfinished(text: String?)
-    /// The process itself speaks, in place of the model.
+    /// The process speaks in place of the model.
     case failed(message: String, text: String?)
 }
 
-/// The rows of a session's file. The last one may be cut, and rows of other kinds are many: what cannot be read is left out.
+/// Rows of a session's file. The last one may be cut, and many kinds are of no interest: unreadable rows are skipped.
 ///
-/// A prompt's answer is what hangs below its row, without what hangs below a later prompt: two processes on one session fork the file, and
+/// A prompt's answer hangs below its row, except what hangs below a later prompt: two processes on one session fork the file, and
 /// an orphan's last words hang beside the rows of its successor.
 struct ClaudeTranscript {
     private enum Kind {
@@ -38,7 +38,7 @@ struct ClaudeTranscript {
     private struct Row {
         var uuid: String
         var parent: String?
-        /// The id of a message that was folded into a running turn.
+        /// Id of a message that was folded into a running turn.
         var source: String?
         var kind: Kind
     }
@@ -67,7 +67,7 @@ struct ClaudeTranscript {
 
     private static func row(_ root: FrameNode) -> Row? {
         guard root["isSidechain"]?.flag != true, let uuid = root["uuid"]?.string else { return nil }
-        // Behind a compaction the rows hang together by another name.
+        // Behind a compaction another member links the rows.
         let parent = root["parentUuid"]?.string ?? root["logicalParentUuid"]?.string
         var row = Row(uuid: uuid, parent: parent, kind: .other)
         switch root["type"]?.string {
@@ -90,7 +90,7 @@ struct ClaudeTranscript {
         if text.hasPrefix("[Request interrupted by user") { return .stopMark }
         let source = root["promptSource"]?.string
         if root["isMeta"]?.flag == true {
-            // A schedule that fired is a prompt all the same.
+            // A schedule that fired is a prompt as well.
             guard root["wakeupSource"] == nil, root["turnOrigin"] == nil else {
                 return .prompt(merged: [], isOurs: false)
             }
@@ -134,7 +134,7 @@ struct ClaudeTranscript {
         return false
     }
 
-    /// The rows below one, in the order of the file: a parent stands in front of its children.
+    /// Rows below this one, in the order of the file: a parent stands before its children.
     private func below(_ start: Int) -> [Row] {
         var known: Set = [rows[start].uuid]
         var found: [Row] = []
@@ -210,7 +210,7 @@ struct ClaudeTranscript {
 
     // MARK: Without a bridge
 
-    /// Calls since the last prompt of ours that were refused because no bridge was there to ask a person. The model takes them for failed.
+    /// Calls since our last prompt that were refused because no bridge could ask a person. The model takes them for failed.
     var refusedWhileAway: [String] {
         var labels: [String: String] = [:]
         var refused: [String] = []

@@ -2,11 +2,11 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The end of a turn that is not our prompt's if another turn begins.
+/// End of a turn that does not belong to our prompt if another turn begins.
 struct Withheld {
-    /// The timeout for the next `init`: a queued prompt begins at once.
+    /// Timeout for the next `init`: a queued prompt begins at once.
     static let patience = Duration.seconds(3)
-    /// The timeout behind an interrupt, below the 2 s after which the engine kills the process.
+    /// Timeout behind an interrupt, below the 2 s after which the engine kills the process.
     static let afterStop = Duration.milliseconds(700)
 
     let event: RunEvent
@@ -16,25 +16,25 @@ struct Withheld {
 /// One turn of the session, from its beginning to its `result`.
 struct ClaudeTurn {
     let run: RunID
-    /// A prompt of ours began it, or was folded into it.
+    /// A prompt of ours began the turn, or was folded into it.
     let isOurs: Bool
     var words = ClaudeWords()
     var calls = ClaudeCalls()
-    /// A tool was called, or a text is there that no attempt writes again: neither can be shown as undone.
+    /// A tool was called, or a retry would not write the text again: neither can be shown as undone.
     var hasTools = false
-    /// The failure preceded the end: later frames stay hidden.
+    /// The failure was reported before the end: later frames stay hidden.
     var isOver = false
     /// The `init` came: later states of the session concern this turn.
     var hasBegun = false
-    /// The id of the prompt of ours that began it.
+    /// Id of our prompt that began the turn.
     var uuid: String?
-    /// The prompt's lifecycle is `completed`: the turn's `result` alone is outstanding.
+    /// The prompt's lifecycle is `completed`: only the turn's `result` is outstanding.
     var isDone = false
-    /// We asked the process to end it.
+    /// The bridge asked the process to end the turn.
     var isInterrupted = false
-    /// How the session's own turn ended in its place: the prompt has the next one, or none (earlier versions).
+    /// End of the session's own turn, which came first: the prompt has the next one, or none (earlier versions).
     var withheld: Withheld?
-    /// The word of the frame in which the process itself spoke.
+    /// Error word of the frame in which the process itself spoke.
     var error: String?
 
     init(_ run: RunID, isOurs: Bool) {
@@ -42,7 +42,7 @@ struct ClaudeTurn {
         self.isOurs = isOurs
     }
 
-    /// The same run once another's turn was told under its name.
+    /// The same run, after another's turn was shown under its name.
     func behindAnother(_ event: RunEvent, at now: Instant) -> ClaudeTurn {
         var next = ClaudeTurn(run, isOurs: isOurs)
         (next.hasBegun, next.isInterrupted) = (true, isInterrupted)
@@ -56,12 +56,12 @@ struct ClaudeTurn {
 struct ClaudePrompt {
     let run: RunID
     let uuid: String
-    /// Of a recording, which says what was asked when the turn begins; nil: the machine knows.
+    /// The prompt's text from a recording, which reports it when the turn begins, or nil on a live link.
     var text: String?
     var isAccepted = false
 }
 
-/// The tool calls of a turn that have no result, and the helpers below them (claude-code.md#tools).
+/// Open tool calls of a turn, and the helpers below them (claude-code.md#tools).
 struct ClaudeCalls {
     struct Call {
         var name: String
@@ -89,7 +89,7 @@ struct ClaudeCalls {
         if outer.count < Self.limit { outer[id] = parent }
     }
 
-    /// The open call of the turn itself that a frame with this parent serves.
+    /// The turn's own open call above a frame with this parent.
     func card(above parent: String) -> (id: String, call: Call)? {
         var id = parent
         for _ in 0..<Self.depthLimit {

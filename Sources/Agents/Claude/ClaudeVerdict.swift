@@ -2,12 +2,12 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The answer to a request of the process, as bytes (claude-code.md#answers).
+/// Answer to a request of the process, as bytes (claude-code.md#answers).
 enum ClaudeVerdict: Hashable, Sendable {
     case allow
-    /// Allows the call and the rules of the slip.
+    /// Allows the call and the slip's rules.
     case allowAlways
-    /// The words of the person, instead of a yes.
+    /// The person's words instead of a yes.
     case deny(words: String?)
     /// Nobody decided in time.
     case unanswered
@@ -21,7 +21,7 @@ enum ClaudeVerdict: Hashable, Sendable {
     static let declined = "The user declined this call."
     static let kept = "The user wants to keep planning: revise the plan, and ask again when it is done."
 
-    /// No answer ends the turn: the words would be lost, for the model too.
+    /// No answer ends the turn: its words would be lost, for the model too.
     func frame(for slip: ClaudeSlip) -> [UInt8] {
         switch self {
         case .allow: return Self.allowed(slip, slip.input.text)
@@ -34,7 +34,7 @@ enum ClaudeVerdict: Hashable, Sendable {
         }
     }
 
-    /// Nothing in a denial says who speaks, and an empty one reads as an empty failure.
+    /// A denial has no speaker of its own, and an empty one reads as an empty failure: name the person.
     private static func denial(_ words: String?) -> String {
         guard let words, !words.allSatisfy(\.isWhitespace) else { return declined }
         return "The user declined this call and says: \(words)"
@@ -97,7 +97,7 @@ enum ClaudeVerdict: Hashable, Sendable {
         return frame.finish()
     }
 
-    /// The answer to a request that no person decides: each needs one. Nil for another request. `frame`: the bytes of the request.
+    /// Answer to a request that no person decides, as each needs one. Nil for another request. `frame`: the bytes of the request.
     static func answer(to root: FrameNode, frame: UnsafeRawBufferPointer? = nil) -> [UInt8]? {
         guard root["type"]?.holds("control_request") == true, let id = root["request_id"]?.string else { return nil }
         if let ask = ClaudeAsk(root, frame: frame) {

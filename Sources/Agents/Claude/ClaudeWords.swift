@@ -1,16 +1,16 @@
 import Vocabulary
 
-/// The text of one turn, put together from previews and from the frames that are the record (claude-code.md#text).
+/// Text of one turn, joined from previews and from the frames that count (claude-code.md#text).
 ///
-/// Invariant: the pieces of a segment are texts of `assistant` frames alone. A preview is in no piece, and is taken back where its block
-/// gets no such frame. The end of a segment is held back until something else comes, since a block may continue it.
+/// Invariant: the pieces of a segment are texts of `assistant` frames alone. A preview is in no piece, and is withdrawn if its
+/// block gets no such frame. The end of a segment is held back until something else comes, because a block may continue it.
 struct ClaudeWords {
     private struct Piece {
         var message: String
         var text: String
     }
 
-    /// The most bytes of words kept, which is that of the text of a run: no message beyond it can be taken back.
+    /// Bytes kept for `drop`, as many as the text of a run may have: later messages cannot be withdrawn.
     private static let limit = 4_000_000
 
     private var said: [[Piece]] = []
@@ -19,7 +19,7 @@ struct ClaudeWords {
     private var preview = ""
     private var message = ""
     private var joinsNext = false
-    /// A block is complete, whatever became of it later.
+    /// A block was complete, whatever became of it later.
     private(set) var hasText = false
 
     private var heldText: String { held.map(\.text).joined() }
@@ -37,7 +37,7 @@ struct ClaudeWords {
         return changes + [.append(delta)]
     }
 
-    /// A text block of an `assistant` frame. Not every message is streamed.
+    /// Text block of an `assistant` frame. Not every message is streamed.
     mutating func completed(_ text: String, of id: String?) -> [TextChange] {
         let id = id ?? message
         guard !text.isEmpty else { return takeBackPreview() }
@@ -50,16 +50,16 @@ struct ClaudeWords {
         return changes + [shown.isEmpty ? .append(text) : .replaced(heldText)]
     }
 
-    /// The stream ended: a block without its frame comes again.
+    /// The stream ended: a block without its frame will come again.
     mutating func messageEnded() -> [TextChange] { takeBackPreview() }
 
     /// The model was told to continue where its text was cut.
     mutating func continues() { joinsNext = !held.isEmpty }
 
-    /// Something that is no text came.
+    /// Ends the segment at something that is no text.
     mutating func interrupted() -> [TextChange] { takeBackPreview() + end() }
 
-    /// The turn is at its end. A preview that nothing confirmed stays: a person has read it.
+    /// Ends the turn's text. An unconfirmed preview stays: a person has read it.
     mutating func finished() -> [TextChange] {
         if !preview.isEmpty {
             held.append(Piece(message: message, text: preview))
@@ -68,7 +68,7 @@ struct ClaudeWords {
         return end()
     }
 
-    /// The model refused in this message.
+    /// Drops a message in which the model refused.
     mutating func drop(_ id: String) -> [TextChange] {
         let changes = takeBackPreview()
         let isSaid = said.contains { $0.contains { $0.message == id } }

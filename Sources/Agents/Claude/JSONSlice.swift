@@ -1,9 +1,9 @@
 import Vocabulary
 
-/// A value inside a frame as its bytes stand: a parser that writes a value again may write numbers and escapes in another way.
+/// A value inside a frame in its own bytes: a parser that writes it again may change numbers and escapes.
 enum JSONSlice {
-    /// The value of a member, by its path, in a parsed frame. Nil if a name on the path has no plain member. The first of two members
-    /// with one name counts, as for the parser.
+    /// Value of a member in a parsed frame, by its path. Nil if a name on the path has no plain member. Of two members with one
+    /// name the first counts, as for the parser.
     static func member(_ path: [String], of frame: UnsafeRawBufferPointer) -> JSONText? {
         var range = 0..<frame.count
         for name in path {
@@ -42,7 +42,7 @@ enum JSONSlice {
         return at
     }
 
-    /// Behind the closing quote.
+    /// Position behind the closing quote.
     private static func string(_ frame: UnsafeRawBufferPointer, _ start: Int, _ limit: Int) -> Int? {
         var at = start + 1
         while at < limit {
@@ -52,7 +52,7 @@ enum JSONSlice {
         return nil
     }
 
-    /// Behind a value of any kind. Nesting is counted, not followed.
+    /// Position behind a value of any kind. Nesting is counted, not followed.
     private static func value(_ frame: UnsafeRawBufferPointer, _ start: Int, _ limit: Int) -> Int? {
         var (at, depth) = (start, 0)
         while at < limit {
@@ -64,7 +64,7 @@ enum JSONSlice {
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of what a number or a word is in.
+                // The enclosing value ends a number or a word.
                 if depth == 0 { return at > start ? at : nil }
                 depth -= 1
                 if depth == 0 { return at + 1 }

@@ -3,27 +3,27 @@ import Vocabulary
 
 /// A request of the server that a person answers (codex.md#server-requests).
 ///
-/// Its name is made of the turn and the item, because the request's own number belongs to one process of the server. An elicitation names
-/// no item, and two of them may be equal: the server and the number, which its process keeps. One item may ask for several things, one
-/// after the other or at once: the first has the bare name, the next one `:2` behind it. Which is which is said by the fingerprint of all
-/// that is shown.
+/// Turn and item make the name, because the request's own number belongs to one process of the server. An elicitation names no
+/// item, and two may be equal: server and number make its name, and the process keeps the number. One item may ask for several
+/// things, one after the other or at once: the first has the bare name, the next one `:2` behind it. The fingerprint of all that is
+/// shown tells them apart.
 struct CodexAsk {
     enum Kind: Hashable {
         case command, fileChange
-        /// Bytes for a process that runs: its end says nothing of them.
+        /// Bytes for a running process, whose end says nothing of them.
         case input
-        /// With what is asked for, as it came.
+        /// The permissions asked for, as they came.
         case permissions(JSONText)
         /// A tool of an MCP server.
         case tool
-        /// A form without members: yes or no.
+        /// A form without members: a yes-or-no question.
         case form
     }
 
     enum Content {
         case approval(ApprovalRequest, Kind)
         case questions([CodexQuestion], CodexForm)
-        /// It is answered at once, with words for the log.
+        /// Answered at once, with words for the log.
         case refused(result: String, why: String)
     }
 
@@ -38,10 +38,11 @@ struct CodexAsk {
     private(set) var name: String
     private(set) var content: Content
     private(set) var fingerprint: AskFingerprint
-    /// Of a file change: its card without the change, which the item's frames may replace while the ask waits.
+    /// Card of a file change without the change, which the item's frames may replace while the ask waits. Nil for any other ask.
     private var unchanged: ApprovalRequest?
 
-    /// Nil for a request of another kind. `change`: of the item of a file change, whose request has no diff. `call`: what the item is shown as.
+    /// Nil if the method asks no person. `change` belongs to the item of a file change, whose request has no diff; `call` is the
+    /// item's card.
     init?(
         _ method: String, _ params: FrameNode, as number: JSONText, agent: String?, change: CodexChange?,
         call: ToolCallID? = nil
@@ -75,7 +76,7 @@ struct CodexAsk {
         }
     }
 
-    /// The same ask of a patch as its item has it now. Nil: it is about no patch.
+    /// The ask of a patch with the item's newest change, or nil if it asks about no patch.
     func showing(_ change: CodexChange?) -> CodexAsk? {
         guard let unchanged else { return nil }
         var ask = self
@@ -85,7 +86,7 @@ struct CodexAsk {
         return ask
     }
 
-    /// It is the `count`th of its name.
+    /// Names the `count`th ask of this turn and item.
     func named(_ count: Int) -> CodexAsk {
         guard count > 1 else { return self }
         var ask = self
@@ -108,7 +109,7 @@ struct CodexAsk {
         switch content {
         case .approval(let request, _): AskFingerprint(of: request)
         case .questions, .refused:
-            // What is asked, as it came: a question has no card of its own.
+            // A question has no card of its own: the fingerprint covers the request's text.
             AskFingerprint(
                 of: ApprovalRequest(
                     id: ApprovalID(""), subject: .dialog, title: params["message"]?.string ?? "",
@@ -126,7 +127,7 @@ struct CodexAsk {
         return "\(params["turnId"]?.string ?? params["threadId"]?.string ?? ""):\(item)\(more)"
     }
 
-    /// Whether an ask of this name is about that item. An item's id alone may be that of another item, in another turn.
+    /// Whether an ask of this name concerns that item. The turn is compared too: an item of another turn may have the same id.
     static func isNamed(_ name: String, of item: String, in turn: String) -> Bool {
         let parts = name.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         return parts.count > 1 && parts[0] == turn && parts[1] == item
@@ -146,8 +147,8 @@ struct CodexAsk {
         var facts = CodexFacts.facts(of: params, read: isCommand ? ["kind", "command"] : ["command"])
         let network = params["networkApprovalContext"].flatMap { $0.isObject ? $0 : nil }
         let more = params["additionalPermissions"].flatMap { $0.isObject ? $0 : nil }
-        // By its policy Codex asks for a command that is to leave the sandbox; the model need not say why. Only an ask about a host is
-        // for a command within it.
+        // Codex's policy asks about a command that leaves the sandbox, even if the model gives no reason. Only an ask about
+        // a host concerns a command within the sandbox.
         facts.leavesSandbox = network == nil || more != nil
         facts.reachesNetwork = network != nil || more.map { CodexFacts.reachesNetwork($0) } ?? false
         facts.paths = more.map { CodexFacts.paths(in: $0) } ?? []
@@ -157,11 +158,11 @@ struct CodexAsk {
         return ApprovalRequest(
             id: id, subject: .exec, title: title(params, prefix, or: question), command: command, host: host,
             call: call(params),
-            // Nothing says what would run.
+            // Without a command and a host, nothing says what a yes would run.
             allowed: command == nil && network == nil ? [.deny] : nil, facts: facts)
     }
 
-    /// What a process is given that was allowed before, and asks now.
+    /// Input for a process that was allowed before and now asks for more.
     private static func input(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
         let input = params["stdin"]?.string
         var facts = CodexFacts.facts(of: params, read: ["kind", input == nil ? "command" : "stdin"])
@@ -185,7 +186,7 @@ struct CodexAsk {
     private static func showing(_ change: CodexChange?, _ unchanged: ApprovalRequest) -> ApprovalRequest {
         var request = unchanged
         request.facts.paths = (change?.paths ?? []) + unchanged.facts.paths
-        // The text of an added file can look like the beginning of another one: the count and the names come first.
+        // The text of an added file can imitate the head of another file: count and names come first.
         let heads = change?.heads ?? []
         request.facts.lines += heads.enumerated().map { AskFacts.Line("File \($0 + 1) of \(heads.count)", $1) }
         request.message = change?.diff ?? "Codex does not say any more what would change."
@@ -206,9 +207,9 @@ struct CodexAsk {
 
     // MARK: Answers
 
-    /// The permanent rule of Codex is never written: it would hold in every project (codex.md#server-requests).
-    /// `isUnanswered`: no person denied it. Only an elicitation has a word for that; `cancel` for a command or a change is that the person
-    /// stops the turn, and the permissions and questions have no other word than none.
+    /// Codex's permanent rule is never written: it would hold in every project (codex.md#server-requests).
+    /// `isUnanswered`: no person denied it. Only an elicitation has a word for that. `cancel` for a command or a change means that
+    /// the person stops the turn; permissions and questions have only an empty answer.
     static func result(
         _ decision: ApprovalDecision, of kind: Kind, isStopping: Bool, isUnanswered: Bool = false
     ) -> String {
@@ -217,7 +218,7 @@ struct CodexAsk {
             let word =
                 switch decision {
                 case .approve: "accept"
-                // For this process, at this moment.
+                // Input is allowed once: for this process, at this moment.
                 case .approveAlways where kind == .input: "accept"
                 case .approveAlways: "acceptForSession"
                 case .deny: isStopping ? "cancel" : "decline"
@@ -233,7 +234,7 @@ struct CodexAsk {
         }
     }
 
-    /// What an answer of a recording decided.
+    /// Decision that a recorded answer carried.
     static func decision(_ result: FrameNode) -> ApprovalDecision {
         if result["decision"]?.holds("acceptForSession") == true { return .approveAlways }
         if result["_meta"]?["persist"]?.string != nil { return .approveAlways }

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// What a patch does, as its item says it.
+/// Contents of a patch, read from its item.
 struct CodexChange {
     var diff: String
     var paths: [String]
@@ -17,18 +17,18 @@ struct CodexChange {
     }
 }
 
-/// Where an item is: its id alone may be that of another item, in another turn or in a sub-agent's thread.
+/// Address of an item: another turn, or a sub-agent's thread, may use the same item id.
 struct CodexPlaceOfItem: Hashable {
-    /// Of a sub-agent; nil: the chat's own.
+    /// Thread of the sub-agent, or nil for the chat's own thread.
     var child: String?
     var turn: String
     var item: String
 }
 
-/// The tool calls of one turn: items that begin, go on and end (codex.md#items), with those of its sub-agents.
+/// The tool calls of one turn and of its sub-agents: items that begin, progress and end (codex.md#items).
 ///
-/// - Not every call has a beginning of its own: one that is first seen at its end has begun then.
-/// - Not every call has an end: what is open at the turn's end is finished by it.
+/// - Some calls have no beginning of their own: one that is first seen at its end begins there.
+/// - Some calls have no end: the turn's end finishes every open call.
 struct CodexCalls {
     typealias Place = CodexPlaceOfItem
 
@@ -36,11 +36,11 @@ struct CodexCalls {
         var id: ToolCallID
         var name: String
         var title: String
-        /// Of a file change: its approval has none.
+        /// Diff of a file change, whose approval has none.
         var change: CodexChange?
     }
 
-    /// As many as a turn may have cards for.
+    /// Tool cards of one turn at most.
     private static let limit = 2_000
 
     private var open: [Place: Call] = [:]
@@ -48,24 +48,24 @@ struct CodexCalls {
     private var seen: [Place: ToolCallID] = [:]
     private var names: Set<ToolCallID> = []
 
-    /// Items of the open calls, in the order in which they began.
+    /// Items of the open calls, in the order of their beginnings.
     var openItems: [String] { order.map(\.item) }
     func change(of place: Place) -> CodexChange? { open[place]?.change }
-    /// Nil: it was not seen.
+    /// Nil if the item was not seen.
     func call(at place: Place) -> ToolCallID? { seen[place] }
 
     mutating func change(_ body: (inout Self) -> [ToolEvent]) -> [ToolEvent] { body(&self) }
 
-    /// A patch that the model still writes has begun already.
+    /// Newer contents of a patch that the model still writes: the call is open already.
     mutating func patched(_ params: FrameNode, at place: Place) {
         guard let change = CodexChange(params) else { return }
         if open[place] != nil { open[place]?.change = change }
     }
 
-    /// `agent`: the sub-agent that calls.
+    /// `agent`: the sub-agent that makes the call.
     mutating func began(_ item: FrameNode, at place: Place, of agent: String?) -> [ToolEvent] {
         guard let (call, arguments) = call(item, at: place, of: agent) else { return [] }
-        // What is asked about it is asked about the newest.
+        // An open approval shows the newest patch.
         if call.change != nil { open[place]?.change = call.change }
         return begin(place, call, arguments)
     }
@@ -92,7 +92,7 @@ struct CodexCalls {
         return [.progress(ToolProgress(call: call.id, output: output, append: true))]
     }
 
-    /// A sub-agent is one call, from its start to its end, which are items with ids of their own (codex.md#sub-agents).
+    /// One call stands for a sub-agent. Its start and its end are items with different ids (codex.md#sub-agents).
     mutating func agent(_ thread: String, _ item: FrameNode) -> [ToolEvent] {
         let id = ToolCallID("agent-\(thread)")
         let place = Place(child: thread, turn: "", item: id.text)
@@ -108,7 +108,7 @@ struct CodexCalls {
         }
     }
 
-    /// The turn is over.
+    /// Finishes the open calls at the turn's end.
     mutating func finishAll(isInterrupted: Bool) -> [ToolEvent] {
         defer { (open, order) = ([:], []) }
         return order.compactMap { place in
@@ -133,7 +133,7 @@ struct CodexCalls {
         return (call, Self.arguments(item))
     }
 
-    /// The item's id where that is free: the first one has it.
+    /// The item's id, or that with its thread or turn if an earlier call has taken the id.
     private func name(for place: Place) -> ToolCallID {
         let name = ToolCallID(place.item)
         return names.contains(name) ? ToolCallID("\(place.item)@\(place.child ?? place.turn)") : name

@@ -1,14 +1,14 @@
-/// A sub-agent, which has a thread of its own.
+/// A sub-agent, with a thread of its own.
 struct CodexChild {
-    /// The request to follow its thread on this connection.
+    /// State of the request that follows its thread on this connection.
     enum Following { case no, asked, refused }
 
     var name: String
-    /// It was begun in this turn, and so was all that it does.
+    /// This turn began the sub-agent, so all its work belongs to the turn.
     var isOwn = false
-    /// Its own turn, while it continues.
+    /// The sub-agent's own turn, while it runs.
     var turn: String?
-    /// The turn of it that was to be interrupted last.
+    /// Newest turn of the sub-agent that a Stop has interrupted.
     var interrupted: String?
     var following = Following.no
 }

@@ -2,10 +2,10 @@ package import AgentKit
 import JSONReading
 package import Vocabulary
 
-/// Frames of a recorded app-server to observations (codex.md): of one connection after another, over a socket or of a child.
+/// Maps frames of a recorded app-server to observations (codex.md), over one connection after another, of a socket or a child.
 ///
-/// - A run is named by the label of our request to begin it (`clientUserMessageId`), and any other turn by Codex's own id.
-/// - Answers are known by the number of their request on this connection; the server's own requests are numbered apart.
+/// - Our label of the prompt (`clientUserMessageId`) names a run; Codex's own id names any other turn.
+/// - A request's number on this connection finds its answer; the server numbers its own requests separately.
 package struct CodexDecoder: AgentDecoder {
     private enum Asked {
         case start
@@ -17,7 +17,7 @@ package struct CodexDecoder: AgentDecoder {
 
     private struct Open {
         var ask: CodexAsk
-        /// Under its first name.
+        /// The ask before `named`, for the next version of its patch.
         var asked: CodexAsk
         var answered = false
     }
@@ -29,12 +29,12 @@ package struct CodexDecoder: AgentDecoder {
     private var asked: [JSONText: Asked] = [:]
     private var open: [JSONText: Open] = [:]
     private var threads: [String: CodexThread] = [:]
-    /// Which thread a sub-agent's works for.
+    /// Owner's thread by the sub-agent's thread.
     private var parents: [String: String] = [:]
-    /// By the thread and by the turn.
+    /// Runs by thread and turn.
     private var runs: [String: RunID] = [:]
     private var labels: [String: Int] = [:]
-    /// What was shown under each name; nil: it is over.
+    /// Fingerprint shown under each name, or nil once that ask has ended.
     private var names: [String: AskFingerprint?] = [:]
     private var isLost = false
     package private(set) var unknown = UnknownTally()
@@ -93,7 +93,7 @@ package struct CodexDecoder: AgentDecoder {
         return signals(events, turn, in: owner) + changed(method, params, turn, in: owner)
     }
 
-    /// As the machine does: the ask of a patch that is another one now is another ask.
+    /// Follows `CodexOpenAsks.changed`: an ask whose patch has changed is a new ask.
     private mutating func changed(
         _ method: String, _ params: FrameNode, _ turn: String?, in owner: String
     ) -> [Observation] {
@@ -155,7 +155,7 @@ package struct CodexDecoder: AgentDecoder {
         }
     }
 
-    /// As the machine names it: another one under the same item has the next name.
+    /// Follows `CodexOpenAsks.named`: another ask about the same item takes the next name.
     private func named(_ ask: CodexAsk, as id: JSONText) -> CodexAsk {
         let isFree = { (named: CodexAsk) -> Bool in
             guard let shown = names[named.name] else { return true }
@@ -164,7 +164,7 @@ package struct CodexDecoder: AgentDecoder {
         return (1...Self.nameLimit).lazy.map { ask.named($0) }.first(where: isFree) ?? ask
     }
 
-    /// Nothing says what was decided elsewhere; the item does (codex.md#server-requests).
+    /// The server does not say what another client decided; the item does (codex.md#server-requests).
     private func settled(_ known: Open) -> [Observation] {
         guard !known.answered, case .approval(let request, _) = known.ask.content else { return [] }
         let settlement = ApprovalSettlement(id: request.id, outcome: .cancelled)
@@ -225,7 +225,7 @@ package struct CodexDecoder: AgentDecoder {
     }
 
     private mutating func asks(_ id: JSONText, _ method: String, _ params: FrameNode) -> [Observation] {
-        // A connection begins: nothing of another one is answered on it.
+        // A new connection answers none of the requests of the one before.
         if method == "initialize" {
             asked = [:]
             open = [:]
@@ -253,7 +253,7 @@ package struct CodexDecoder: AgentDecoder {
         return observations
     }
 
-    /// A label is no key: the same one may begin another turn.
+    /// Runs are counted because a label is no key: the same one may begin another turn.
     private mutating func name(_ label: String) -> RunID {
         guard labels.count < Self.limit else { return RunID(label) }
         labels[label, default: 0] += 1

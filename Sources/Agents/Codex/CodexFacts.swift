@@ -1,25 +1,25 @@
 import JSONReading
 import Vocabulary
 
-/// What a request says beside its command, diff or question (codex.md#server-requests). The bridge declares to Codex that its experimental fields are
-/// understood, so each field is either read, or known to change nothing about what a yes does, or a line of the card.
+/// Fields of a request beside its command, diff or question (codex.md#server-requests). The bridge tells Codex that it understands
+/// the experimental fields: each field is read, or known to change nothing about a yes, or shown as a line of the card.
 enum CodexFacts {
-    /// Names of the request, and the server's suggestions for rules that the bridge never writes.
+    /// Ids of the request, and the server's suggestions for rules that the bridge never writes.
     private static let harmless: Set = [
         "threadId", "turnId", "itemId", "approvalId", "elicitationId", "startedAtMs", "availableDecisions",
         "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments",
-        // A reading of the command for display.
+        // Codex's reading of the command, for display.
         "commandActions",
     ]
-    /// Names in the `_meta` of a tool's approval; the parameters themselves are its input.
+    /// Ids in the `_meta` of a tool's approval; its parameters are the tool's input.
     private static let harmlessMeta: Set = ["codex_approval_kind", "persist", "tool_description"]
-    /// More members are shown as one value.
+    /// An object with more members is shown as one value.
     private static let memberLimit = 100
     private static let depthLimit = 16
-    /// A title has room for this; a longer text has a line of its own.
+    /// Longest text in a title; a longer one has a line of its own.
     private static let titleLimit = 160
 
-    /// `read`: what the card shows elsewhere.
+    /// `read`: fields that the card shows elsewhere.
     static func facts(of params: FrameNode, read: Set<String>) -> AskFacts {
         var known = harmless.union(read).union(["reason", "cwd"])
         if params["environmentId"]?.holds("local") == true { known.insert("environmentId") }
@@ -31,12 +31,12 @@ enum CodexFacts {
         return facts
     }
 
-    /// The server chooses the names, which must not read as lines of the bridge's own.
+    /// Lines of `_meta`, with a prefix: the server chooses the names, and none may imitate a line of the bridge.
     static func meta(_ meta: FrameNode, read: Set<String>) -> [AskFacts.Line] {
         lines(of: meta, besides: harmlessMeta.union(read)).map { AskFacts.Line("_meta.\($0.label)", $0.value) }
     }
 
-    /// The members that were not read, as they came.
+    /// Members outside `known`, as they came.
     static func lines(of node: FrameNode, besides known: Set<String>) -> [AskFacts.Line] {
         let names = node.names(atMost: memberLimit + 1)
         guard names.count <= memberLimit else { return [AskFacts.Line("all fields", node.compact.text)] }
@@ -46,7 +46,7 @@ enum CodexFacts {
         }
     }
 
-    /// As it came: a string without its quotes, anything else as JSON.
+    /// A string without its quotes; any other value as JSON.
     static func text(of node: FrameNode) -> String { node.string ?? node.compact.text }
 
     static func fitsTitle(_ text: String) -> Bool {
@@ -55,7 +55,7 @@ enum CodexFacts {
 
     // MARK: Permissions
 
-    /// Absolute paths anywhere in it: there are several shapes, and more may come.
+    /// Absolute paths anywhere in the value: Codex has several shapes, and may add more.
     static func paths(in node: FrameNode, depth: Int = 0) -> [String] {
         if let text = node.string { return text.hasPrefix("/") ? [text] : [] }
         guard depth < depthLimit else { return [] }

@@ -1,7 +1,7 @@
 import JSONReading
 import Vocabulary
 
-/// Why a turn failed (codex.md#ends-and-errors): Codex's own words, and a kind that the bridge knows.
+/// Reads why a turn failed (codex.md#ends-and-errors): Codex's own words, and a kind that the bridge knows.
 enum CodexFailure {
     static let loginRemedy = "run `codex login` on the computer where Codex runs"
 
@@ -11,7 +11,7 @@ enum CodexFailure {
         return RunFailure(kind: kind, message: kind == .noLogin ? "\(message) (\(loginRemedy))" : message, usage: usage)
     }
 
-    /// The text was cut at the model's limit: it has been said as a message that ended.
+    /// The model's limit cut the text, which has come as an ended message.
     static func isLength(_ error: FrameNode?) -> Bool {
         error?["message"]?.string?.contains("reason: max_output_tokens") == true
     }
@@ -30,7 +30,7 @@ enum CodexFailure {
         }
     }
 
-    /// An object with one key, whose value may name the provider's status.
+    /// HTTP status of the provider, from an object with one key.
     private static func status(of info: FrameNode) -> Int? {
         let keys: [StaticString] = [
             "responseTooManyFailedAttempts", "httpConnectionFailed", "responseStreamConnectionFailed",
@@ -43,7 +43,7 @@ enum CodexFailure {
     }
 }
 
-/// Tokens of a thread since it began (codex.md#notifications).
+/// Token sums of a thread since its beginning (codex.md#notifications).
 struct CodexTotals: Hashable {
     var input: Int
     var output: Int
@@ -63,7 +63,7 @@ struct CodexTotals: Hashable {
     }
 
     func usage(since before: Self?, model: String?, provider: String?) -> Usage? {
-        // Equal sums were said again where a request was broken off: what it used is not known.
+        // Codex repeats equal sums where a request broke off: its usage is unknown.
         guard let before, self != before, input >= before.input, output >= before.output else { return nil }
         return Usage(
             inputTokens: input - before.input, outputTokens: output - before.output, model: model, provider: provider)

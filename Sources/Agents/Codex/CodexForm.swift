@@ -1,7 +1,7 @@
 import JSONReading
 import Vocabulary
 
-/// One question of a form, under the name of its member.
+/// One question of a form, named by its member.
 struct CodexQuestion: Hashable {
     enum Form: Hashable { case text, flag, number }
 
@@ -10,13 +10,13 @@ struct CodexQuestion: Hashable {
     var question: Question
 }
 
-/// Questions that are answered together (codex.md#server-requests): user input, and forms of MCP servers. They are asked one after
-/// the other, and the answer leaves when the last one is given.
+/// Questions of one request (codex.md#server-requests): user input, and forms of MCP servers. The bubble asks them one after the
+/// other, and the answer leaves behind the last one.
 enum CodexForm: Hashable {
     case userInput
     case elicitation
 
-    /// More than this is no form for a phone.
+    /// Longest form that a phone can show.
     private static let questionLimit = 20
 
     // MARK: Requests
@@ -27,7 +27,7 @@ enum CodexForm: Hashable {
         guard !asked.isEmpty, asked.count <= questionLimit else {
             return .refused(result: refusal, why: "a request for input has \(asked.count) questions")
         }
-        // What is typed into a chat is kept there.
+        // The chat would keep a typed secret.
         if asked.contains(where: { $0["isSecret"]?.flag == true }) {
             return .refused(result: refusal, why: "Codex asked for a secret, which belongs into no chat")
         }
@@ -75,7 +75,7 @@ enum CodexForm: Hashable {
             return .approval(
                 ApprovalRequest(id: id, subject: .dialog, title: title, message: whole, facts: facts), .form)
         }
-        // The form's own message is above its first question.
+        // The form's own message stands above its first question.
         let head = [words(facts), message]
         let questions = names.compactMap { member -> CodexQuestion? in
             guard let node = members?.member(member) else { return nil }
@@ -91,14 +91,14 @@ enum CodexForm: Hashable {
         return .questions(questions, .elicitation)
     }
 
-    /// Of an elicitation, what is shown elsewhere.
+    /// Fields of an elicitation that the card shows elsewhere.
     private static let read: Set = ["mode", "message", "requestedSchema"]
-    /// Fields of a question that a request for input shows.
+    /// Fields of a question of user input that the bubble shows.
     private static let readOfQuestion: Set = ["id", "header", "question", "options", "isOther", "isSecret"]
     /// Fields of a form's member that its question shows.
     private static let readOfMember: Set = ["type", "title", "description", "enum", "enumNames"]
 
-    /// Of a form with members, what is beside them; of one without, the whole schema, unless it says nothing.
+    /// Fields beside the members of a form; without members the whole schema, unless it is empty.
     private static func lines(of schema: FrameNode, hasMembers: Bool) -> [AskFacts.Line] {
         let others = CodexFacts.lines(of: schema, besides: ["type", "properties"])
         let isPlain = schema["type"].map { $0.holds("object") } ?? true
@@ -112,7 +112,7 @@ enum CodexForm: Hashable {
         return [AskFacts.Line("requestedSchema", schema.compact.text)]
     }
 
-    /// Lines above a question: no value looks like two of them.
+    /// Lines above a question. Values are put on one line: none can imitate a second one.
     private static func words(_ facts: AskFacts) -> String {
         words((facts.folder.map { [AskFacts.Line("Folder", $0)] } ?? []) + facts.lines)
     }
@@ -129,12 +129,12 @@ enum CodexForm: Hashable {
         texts.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 
-    /// The answer has one place for each name.
+    /// The answer holds one value for each name.
     private static func areNamedApart(_ questions: [CodexQuestion]) -> Bool {
         Set(questions.map(\.member)).count == questions.count
     }
 
-    /// What Codex would display of the parameters need not be all of them, nor what the tool gets.
+    /// `tool_params_display` may lack parameters that the tool gets, so `tool_params` comes first.
     private static func tool(
         _ params: FrameNode, _ meta: FrameNode, _ id: ApprovalID, _ title: String, _ message: String
     ) -> ApprovalRequest {
@@ -149,7 +149,7 @@ enum CodexForm: Hashable {
             command: input?.compact.text, facts: facts)
     }
 
-    /// `texts`: the lines above its own.
+    /// `texts`: lines above the question's own.
     private static func question(
         _ member: String, _ node: FrameNode, _ id: QuestionID, _ title: String, _ texts: [String]
     ) -> CodexQuestion? {
@@ -179,7 +179,7 @@ enum CodexForm: Hashable {
 
     // MARK: Answers
 
-    /// Nil: the person declined one of them.
+    /// The whole answer, or the refusal if the person declined a question or a value has the wrong form.
     func result(_ answers: [(CodexQuestion, QuestionAnswer)]) -> String {
         var members: [String] = []
         for (question, answer) in answers {
@@ -217,7 +217,7 @@ enum CodexForm: Hashable {
         }
     }
 
-    /// As JSON writes one.
+    /// JSON's grammar of a number, without an exponent.
     private static func isNumber(_ text: String) -> Bool {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
@@ -226,7 +226,7 @@ enum CodexForm: Hashable {
         return isPlain && (parts[0].utf8.count == 1 || !parts[0].hasPrefix("0"))
     }
 
-    /// What a recorded answer said of this question.
+    /// Answer to this question in a recorded reply.
     func answer(_ question: CodexQuestion, in result: FrameNode) -> QuestionAnswer {
         let given: FrameNode? =
             switch self {

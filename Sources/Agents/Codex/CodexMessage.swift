@@ -1,10 +1,10 @@
 import JSONReading
 import Vocabulary
 
-/// One JSON-RPC message of the app-server (codex.md#framing): what it is follows from its members, never from its id, because both sides
-/// count their requests from small numbers.
+/// One JSON-RPC message of the app-server (codex.md#framing). Its members say which kind it is, never its id: both sides number
+/// their requests from small integers.
 enum CodexMessage {
-    /// Of either side. The id is an integer or a string, and is answered as it came.
+    /// Request of either side. The id is an integer or a string, and the answer repeats it unchanged.
     case request(id: JSONText, method: String, FrameNode)
     case notification(method: String, FrameNode)
     case result(id: JSONText, FrameNode)
@@ -30,11 +30,11 @@ enum CodexMessage {
     }
 }
 
-/// Codes of a refusal, and the beginnings of its sentence inside the one that means nearly everything (codex.md#framing).
+/// Codes of refusals, and words of the sentence behind -32600, which means nearly everything (codex.md#framing).
 enum CodexRefusal {
     static let overloaded = -32_001
 
-    /// The thread has no file, or an empty one: a new one takes its place.
+    /// The thread has no file or an empty one: a new thread replaces it.
     static func hasNoThread(_ message: String) -> Bool {
         message.contains("no rollout found") || (message.contains("rollout") && message.contains("is empty"))
     }

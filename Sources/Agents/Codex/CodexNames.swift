@@ -1,4 +1,4 @@
-/// Names of the app-server's protocol (codex.md#notifications), of those that are known: any other is counted and ignored.
+/// Known names of the app-server's protocol (codex.md#notifications); any other is counted and ignored.
 enum CodexNames {
     static let notifications: Set = [
         "account/login/completed", "account/rateLimits/updated", "account/updated", "app/list/updated", "configWarning",
@@ -15,7 +15,7 @@ enum CodexNames {
         "thread/unarchived", "turn/completed", "turn/diff/updated", "turn/plan/updated", "turn/started", "warning",
     ]
 
-    /// Of requests of either side, by which a recording is recognised.
+    /// Requests of either side, by which the decoder recognises a recording.
     static let requests: Set = [
         "account/read", "initialize", "model/list", "thread/archive", "thread/backgroundTerminals/clean",
         "thread/backgroundTerminals/list", "thread/backgroundTerminals/terminate", "thread/fork", "thread/goal/get",
@@ -23,7 +23,7 @@ enum CodexNames {
         "thread/start", "thread/turns/list", "thread/unarchive", "turn/interrupt", "turn/start", "turn/steer",
     ]
 
-    /// Not sent to us: they are many, and say nothing that is shown.
+    /// Notifications that the server shall not send: frequent, and without anything to show.
     static let optedOut = [
         "account/rateLimits/updated", "turn/diff/updated", "item/reasoning/textDelta", "thread/settings/updated",
         "remoteControl/status/changed", "app/list/updated", "skills/changed",

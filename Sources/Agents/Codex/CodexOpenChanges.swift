@@ -1,9 +1,9 @@
 import JSONReading
 
-/// File changes that were open when their threads were resumed. No list of turns has them, and an ask that comes again has no diff
+/// File changes that were open when their threads were resumed. No list of turns has them, and a repeated ask has no diff
 /// (codex.md#server-requests).
 ///
-/// Invariant: what an item's own frames say takes the place of what the resume said, so that no card shows an earlier change.
+/// Invariant: an item's own frames replace the change of the resume, so no card shows an earlier change.
 struct CodexOpenChanges {
     private struct Place: Hashable {
         var thread: String
@@ -11,12 +11,12 @@ struct CodexOpenChanges {
         var item: String
     }
 
-    /// As many items as a turn may have cards for.
+    /// Items of one turn at most, as for its cards.
     private static let limit = 2_000
 
     private var changes: [Place: CodexChange] = [:]
 
-    /// The answer to `thread/resume`, with the newest turn where it was asked for.
+    /// Reads the answer to `thread/resume`, with the newest turn if the request named it.
     mutating func resumed(_ result: FrameNode) {
         guard let thread = result["thread"]?["id"]?.string else { return }
         changes = changes.filter { $0.key.thread != thread }
@@ -31,7 +31,7 @@ struct CodexOpenChanges {
         for item in items {
             guard let id = item["id"]?.string else { continue }
             let place = Place(thread: thread, turn: turn, item: id)
-            // Of two items with one name nothing says which is asked about.
+            // Two items share this id, so nothing says which of them an ask concerns.
             guard seen.insert(place).inserted else {
                 changes[place] = nil
                 continue
@@ -55,7 +55,7 @@ struct CodexOpenChanges {
         }
     }
 
-    /// What the ask of these parameters is about.
+    /// The change that this ask concerns.
     func change(of params: FrameNode) -> CodexChange? {
         guard let thread = params["threadId"]?.string, let turn = params["turnId"]?.string,
             let item = params["itemId"]?.string

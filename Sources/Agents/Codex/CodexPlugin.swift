@@ -3,14 +3,14 @@ import ConfigurationFile
 package import JSONReading
 package import Vocabulary
 
-/// OpenAI Codex through its app-server (codex.md): a server of the bridge's own, which outlives it, or one that is named.
+/// OpenAI Codex through its app-server (codex.md): the bridge's own server, which outlives the bridge, or a configured one.
 package struct CodexPlugin: AgentPlugin {
     package init() {}
 
     package var kind: AgentKind { AgentKind(rawValue: "codex") }
     package var name: String { "Codex" }
 
-    /// JSON-RPC without a type and without the member that other agents' JSON-RPC has.
+    /// Recognises JSON-RPC without a type and without the member `jsonrpc` of other agents.
     package func recognises(_ type: String, _ root: FrameNode) -> Bool {
         guard type.isEmpty, root["jsonrpc"] == nil, let method = root["method"]?.string else { return false }
         return CodexNames.isKnown(method)
@@ -51,7 +51,7 @@ package struct CodexPlugin: AgentPlugin {
     }
 }
 
-/// Where a server listens that the bridge joins.
+/// Address of a server that the bridge joins.
 package enum CodexAddress: Hashable, Sendable, CustomStringConvertible {
     case socket(path: String)
     case web(WebAddress)
@@ -81,16 +81,16 @@ extension ValueForm where Value == CodexAddress {
     }
 }
 
-/// What the configuration says of Codex.
+/// The configuration's values for Codex.
 package struct CodexValues: AgentValues {
     var command = ["codex"]
-    /// Nil: the bridge starts a server of its own.
+    /// Nil if the bridge starts a server of its own.
     package var address: CodexAddress?
     var token: Secret?
     var listener = ListenerTrust.own
-    /// The folder of all chats; nil: the workspace of each.
+    /// Folder of all chats, or nil if each uses its workspace.
     var folder: String?
-    /// Added to the environment of the server.
+    /// Variables added to the server's environment.
     var environment: [String: String] = [:]
     var sandbox = "workspace-write"
     var approvalPolicy = "on-request"

@@ -1,11 +1,11 @@
-/// A command line of Codex, which wraps what it runs for a shell: `/bin/bash -lc '…'`.
+/// A command line of Codex, which wraps each command for a shell: `/bin/bash -lc '…'`.
 enum CodexShell {
-    /// These alone, literally: a program of this name in the workspace is any program.
+    /// Literal names of the shells: any other path may be a program of the workspace.
     private static let shells: Set = Set(
         ["bash", "zsh", "sh"].flatMap { [$0, "/bin/\($0)", "/usr/bin/\($0)"] })
 
-    /// The script of a command that is one of the system's shells with a script and nothing else; any other command unchanged. It
-    /// leaves out what runs it, so it is good for a title alone.
+    /// The script of a command that is a system shell with one script and nothing else; any other command unchanged. The result
+    /// lacks the program that runs it and serves a title alone.
     static func title(of command: String) -> String {
         let parts = command.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, shells.contains(String(parts[0])), parts[1] == "-lc" || parts[1] == "-c",
@@ -14,7 +14,7 @@ enum CodexShell {
         return script
     }
 
-    /// Nil unless a shell would take the text for one word without anything to expand.
+    /// Nil unless a shell would read the text as one word without anything to expand.
     private static func word(_ text: Substring) -> String? {
         enum Quote { case none, single, double }
         var quote = Quote.none

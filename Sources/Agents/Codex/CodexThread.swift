@@ -1,42 +1,42 @@
 import JSONReading
 import Vocabulary
 
-/// What the frames of one thread, and of its sub-agents' threads, say about the turn that is going on in it (codex.md#a-turn).
+/// Reads from the frames of one thread and its sub-agents' threads what its open turn does (codex.md#a-turn).
 ///
-/// - One message of the agent is one segment: its deltas are a preview, and the text of its end is canonical.
-/// - A message without an end of its own leaves nothing in the answer: the next message, or the model's next try, takes its place.
-/// - Deltas of a message whose beginning was not seen are not shown: they have a hole.
-/// - Frames of a turn that is over change nothing, but for the sum of tokens.
+/// - One message of the agent is one segment: its deltas are a preview, and the text of its end counts.
+/// - A message without an end of its own adds nothing to the answer: the next message, or the model's next try, replaces it.
+/// - Deltas of a message whose beginning was missed are not shown: the text would have a hole.
+/// - Frames of an ended turn change only the token sum.
 struct CodexThread {
     struct Turn {
-        /// A turn may hold messages of several clients: the agent's output after ours is our answer (codex.md#stop-steer-busy).
-        /// `stopped`: ours, which continues although it was stopped, with no bubble.
+        /// A turn may hold messages of several clients: the agent's output behind ours is our answer (codex.md#stop-steer-busy).
+        /// `stopped`: our turn, which ignored a Stop and has no bubble.
         enum Message { case unknown, others, ours, stopped }
 
         let id: String
         var message = Message.unknown
-        /// Another client's message began it.
+        /// Another client's message began this turn.
         var isOthers = false
-        /// It was reported as a run of its own.
+        /// The core knows the turn as a run of its own.
         var isReported = false
-        /// Its frames until now are unknown: an earlier process of the bridge may have seen them.
+        /// Earlier frames are unknown: an earlier process of the bridge may have read them.
         var isAdopted: Bool
         var calls = CodexCalls()
-        /// The message that is being streamed.
+        /// The message being streamed.
         var openMessage: String?
         var endedMessages: Set<String> = []
-        /// Of an adopted turn whose items are listed by themselves: its messages so far.
+        /// Messages so far of an adopted turn whose items are listed separately.
         var listed: [Said] = []
-        /// What the thread had used before it.
+        /// Token sum of the thread before the turn.
         var before: CodexTotals?
-        /// The newest sum may be older than what the turn has used.
+        /// The newest sum may lack tokens that the turn has used.
         var isUsageOld = false
     }
 
     /// A message of the agent.
     struct Said {
         let id: String
-        /// Empty: it is no answer to ours.
+        /// Empty for a message that came before ours.
         var text: String
 
         init?(_ item: FrameNode) {
@@ -47,27 +47,27 @@ struct CodexThread {
     }
 
     private(set) var turn: Turn?
-    /// Another one began when its end had not come: a list may still have the end.
+    /// The turn before `turn`, which had not ended when the next one began: a list may still bring its end.
     private var left: Turn?
-    /// Sub-agents, by their threads.
+    /// Sub-agents of the turn, by their threads.
     private(set) var children: [String: CodexChild] = [:]
-    /// Those of earlier turns, whose frames still come.
+    /// Sub-agents of earlier turns, whose frames still come.
     private(set) var formerChildren: [String: CodexChild] = [:]
-    /// All of them.
+    /// Threads of all sub-agents.
     private(set) var subAgents: Set<String> = []
     var changes = CodexOpenChanges()
     private var totals: CodexTotals?
     private(set) var model: String?
-    /// How long it reasons: as Codex said when the thread was opened, or as the last turn named it.
+    /// Reasoning effort from the answer that opened the thread, or from the newest turn of ours that named one.
     var effort: String?
     private var provider: String?
 
-    /// Sub-agents that are followed at once.
+    /// Sub-agents followed at a time.
     private static let childLimit = 256
 
     // MARK: The course
 
-    /// The answer to `thread/start` or `thread/resume`.
+    /// Reads the answer to `thread/start` or `thread/resume`.
     mutating func opened(_ result: FrameNode, isNew: Bool) {
         model = result["model"]?.string ?? model
         provider = result["modelProvider"]?.string ?? provider
@@ -82,46 +82,46 @@ struct CodexThread {
         guard turn?.id != id else { return }
         let known = left?.id == id ? left : nil
         if known != nil || turn != nil { left = turn }
-        // What the thread has used since then is of both.
+        // From here on the thread's sum counts both turns.
         left?.isUsageOld = true
         turn = known ?? Turn(id: id, isAdopted: isAdopted, before: isAdopted ? nil : totals)
         formerChildren.merge(children) { $1 }
         children = [:]
     }
 
-    /// A sub-agent, in a turn whose beginning was missed.
+    /// Sets the open turn of a sub-agent whose beginning was missed.
     mutating func works(_ child: String, turn: String) { children[child]?.turn = turn }
 
     mutating func isInterrupted(_ child: String, turn: String) { children[child]?.interrupted = turn }
 
-    /// A turn that is or was followed here began this sub-agent, and did not only use it; nil: none is known of it.
+    /// Whether a turn followed here began this sub-agent rather than used it, or nil for an unknown sub-agent.
     func hasBegun(_ child: String) -> Bool? { (children[child] ?? formerChildren[child])?.isOwn }
 
-    /// A sub-agent's turn has ended, though the frame that says so may have been lost with the link.
+    /// Ends a sub-agent's turn, whose own frame may have been lost with the link.
     mutating func isOver(_ turn: String, of child: String) {
         if children[child]?.turn == turn { children[child]?.turn = nil }
         if formerChildren[child]?.turn == turn { formerChildren[child]?.turn = nil }
     }
 
-    /// A sub-agent's turn has ended, as far as the frames of its thread say.
+    /// Whether a sub-agent's turn has ended, according to its thread's frames.
     func hasEnded(_ turn: String, of child: String) -> Bool {
         (children[child] ?? formerChildren[child]).map { $0.turn != turn } ?? false
     }
 
-    /// What they ask is asked again once their threads are followed.
+    /// No request to follow a sub-agent is open or refused: from then on the server has repeated their asks.
     var areFollowed: Bool { children.values.allSatisfy { $0.following == .no } }
     mutating func follows(_ child: String, _ following: CodexChild.Following) { children[child]?.following = following }
 
-    /// Their frames do not come any more.
+    /// The threads are unloaded and send no more frames.
     mutating func forgetChildren() { (children, formerChildren, subAgents) = ([:], [:], []) }
 
-    /// What is being streamed may have a hole from now on.
+    /// The streamed message may have a hole from here on.
     mutating func linkLost() {
         changes = CodexOpenChanges()
         turn?.openMessage = nil
         turn?.isUsageOld = true
         left?.openMessage = nil
-        // Those of the turn are followed again when the list names them.
+        // Sub-agents of the turn are followed again once the list names them.
         formerChildren = [:]
         for child in children.keys { children[child]?.following = .no }
         subAgents = Set(children.keys)
@@ -140,10 +140,10 @@ struct CodexThread {
         turn?.isOthers = true
     }
 
-    /// Our message is in another client's turn, and has no bubble.
+    /// Our message stays in another client's turn, without a bubble.
     mutating func isLeft() { turn?.message = .others }
 
-    /// Our message is in the turn. What ends for the client whose message began it.
+    /// Our message is in the turn. Returns the end of the run of the client that began the turn.
     mutating func hasOurs() -> [RunEvent] {
         guard let known = turn, known.message != .ours else { return [] }
         turn?.message = .ours
@@ -155,7 +155,7 @@ struct CodexThread {
 
     // MARK: Frames
 
-    /// A notification of this thread, or of a child's.
+    /// Reads a notification of this thread or of a sub-agent's.
     mutating func read(_ method: String, _ params: FrameNode, thread: String) -> [RunEvent] {
         changes.read(method, params, thread: thread)
         if formerChildren[thread] != nil {
@@ -218,7 +218,7 @@ struct CodexThread {
             guard let place = place(of: item) else { return child(item) }
             return child(item) + tools { $0.began(item, at: place, of: nil) }
         }
-        // A list may have had all of it before its own frames are read.
+        // The list may have brought the whole message before its own frames are read.
         guard let id = item["id"]?.string, turn?.endedMessages.contains(id) == false else { return [] }
         let abandoned = abandonMessage()
         turn?.openMessage = id
@@ -273,7 +273,7 @@ struct CodexThread {
         return tools { $0.agent(thread, item) }
     }
 
-    /// Leaves the oldest sub-agent at rest, by the ids of their threads, for one more. Its next activity brings it back.
+    /// Drops the oldest resting sub-agent (the lowest thread id) to make room for one more. Its next activity brings it back.
     private mutating func makesRoom() -> Bool {
         guard subAgents.count >= Self.childLimit else { return true }
         let resting = [formerChildren, children].lazy.compactMap { known in
@@ -306,7 +306,7 @@ struct CodexThread {
         return events
     }
 
-    /// Messages among the turn's items that did not come by themselves.
+    /// Messages among the turn's items that no frame of their own brought.
     private mutating func unseen(_ items: [FrameNode]) -> [RunEvent] {
         items.flatMap { item -> [RunEvent] in
             item["type"]?.holds("agentMessage") == true ? completed(item) : []
@@ -328,8 +328,8 @@ struct CodexThread {
 
     // MARK: Rejoining
 
-    /// The turn as the list of the thread's turns has it, with all of its items: what was missed of the answer to the message of this
-    /// label. An end follows where it has ended. `lacksItems`: of the agent's messages it has the last one alone.
+    /// Catches up from the list, which has all items of the turn: the missed part of the answer behind the message of this label,
+    /// and the end if the turn has ended. `lacksItems`: of the agent's messages the list has only the last.
     mutating func caughtUp(_ listed: FrameNode, of label: RunID? = nil, lacksItems: Bool = false) -> [RunEvent] {
         guard let turn, listed["id"]?.equals(turn.id) == true else { return [] }
         var events: [RunEvent] = []
@@ -353,17 +353,17 @@ struct CodexThread {
         return listed["status"]?.holds("inProgress") == true ? events : events + end(listed, items)
     }
 
-    /// One of its items, in their order. What is before our message is not an answer to it.
+    /// Takes one item of the list, in order. Items before our message do not belong to its answer.
     mutating func caughtUp(item: FrameNode) -> [RunEvent] {
         guard turn?.message != .others else { return [] }
         guard let said = Said(item) else { return call(item) }
         guard turn?.isAdopted == true else { return completed(item) }
-        // It may have been read before the link was lost.
+        // The message may have been read before the link was lost.
         if turn?.listed.contains(where: { $0.id == said.id }) == false { turn?.listed.append(said) }
         return []
     }
 
-    /// Our message is the next one of the items.
+    /// Our message is the next item: earlier texts do not belong to its answer.
     mutating func listsOurs() {
         for index in turn?.listed.indices ?? 0..<0 { turn?.listed[index].text = "" }
     }
@@ -375,7 +375,7 @@ struct CodexThread {
         return child(item) + tools { isOpen ? $0.began(item, at: place, of: nil) : $0.ended(item, at: place, of: nil) }
     }
 
-    /// Appended to the known text: the list lacks the messages before them.
+    /// Appends to the known text: the list lacks the messages in between.
     private mutating func unplaced(_ items: [FrameNode]) -> [RunEvent] {
         turn?.isAdopted = false
         let news = items.compactMap { Said($0) }.filter { turn?.endedMessages.insert($0.id).inserted == true }
@@ -384,7 +384,7 @@ struct CodexThread {
         }
     }
 
-    /// What became of a turn that is not followed any more.
+    /// Outcome of a turn that is not followed.
     static func found(_ listed: FrameNode, of label: RunID) -> RunLookup {
         let text = text(of: items(of: listed, behind: label).compactMap { Said($0) })
         switch end(listed, nil) {

@@ -1,12 +1,13 @@
 import JSONReading
 import Vocabulary
 
-/// What people read of Codex's items.
+/// Text that people read of Codex's items.
 enum CodexWords {
-    /// Of one card or one approval.
+    /// Longest text of a card or an approval.
     private static let limit = 160
 
-    /// The whole command, with the program that runs it: what `commandActions` says of it may lack parts (codex.md#items). Nil: it has none.
+    /// The whole command with the program that runs it, or nil if the item has none. `commandActions` may lack parts
+    /// (codex.md#items).
     static func command(_ item: FrameNode) -> String? {
         guard let command = item["command"], command.compact.text != "null" else { return nil }
         return CodexFacts.text(of: command)
@@ -22,7 +23,7 @@ enum CodexWords {
             ? "\(verb) \(names.joined(separator: ", "))" : "\(verb) \(first) and \(names.count - 1) more"
     }
 
-    /// What becomes of each file, whole, for a card. A member of another type than expected is shown as JSON: Codex may read it as a later
+    /// Every change with its whole diff, for a card. A member of an unexpected type is shown as JSON: Codex may read it by a later
     /// version of its protocol.
     static func diff(_ item: FrameNode) -> String {
         (item["changes"]?.elements ?? []).map { change in
@@ -57,12 +58,12 @@ enum CodexWords {
         }
     }
 
-    /// Nil: it is missing, or null.
+    /// Nil if the member is missing or null.
     private static func text(_ node: FrameNode?) -> String? {
         node.flatMap { $0.isNull ? nil : CodexFacts.text(of: $0) }
     }
 
-    /// All that a patch touches.
+    /// Every path that a patch touches.
     static func paths(_ item: FrameNode) -> [String] {
         (item["changes"]?.elements ?? []).flatMap { change in
             [change["path"]?.string, change["kind"]?["move_path"]?.string].compactMap(\.self)
@@ -75,6 +76,6 @@ enum CodexWords {
         text.unicodeScalars.count > limit ? text.prefix(limit) + "…" : text
     }
 
-    /// Of a sub-agent, by its path (codex.md#sub-agents).
+    /// Short name of a sub-agent, from its path (codex.md#sub-agents).
     static func agent(_ item: FrameNode) -> String { item["agentPath"]?.string.map(fileName) ?? "agent" }
 }

@@ -1,22 +1,22 @@
 package import Vocabulary
 
-/// A question of a child to a person, under the child's own name for it, which no other ask of any chat or process has: it is the text of the
-/// card's `ApprovalID`. An agent that counts its asks anew in each process puts something of its own before the number.
+/// A question of a child to a person. Its name is the child's own and the text of the card's `ApprovalID`; no other ask of any chat
+/// or process has it. An agent that counts its asks anew in each process puts a prefix of its own before the number.
 package struct Ask<Slip: Hashable & Sendable>: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         case card(ApprovalRequest)
-        /// Answered together, one after the other.
+        /// Questions asked one after the other and answered together.
         case questions([Question])
-        /// No person can answer it.
+        /// No person can answer the ask.
         case unshowable
     }
 
     package var name: String
-    /// The agent's word for its kind, for the log.
+    /// The agent's word for this kind of ask, for the log.
     package var kind: String
     package var content: Content
     package var slip: Slip
-    /// The run of the ask. Nil: it is of the session.
+    /// The run of the ask, or nil if the ask belongs to the session.
     package var run: RunID?
     /// When the agent stops waiting by itself.
     package var expiresAt: Instant?
@@ -36,13 +36,13 @@ package struct Ask<Slip: Hashable & Sendable>: Hashable, Sendable {
 package enum Verdict: Hashable, Sendable {
     case allow
     case allowAlways(DecisionScope)
-    /// `words`: what the person wants instead.
+    /// `words`: the person's wish instead.
     case deny(words: String?)
     /// The answers in the order of the questions.
     case answers([QuestionAnswer])
     /// No person answered.
     case unanswered
-    /// No person will be asked: its run stops or has ended, or it cannot be shown.
+    /// No person will be asked: the run stops or has ended, or the ask cannot be shown.
     case dropped
 }
 
@@ -53,10 +53,10 @@ package enum Verdict: Hashable, Sendable {
 /// | open | a person is asked; of several questions some may have their answer | `denied`: the words of the refusal follow · its end: with a verdict, its time, its run, its child, or by the agent |
 /// | denied | settled for the person; the denial leaves with the words | its end: with them, or without after ten seconds |
 ///
-/// Nothing confirms a verdict: one that is written is taken.
+/// Nothing confirms a verdict: a written one counts as taken.
 ///
-/// - An ask leaves a moment before its time: the agent ends it without a frame, and its timer started before ours. A later answer would be
-///   reported as given, and ignored.
+/// - An ask ends here a moment before the agent's own timeout, which brings no frame and whose timer started earlier. A later
+///   answer would be reported as given, and ignored.
 struct Asks<Slip: Hashable & Sendable> {
     struct Open {
         var ask: Ask<Slip>
@@ -64,11 +64,11 @@ struct Asks<Slip: Hashable & Sendable> {
         var expiresAt: Instant?
         var answers: [QuestionID: QuestionAnswer] = [:]
         var isDenied = false
-        /// The ask has a run of its own, which ends with it.
+        /// Run of the ask's own, which ends with it.
         var ownRun: RunID?
     }
 
-    /// From a denial whose words follow to the one without.
+    /// Longest wait of a denial for its words.
     private static var wordsPatience: Duration { .seconds(10) }
 
     private static var limit: Int { 100 }
@@ -136,14 +136,14 @@ struct Asks<Slip: Hashable & Sendable> {
         return taken
     }
 
-    /// The agent settled one of its parts by itself, and the dialect has said so.
+    /// The agent settled a part of the ask by itself, as the dialect reported.
     mutating func forget(_ part: String) -> Open? {
         (questions[QuestionID(part)] ?? (open[part] == nil ? nil : part)).flatMap { take($0) }
     }
 
     mutating func takeExpired(at now: Instant) -> [Open] { take { $0.expiresAt.map { $0 <= now } ?? false } }
     mutating func takeAll() -> [Open] { take { _ in true } }
-    /// Takes the asks of a run; with the session's where no ask outlives a run.
+    /// Takes the asks of a run, and those of the session if no ask outlives a run.
     mutating func take(of run: RunID, withSessions: Bool) -> [Open] {
         take { $0.ask.run == run || withSessions && $0.ask.run == nil }
     }
@@ -154,7 +154,7 @@ struct Asks<Slip: Hashable & Sendable> {
 }
 
 extension Asks.Open {
-    /// Questions without an answer are over with the ask; those that have one were settled when it was given.
+    /// Questions without an answer, which end with the ask; answered ones were settled before.
     var openQuestions: [QuestionID] {
         guard case .questions(let all) = ask.content else { return [] }
         return all.map(\.id).filter { answers[$0] == nil }
@@ -162,7 +162,7 @@ extension Asks.Open {
 }
 
 extension RunEvent {
-    /// The approval or question that it settles.
+    /// Name of the approval or question that the event settles.
     var settledAsk: String? {
         switch self {
         case .approvalSettled(let settlement): settlement.id.text

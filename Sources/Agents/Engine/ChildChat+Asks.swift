@@ -1,9 +1,9 @@
 import AgentKit
 import Vocabulary
 
-// Asks: shown to a person, decided, dropped.
+// Asks: shown to a person, decided or dropped.
 extension ChildChat {
-    /// The bubble of a prompt can show it.
+    /// Whether the bubble of a prompt can show the ask.
     private func isHeard(_ ask: Ask<D.Slip>) -> Bool {
         let isBetween = dialect.habits.asksBetweenRuns
         if let turn = prompts.turn, turn.isStopping {
@@ -16,7 +16,7 @@ extension ChildChat {
         guard isHeard(ask), !asks.isFull, ask.content != .unshowable else {
             return say(.dropped, to: ask, now) + [.note("a dialog (\(ask.kind)) cannot be shown")]
         }
-        // Work in the background asks beside all runs, and what it asks needs a bubble.
+        // Work in the background asks beside all runs; its ask gets a run, and thus a bubble, of its own.
         let isBeside = dialect.habits.asksBetweenRuns && ask.run == nil && prompts.turn == nil
         let ownRun = isBeside ? RunID("\(runMark)ask-\(ask.name)") : nil
         asks.asked(ask, ownRun: ownRun, at: now.now)
@@ -29,7 +29,7 @@ extension ChildChat {
         }
     }
 
-    /// The run that an ask had for itself ends with it.
+    /// Ends the ask's own run.
     func ends(_ asked: Asks<D.Slip>.Open) -> [Order] {
         guard let run = asked.ownRun else { return [] }
         return [.observed([signal(.finished(RunEnd(text: "This was asked by work in the background.")), of: run)])]
@@ -63,7 +63,7 @@ extension ChildChat {
         return say(verdict, to: ask, now) + settlement + ends(asked)
     }
 
-    /// The words of a refusal leave with the denial that waits for them; they are no prompt then. Nil: none waits.
+    /// Sends the words of a refusal with the denial that waits for them; they are no prompt then. Nil if no denial waits.
     mutating func denyInWords(_ run: RunID, _ words: String, _ now: Occasion) -> [Order]? {
         guard let turn = prompts.turn, !turn.isStopping, let denied = asks.takeDenied() else { return nil }
         return say(.deny(words: words), to: denied.ask, now)
@@ -79,7 +79,7 @@ extension ChildChat {
         _ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint?, _ now: Occasion
     ) -> [Order] {
         guard let (ask, known) = asks.question(question) else { return [.observed([settled(question, .unknown)])] }
-        // A refusal of a question is an answer to it as well.
+        // Declining a question is an answer to it as well.
         let leaving = ConversationRules.mayLeave(
             isYes: true, shown: shown, asked: AskFingerprint(of: known), run: ask.run, turn: prompts.turn)
         switch leaving {
@@ -95,7 +95,7 @@ extension ChildChat {
         return say(.answers(all), to: ask, now) + settlement + (taken.map(ends) ?? [])
     }
 
-    /// The bubble that showed them has ended: what waits for an answer is set free.
+    /// The bubble that showed the asks has ended: release the agent that waits for them.
     mutating func dropAsks(of run: RunID, _ now: Occasion) -> [Order] {
         let gone = dialect.habits.asksBetweenRuns ? asks.take(of: run, withSessions: false) : asks.takeAll()
         return gone.flatMap { say(.dropped, to: $0.ask, now) + settled($0, .cancelled) }

@@ -2,18 +2,18 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// The turn: how a prompt leaves, what its frames say, what ends it.
+// The turn: its prompt, its frames, its end.
 extension ChildChat {
     // MARK: Handing over
 
-    /// `isMore`: the prompt behind it, or the same one, may be looked at.
+    /// `isMore`: the caller looks at the next prompt, or at the same one again.
     mutating func handOver(_ now: Occasion) -> (orders: [Order], isMore: Bool) {
         guard let next = prompts.held.first else { return ([], false) }
         if let steering = steer(next, now) { return (steering, true) }
         guard ConversationRules.mayBegin(turn: prompts.turn, isFree: reading.isFree) else {
             return (waitsForRun(), false)
         }
-        // The next child works where it is to be carried out.
+        // The next child works in the message's folder.
         home.moves(to: next.folder)
         if home.isElsewhere { return (leave(now), false) }
         let (run, prompt) = (next.run, next.prompt)
@@ -39,7 +39,7 @@ extension ChildChat {
         return (orders + frames.map { .write($0) }, true)
     }
 
-    /// A message that came during a run (`when_busy: steer`) says so where the agent takes none.
+    /// Tells a message that came during a run (`when_busy: steer`) why it waits, if the agent takes none.
     private mutating func waitsForRun() -> [Order] {
         guard prompts.turn != nil, !dialect.habits.steers else { return [] }
         let words = "\(dialect.name) takes one message at a time: this one waits for the run before it."
@@ -62,7 +62,7 @@ extension ChildChat {
 
     func isToWrite(_ run: RunID) -> Bool { prompts.isHeld(run) }
 
-    /// Drops the files of a prompt that was stopped meanwhile.
+    /// Takes a prompt's files, or drops them if the prompt was stopped in the meantime.
     mutating func loaded(_ loaded: FileLoads.Loaded, _ now: Occasion) -> [Order] {
         let run = loaded.run
         guard let leftOut = prompts.change(run, { $0.take(loaded) }) else { return [] }
@@ -100,7 +100,7 @@ extension ChildChat {
         _ = seat.leaves(run)
         if !isWanted, seat.isAwaited { return giveUpPlace() + stopped }
         if !isWanted, way.state == .reaching {
-            // Nothing is left to go on for.
+            // Nothing else needs the walk to the child.
             errands.walk = nil
             way.state = .absent
         }
@@ -110,7 +110,7 @@ extension ChildChat {
             return []
         }
         if !wasHeld, reading.going == run, prompts.turn?.run != run {
-            // No prompt of the bridge began it, and a person named it.
+            // No prompt of the bridge began this run; a person named it.
             guard prompts.turn != nil else {
                 prompts.turn = ChildTurn(run, prompt: nil)
                 prompts.turn?.state = .going
@@ -133,7 +133,7 @@ extension ChildChat {
         guard let turn = prompts.turn, !turn.isStopping else { return [] }
         prompts.turn?.stops(by: now.now + ChildTurn.stopPatience)
         guard turn.state != .doubtful else { return [] }
-        // A prompt that waits behind another run is taken back: a Stop would end that one.
+        // Take back a prompt that waits behind another run: a Stop would end that run.
         if let other = reading.going, other != run {
             let frames = dialect.say(.takeBack(run), &reading, here(now))
             if !frames.isEmpty {
@@ -152,7 +152,7 @@ extension ChildChat {
 
     /// The child called itself idle and no end came, or it never answered.
     mutating func stopOverdue(_ now: Occasion) -> [Order] {
-        // A prompt that waits in the child was stopped by nothing: its loop would begin afterwards.
+        // A prompt that waits in the child was not stopped: its loop would begin afterwards.
         if reading.mayRun { way.doom = "it ignored a stop" }
         reading.abandonRun()
         let ended = endsTurn("", now)
@@ -183,7 +183,7 @@ extension ChildChat {
         case .hadBefore(let run):
             guard prompts.turn?.run == run else { return [] }
             reading.abandonRun()
-            // The agent says that it had it: nothing that is found proves the opposite.
+            // The agent says that it had the prompt: no finding proves the opposite.
             prompts.turn?.prompt = nil
             return losesTurn("\(dialect.name) had this message before, and does not say what became of it", now)
         case .tells(let words):
@@ -193,7 +193,7 @@ extension ChildChat {
         }
     }
 
-    /// Passes on what was seen, and follows the turn by it.
+    /// Forwards the observations, and moves the turn by them.
     mutating func heard(_ observations: [Observation], _ now: Occasion) -> [Order] {
         guard !observations.isEmpty else { return [] }
         var orders: [Order] = [.observed(observations)]
@@ -206,13 +206,13 @@ extension ChildChat {
                 requests.forget(.prompt(run))
                 if prompts.turn?.state == .written { prompts.turn?.state = .taken }
             case .sendAnswered(let run, .refused) where prompts.turn?.run == run: orders += closeTurn(now)
-            // The agent took the prompt out of its queue.
+            // The agent removed the prompt from its queue.
             case .abortAnswered(let run) where prompts.turn?.run == run:
                 prompts.turn = nil
                 prompts.forget(run)
                 requests.forget(.prompt(run))
             case .signal(let signal):
-                // The dialect saw that the agent settled it.
+                // The dialect saw the agent settle this ask.
                 if let name = signal.event.settledAsk, let asked = asks.forget(name) { orders += ends(asked) }
                 guard let turn = prompts.turn, signal.run == turn.run else {
                     if let run = signal.run { orders += otherEnded(signal.event, run, now) }
@@ -263,7 +263,7 @@ extension ChildChat {
         return (turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []) + dropAsks(of: turn.run, now)
     }
 
-    /// The run has ended without them, or could not take them.
+    /// The run ended without the words, or refused them: they become the next prompt.
     private mutating func promptsWords() {
         guard var left = prompts.words.take() else { return }
         reading.forgetWords()
@@ -271,7 +271,7 @@ extension ChildChat {
         prompts.holdFirst(left)
     }
 
-    /// Ends the run without a word of the agent's.
+    /// Ends the run without an end from the agent.
     mutating func endsTurn(_ reason: String, _ now: Occasion) -> [Order] {
         guard let turn = prompts.turn else { return [] }
         let end: RunEvent =
@@ -281,7 +281,7 @@ extension ChildChat {
         return [.observed([signal(end, of: turn.run)])] + closeTurn(now)
     }
 
-    /// The child died: the next one finds the turn, where what it finds can prove anything.
+    /// The child died: the next one looks for the turn, if a finding can prove anything.
     mutating func losesTurn(_ reason: String, _ now: Occasion) -> [Order] {
         guard dialect.habits.again != .never, let turn = prompts.turn, turn.losses + 1 < ChildTurn.losses else {
             return endsTurn(reason, now)
@@ -291,7 +291,7 @@ extension ChildChat {
         return []
     }
 
-    /// The turn that was in doubt, or whose end was missing.
+    /// Outcome of the look for a doubtful turn, or for one whose end was missing.
     mutating func turnFound(_ found: Found, of run: RunID, _ now: Occasion) -> [Order] {
         guard let turn = prompts.turn, turn.run == run else { return [] }
         let isDoubtful = turn.state == .doubtful
@@ -303,7 +303,7 @@ extension ChildChat {
         {
             prompts.turn = nil
             prompts.holdAgain(turn.run, prompt, in: turn.folder, losses: turn.losses)
-            // The next attempt repeats what this one had said.
+            // The next attempt repeats the text of this one.
             return turn.hasBegun
                 ? [.observed([signal(.retrying(reason: "its process ended"), of: turn.run)])] : []
         }
@@ -326,7 +326,7 @@ extension ChildChat {
         switch purpose {
         case nil, .prompt, .takeBack: return []
         case .steer(let run):
-            // Nothing of it is queued where it was refused.
+            // A refused message is not queued.
             if answer.isRefusal, prompts.words?.run == run { promptsWords() }
             return []
         case .walk: return walks(.answer(frame), now)
@@ -355,7 +355,7 @@ extension ChildChat {
         }
         guard !turn.isStopping else { return [] }
         switch turn.state {
-        // The command that was taken waits for a person.
+        // The command that the agent took waits for a person.
         case .taken where asks.waitsSince != nil: return []
         case .taken:
             reading.abandonRun()
@@ -365,7 +365,7 @@ extension ChildChat {
         }
     }
 
-    /// `run`: the turn's, whose text may be found.
+    /// `run`: the turn's run, whose text may be found.
     private mutating func idleWithoutEnd(of run: RunID?, _ now: Occasion) -> [Order] {
         // The answer may have overtaken a frame that is still being written: one more look.
         guard silence.idleAnswers > 0 else {
@@ -383,7 +383,7 @@ extension ChildChat {
         let isUnanswered = prompts.turn?.state == .written && prompts.turn?.isStopping == false
         switch purpose {
         case .prompt: way.doom = "\(dialect.name) did not take this message within 30 minutes"
-        // A frame came meanwhile.
+        // A frame came in the meantime.
         case .probe where isUnanswered && silence.since + ChildTurn.startLimit > now.now: break
         // A compaction, or an ask before the prompt is taken, may hold up all answers.
         case .probe where isUnanswered && (reading.isPreparing || asks.waitsSince != nil): break

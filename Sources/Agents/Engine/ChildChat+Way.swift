@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// The child's life, and the walks on the way to it and on it.
+// The child's life, and the walks to it and on it.
 extension ChildChat {
     // MARK: The host
 
@@ -12,7 +12,7 @@ extension ChildChat {
         return cards(seat.isFree(waiting)) + begin(.greet, now) + advance(now)
     }
 
-    /// All places for children are taken: it is started when one is free.
+    /// All places for children are taken: the host starts this one once a place is free.
     mutating func awaitsPlace(running: Int, behind chats: [WaitingChat]) -> [Order] {
         guard way.state == .opening else { return [] }
         let changed = seat.awaits(running: running, behind: chats)
@@ -20,12 +20,12 @@ extension ChildChat {
         return said + cards(changed + seat.show(waiting)) + [.note("\(seat.note); a message waits")]
     }
 
-    /// Prompts whose bubbles can say what they wait for.
+    /// Prompts whose bubbles can show the wait.
     private var waiting: [RunID] {
         prompts.held.map(\.run) + errands.finds.filter { prompts.sought[$0]?.isSaidToRun == true }
     }
 
-    /// Nothing is left that the child was to be started for.
+    /// Gives up the wait for a place: nothing needs the child.
     mutating func giveUpPlace() -> [Order] {
         _ = seat.isFree([])
         way.state = .absent
@@ -51,7 +51,7 @@ extension ChildChat {
         return advance(now)
     }
 
-    /// `reason`: how it ended, in words. `hasRun`: it was started, and may do better the next time.
+    /// `reason`: the end in words. `hasRun`: the child was started, and another start may succeed.
     mutating func died(_ reason: String, hasRun: Bool, _ now: Occasion) -> [Order] {
         let hasFailed =
             switch way.state {
@@ -69,7 +69,7 @@ extension ChildChat {
         requests.forgetAll()
         way.state = .absent
         way.idleSince = nil
-        // A child that dies again and again over one prompt is started no faster than one that does not start.
+        // A child that dies repeatedly over one prompt restarts no faster than one that does not start.
         let isLosing = (prompts.turn?.losses ?? 0) > 1
         guard hasFailed || isLosing else { return orders + advance(now) }
         var random = SeededGenerator(seed: now.random)
@@ -92,7 +92,7 @@ extension ChildChat {
         dialect.habits.again != .never && prompts.turn?.state == .doubtful && way.starts.failures < Self.doubtTries
     }
 
-    /// Breaks the walk off that the child took along.
+    /// Breaks off the walk of the dead child.
     private mutating func breakOff() -> [Order] {
         guard let walk = errands.walk.take() else {
             _ = choosing.childDied(over: nil)
@@ -113,7 +113,7 @@ extension ChildChat {
         }
     }
 
-    /// Where what is found proves anything, the next child looks again.
+    /// The next child looks again, if a finding can prove anything.
     private mutating func seeksAgain(_ run: RunID) -> [Order] {
         if dialect.habits.again != .never, let known = prompts.sought[run], known.losses + 1 < ChildTurn.losses {
             prompts.changeSought(run) { $0.losses += 1 }
@@ -125,8 +125,8 @@ extension ChildChat {
 
     static var gone: RunLookup { .failed(RunFailure(kind: .agentGone, message: "its process ended")) }
 
-    /// A line was too long. While a prompt is looked for and no run is followed it was what the agent keeps; else, whatever it said, the run
-    /// cannot be followed any longer.
+    /// A line was too long. During a look without a run it was the agent's history, and the look fails. Otherwise the line may hold
+    /// anything, and the run cannot be followed.
     mutating func skipped(_ bytes: Int, _ now: Occasion) -> [Order] {
         if prompts.turn == nil, reading.isIdle, requests.isWalking,
             case .find(let sought, isTurn: false)? = errands.walk?.kind
@@ -150,7 +150,7 @@ extension ChildChat {
         return walks(.begin, now)
     }
 
-    /// A work of the walk has its result.
+    /// Result of a work that the walk ordered.
     mutating func finished(_ result: WorkResult, ofWalk number: Int, _ now: Occasion) -> [Order] {
         guard let walk = errands.walk, walk.number == number, walk.awaitsWork else { return [] }
         return walks(.result(result), now) + advance(now)
@@ -208,7 +208,7 @@ extension ChildChat {
         }
     }
 
-    /// On the way the child is given up with it; beside the way only what was asked fails.
+    /// A failed walk to the child ends the child; any other fails only its own request.
     private mutating func walkFailed(_ reason: String, _ now: Occasion) -> [Order] {
         guard let kind = errands.walk?.kind else { return [] }
         switch kind {
@@ -265,7 +265,7 @@ extension ChildChat {
         let known = prompts.sought[run]
         prompts.forget(run)
         let isStopped = known?.isStopped == true
-        // A Stop of it waited for this.
+        // A Stop of this run waited for its fate.
         let stopped: [Order] = isStopped ? [.observed([.abortAnswered(run)])] : []
         if let known, let prompt = known.prompt,
             ConversationRules.mayBeWrittenAgain(
@@ -296,12 +296,12 @@ extension ChildChat {
         prompts.takeAll().map { .observed([.sendAnswered(asked: $0.run, .notSent(sentence: sentence))]) }
     }
 
-    /// Messages, look-ups and lists.
+    /// Refuses messages, look-ups and lists that wait.
     private mutating func refuseWaiting(_ sentence: String) -> [Order] {
         var orders = refuseHeld(sentence)
         for run in errands.finds {
             let known = prompts.sought[run]
-            // The core asks again, and the next child may find it.
+            // The core asks again, and the next child may find the run.
             let isAskedAgain =
                 dialect.habits.again != .never && known?.isSaidToRun == false && known?.isStopped == false
             if !isAskedAgain { orders += fate(.fate(Self.gone), of: run) }

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// One chat's conversation with an agent that is its child: a child while it is needed, the place of its session while it is not.
+/// One chat's conversation with an agent that is its child. The child exists while it is needed, the place of its session always.
 ///
 /// The way to the child:
 ///
@@ -12,30 +12,31 @@ import Vocabulary
 /// | `reaching` | the walk to a plan (`Dialect.reach`) | `opening` · `waiting`, `absent`: it failed |
 /// | `opening` | the host starts it, or has no place for it yet | `greeting`: it runs · `waiting`, `absent`: it died · `absent`: nobody waits |
 /// | `greeting`, `joining` | the walks to a child that answers and has its session | `keeping` · `open` · `waiting`, `absent`: it died |
-/// | `keeping` | its place is being written down | `open`, where the disk is full without the prompts · `waiting`, `absent`: it died |
+/// | `keeping` | the journal writes its place | `open`, without the prompts if the disk is full · `waiting`, `absent`: it died |
 /// | `open` | prompts may begin | `leaving`: idle, its place or its queue is wanted, the chat was left or moved · `absent`: it died |
 /// | `leaving` | asked to end | `absent` |
-/// | `waiting` | the start failed; the next try has its time | `reaching` · `absent`: three failed, and all that waits is told |
+/// | `waiting` | the start failed; a later try is due | `reaching` · `absent`: three failed, and all that waits gets a sentence |
 ///
 /// Invariants:
-/// - A prompt is written to a child that is `open` and free, after its place was kept; and once more only by `ConversationRules.mayBeWrittenAgain`.
+/// - A prompt is written to a child that is `open` and free, after its place was kept; written again only by
+///   `ConversationRules.mayBeWrittenAgain`.
 /// - Each request has a deadline; a child that misses one is ended. Silence is no death: a probe without an answer is.
-/// - All that waits is answered: by the child, or by a sentence behind the third start that failed.
+/// - Everything that waits gets an answer: from the child, or by a sentence after the third failed start.
 /// - One walk is under way at a time.
 struct ChildChat<D: Dialect> {
     enum Order {
         case start(ChildPlan)
         case write([UInt8])
-        /// The child ends by itself then; `kill` follows if it does not.
+        /// The child ends by itself; `kill` follows if it does not.
         case closeInput
         /// The child counts as ended: its exit is not reported.
         case kill
         case keep(Place)
-        /// Nothing is to be found of the chat by the next process.
+        /// The next process shall find nothing of the chat.
         case forget
-        /// Read these for the prompt of that run; answered by `loaded`.
+        /// Reads these files for the prompt of that run; `loaded` answers.
         case load(RunID, [MessageFile])
-        /// A look of the walk at the outside; answered by `finished`.
+        /// A look of the walk at the outside; `finished` answers.
         case work(Work, walk: Int)
         case observed([Observation])
         case replied(QueryID, AgentReply)
@@ -52,10 +53,10 @@ struct ChildChat<D: Dialect> {
 
     struct Way {
         var state = WayState.absent
-        /// Why the child is to be ended, as soon as the event is dealt with.
+        /// Reason to end the child, once the current event is handled.
         var doom: String?
         var starts = BackOff.link
-        /// Since when there has been nothing to do; nil while there is.
+        /// When the chat ran out of work, or nil while it has some.
         var idleSince: Instant?
         var children = 0
         /// The next prompt must not meet this child: a message waits in its queue, or its login is out of date.
@@ -71,7 +72,7 @@ struct ChildChat<D: Dialect> {
         var finds: [RunID] = []
         var lists: [QueryID] = []
         var isEmpty: Bool { walk == nil && finds.isEmpty && lists.isEmpty }
-        /// An answer is awaited outside this chat.
+        /// Someone outside this chat waits for an answer.
         var hasQuestions: Bool {
             guard finds.isEmpty, lists.isEmpty else { return true }
             switch walk?.kind {
@@ -84,9 +85,9 @@ struct ChildChat<D: Dialect> {
     static var answerLimit: Duration { .seconds(30) }
     private static var idleLimit: Duration { .seconds(600) }
     static var startTries: Int { 3 }
-    /// The number of consecutive failed starts after which a doubtful turn fails: half a minute.
+    /// Consecutive failed starts after which a doubtful turn fails: half a minute.
     static var doubtTries: Int { 6 }
-    /// From the end of its input to SIGKILL.
+    /// Time from the end of the child's input to SIGKILL.
     static var leaveLimit: Duration { .seconds(3) }
 
     let session: AgentSession
@@ -103,12 +104,12 @@ struct ChildChat<D: Dialect> {
     var asks = Asks<D.Slip>()
     var silence = Silence()
     var seat = Seat()
-    /// A copy of the machine's.
+    /// Copies of the machine's own.
     var ownProcesses: Set<ProcessName> = []
     var pastProcesses: [ProcessName] = []
 
-    /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
-    /// `life`: of the chats that were awake, so that no two walks have one number.
+    /// `mark` begins the names of runs without a prompt; another process of the bridge must not use the same names. `life` counts
+    /// the wakings of all chats, so no two walks have one number.
     init(_ session: AgentSession, _ dialect: D, place: Place, mark: String, life: Int) {
         self.session = session
         self.mark = mark
@@ -119,11 +120,11 @@ struct ChildChat<D: Dialect> {
     }
 
     var isWanted: Bool { !prompts.held.isEmpty || prompts.turn != nil || errands.hasQuestions }
-    /// The child's work beside messages, in words for those that wait for its place.
+    /// Work of the child beside messages, in words for those that wait for its place.
     var background: String? { isOpen && prompts.turn == nil && !isWanted ? reading.background : nil }
-    /// The place is all that has to be kept of the chat.
+    /// The chat's place is all that needs to be kept.
     var isAtRest: Bool { way.state == .absent && !isWanted && prompts.sought.isEmpty && reading.isIdle }
-    /// The child could end without anything being lost.
+    /// The child could end without a loss.
     var mayLeave: Bool { way.state == .open && way.idleSince != nil && home.kept.native != nil }
     var heldBytes: Int { prompts.heldBytes }
     var isOpen: Bool { way.state == .open }
@@ -159,7 +160,7 @@ struct ChildChat<D: Dialect> {
     /// Begins the names of runs that no prompt began.
     var runMark: String { "\(session)-\(mark)-\(way.children)-" }
 
-    /// The child has a reading of its own.
+    /// Gives the next child a new reading.
     mutating func readsAnew() {
         way.children += 1
         reading = dialect.reading(of: session, mark: runMark)
@@ -186,7 +187,7 @@ struct ChildChat<D: Dialect> {
         return advance(now) + saysThatTheyRun()
     }
 
-    /// The lookup is blocked by an orphan that works on the run, or by the limit of places. Either may exceed the core's timeout.
+    /// An orphan that works on the run, or the limit of places, blocks the look-up. Either may exceed the core's timeout.
     func isHeldUp() -> Bool {
         switch way.state {
         case .reaching: errands.walk?.isPausing == true
@@ -246,8 +247,7 @@ struct ChildChat<D: Dialect> {
         return orders + advance(now)
     }
 
-    /// The computer slept, and the child with it: that it said nothing meanwhile proves nothing, and what is awaited of it has its whole
-    /// time again.
+    /// The computer slept, and the child with it. The silence proves nothing, and every open answer gets its whole time again.
     mutating func slept(_ now: Occasion) {
         silence.heard(.frame, at: now.now)
         requests.slept(at: now.now)
@@ -278,7 +278,7 @@ struct ChildChat<D: Dialect> {
         }
     }
 
-    /// Finds what was lost first, then answers look-ups and lists, then hands prompts over.
+    /// Finds lost turns first, then answers look-ups and lists, then hands prompts over.
     private mutating func next(_ now: Occasion) -> [Order] {
         var orders: [Order] = []
         while way.state == .open, way.doom == nil, errands.walk == nil {

@@ -1,12 +1,12 @@
 import AgentKit
 import Vocabulary
 
-/// The chats that have something to do, and where the sessions of all others are: a chat that rests costs its place, and no look at each
+/// Chats with something to do, and the session places of all others: a resting chat costs only its place, and no look at each
 /// event.
 struct ChildChats<D: Dialect> {
     private(set) var awake: [AgentSession: ChildChat<D>] = [:]
     private var places: [AgentSession: Place] = [:]
-    /// In the names of runs that no prompt began: another process of the bridge must not give the same ones, nor another life of a chat.
+    /// Part of the names of runs without a prompt, which no other process of the bridge and no other life of a chat may use.
     private let mark: String
     private var wakings = 0
     /// The sum over all chats.

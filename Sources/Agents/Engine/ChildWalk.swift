@@ -15,9 +15,9 @@ package enum Step<End: Sendable>: Sendable {
     /// A request, named `Here.request`.
     case ask([UInt8], within: Duration = .seconds(30))
     case work(Work)
-    /// The words are for the prompts that wait meanwhile.
+    /// `showing`: words for the prompts that wait meanwhile.
     case pause(Duration, showing: String? = nil)
-    /// The reason in words that stand behind "… could not be started: ".
+    /// Reason, in words that stand behind "… could not be started: ".
     case failed(String)
     case done(End)
 }
@@ -34,11 +34,11 @@ extension Step {
     }
 }
 
-/// The walk of a conversation that is under way.
+/// The open walk of a conversation.
 struct ChildWalk {
     enum Kind: Hashable {
         case reach, greet, join
-        /// `isTurn`: of the turn that is out, because its end is missing or its child died.
+        /// `isTurn`: looks for the current turn, whose end is missing or whose child died.
         case find(Sought, isTurn: Bool)
         case model(RunID, ModelChoice)
         case level(RunID, LevelChoice)
@@ -50,14 +50,14 @@ struct ChildWalk {
         case pause(until: Instant)
     }
 
-    /// Steps and the time between two pauses, and answers that came too late: beyond them a walk has failed. A pause is the dialect's own
-    /// will to wait.
+    /// Bounds of steps and time between two pauses, and of late answers; beyond them a walk has failed. A pause is the dialect's
+    /// own choice.
     private static let longest = 2_000
     private static let lateAnswers = 3
     private static let time = Duration.seconds(1_800)
 
     let kind: Kind
-    /// The works that it orders bear the number: a result for an earlier walk is none for this one.
+    /// Number that the walk's works carry: a result of an earlier walk does not count.
     let number: Int
     private var since: Instant
     private var waiting = Waiting.nothing
@@ -77,7 +77,7 @@ struct ChildWalk {
     mutating func works() { (waiting, steps) = (.work, steps + 1) }
     mutating func pauses(until: Instant) { (waiting, steps, since) = (.pause(until: until), 0, until) }
     mutating func slept(at now: Instant) { since = now }
-    /// The walk waits by its own will.
+    /// The walk waits by its own choice.
     var isPausing: Bool { if case .pause = waiting { true } else { false } }
     mutating func wasLate() { late += 1 }
     mutating func wakes() { waiting = .nothing }

@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-/// Which child is which chat's, and which of them the host knows to be idle.
+/// Child and chat by each other, and the idle children that the host knows of.
 struct Children {
     private var sessions: [ChannelID: AgentSession] = [:]
     private var channels: [AgentSession: ChannelID] = [:]
@@ -22,7 +22,7 @@ struct Children {
         return channel
     }
 
-    /// A channel that is no chat's.
+    /// A channel without a chat.
     mutating func next() -> ChannelID {
         channelCount += 1
         return ChannelID(channelCount)
@@ -35,7 +35,7 @@ struct Children {
         channels[session] = nil
     }
 
-    /// False: the host knows already. A wait keeps the time at which it was told first.
+    /// False if the host knows it already. A changed start time alone is no news.
     mutating func asks(_ channel: ChannelID, _ chat: WaitingChat?) -> Bool {
         let known = waiting[channel]
         waiting[channel] = chat
@@ -48,7 +48,7 @@ struct Children {
         return WorkID(workCount)
     }
 
-    /// False: the host knows already.
+    /// False if the host knows it already.
     mutating func isIdle(_ channel: ChannelID, _ isIdle: Bool) -> Bool {
         guard isIdle != idle.contains(channel) else { return false }
         if isIdle { idle.insert(channel) } else { idle.remove(channel) }

@@ -3,13 +3,13 @@ import JSONReading
 import Links
 package import Vocabulary
 
-/// An agent of one child a chat as a machine of the host, whatever its dialect: a child for each chat that has something to do, while the host
-/// has a place for it.
+/// A machine of the host for an agent with one child a chat, in any dialect. A chat with something to do has a child, as far as the
+/// host has places.
 ///
-/// - A chat is found by its agent session, a child by its channel; a channel number is used once.
-/// - An idle child whose session can be loaded again gives its place up where the host wants it.
-/// - Facts: `session:<agent session>` is where the agent keeps it, `folder:<agent session>` where its child works.
-/// - The link counts as up from the beginning: each chat has a child of its own, and what is wrong with one is said in that chat.
+/// - The agent session finds a chat, the channel its child; a channel number is used once.
+/// - An idle child whose session can be loaded again gives its place up when the host wants it.
+/// - Facts: `session:<agent session>` is the agent's session, `folder:<agent session>` the child's folder.
+/// - The link always counts as up: each chat has a child of its own, and reports its faults in that chat.
 package struct ConversationMachine<D: Dialect>: AgentMachine {
     package typealias Settings = D.Settings
 
@@ -25,7 +25,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     private var works: [WorkID: Awaited] = [:]
     private var loads = FileLoads()
     private var side = SideChild<D>()
-    /// Children of this bridge, and of those before it that are not known to have ended.
+    /// Children of this bridge, and those of earlier ones that are not known to have ended.
     private var processes: Set<ProcessName> = []
     private var pastProcesses: [ProcessName] = []
     private static var processLimit: Int { 2_000 }
@@ -35,7 +35,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
 
     package init(_ settings: D.Settings) { self.init(settings, checkOf: nil) }
 
-    /// `connection`: for `doctor`.
+    /// `connection`: the one that `doctor` examines.
     package init(_ settings: D.Settings, checkOf connection: String?) {
         dialect = D(settings)
         checksConnection = connection
@@ -60,7 +60,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
                 let remembered = Prompts.Remembered(run, of: turn, receivedAt: receivedAt)
                 chats.change(turn.session, dialect) { $0.prompts.remember(remembered) }
             }
-            // They ended with the children that asked them.
+            // The questions ended with the children that asked them.
             gone += turn.questions.map { id in
                 let event = RunEvent.questionSettled(QuestionSettlement(id: id, .cancelled))
                 return .signal(RunSignal(run: nil, session: turn.session, event: event))
@@ -179,7 +179,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         return change(session, now) { $0.died(words, hasRun: hasRun, now) }
     }
 
-    /// A child may have got work since the host heard that it is idle.
+    /// The child may have got work since the host learned that it is idle.
     private mutating func giveUpPlace(
         of session: AgentSession, on channel: ChannelID, _ now: Occasion
     ) -> [AgentOrder] {
@@ -246,7 +246,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         }
         let translated = orders.flatMap { translate($0, of: session) } + tellAsks(session, now)
         let idle = tellIdle(session)
-        // Nothing is written to a child whose place the host may give away.
+        // No frame goes to a child whose place the host may give away.
         if case .idle(_, true)? = idle.first { return translated + idle }
         return idle + translated
     }
@@ -258,7 +258,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         return [.idle(channel, chat.mayLeave)]
     }
 
-    /// While it waits for a person, or works on what no message asked for, its place is held for none of those that wait.
+    /// Reports a child that waits for a person or works in the background: chats that wait for its place name it.
     private mutating func tellAsks(_ session: AgentSession, _ now: Occasion) -> [AgentOrder] {
         guard let chat = chats.awake[session], let channel = children.channel(of: session) else { return [] }
         func wall(_ moment: Instant) -> Int64 {
@@ -305,7 +305,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     }
 }
 
-/// Where sessions are, as facts of the journal.
+/// Places of sessions as facts of the journal.
 private enum KeptPlaces {
     private static let sessions = "session:"
     private static let folders = "folder:"

@@ -1,15 +1,16 @@
 import AgentKit
 import Vocabulary
 
-/// The questions that decide what a person would notice, each answered here and nowhere else.
+/// Rules whose outcome a person would notice, each decided here and nowhere else.
 enum ConversationRules {
     /// Whether a prompt may be written to this child now.
     ///
-    /// A prompt during a run would be queued in the agent, and its answer become another run's.
+    /// The agent would queue a prompt during a run, and answer it in another run.
     static func mayBegin(turn: ChildTurn?, isFree: Bool) -> Bool { turn == nil && isFree }
 
-    /// Whether a prompt that was written may be written once more: the habit permits it, the finding proves it, no tool of it was seen, its
-    /// files are at hand, and no person has stopped it. Of a prompt of an earlier process the finding alone says whether a tool was seen.
+    /// Whether a written prompt may be written again: the habit permits it, the finding proves it, no tool of it was seen, its
+    /// files are at hand, and no person has stopped it. For a prompt of an earlier process only the finding says whether a tool was
+    /// seen.
     static func mayBeWrittenAgain(
         _ again: Habits.Again, _ found: Found, isStopped: Bool, isWhole: Bool, hasWorked: Bool = false
     ) -> Bool {
@@ -21,13 +22,13 @@ enum ConversationRules {
 
     enum Leaving: Equatable {
         case goes
-        /// The run stops: nothing is given to it any longer, and the ask is dropped.
+        /// The run stops: the ask is dropped without a verdict.
         case stopped
-        /// Another ask has the name.
+        /// Another ask has this name.
         case meansAnother
     }
 
-    /// Whether what a person decided goes to the agent: a yes counts for what was shown, and not behind a Stop. A no always counts.
+    /// Whether a person's decision goes to the agent: a yes only for the shown ask and never after a Stop, a no always.
     static func mayLeave(
         isYes: Bool, shown: AskFingerprint?, asked: AskFingerprint, run: RunID?, turn: ChildTurn?
     ) -> Leaving {
@@ -37,6 +38,6 @@ enum ConversationRules {
         return .goes
     }
 
-    /// Whether a Stop of the turn is written again: before its run began it has stopped nothing.
+    /// Whether the turn's Stop is written again: before the run began it stopped nothing.
     static func stopsAgain(_ turn: ChildTurn) -> Bool { turn.isStopping }
 }

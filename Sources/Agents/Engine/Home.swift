@@ -1,17 +1,17 @@
 import AgentKit
 import Vocabulary
 
-/// The place of a chat's session and the folder of its child, and whether the person still has the chat.
+/// Place of a chat's session, folder of its child, and whether the person still has the chat.
 struct Home {
-    /// The place as written down; the next child starts with it.
+    /// The place in the journal; the next child starts with it.
     private(set) var kept: Place
-    /// Where the next child works; nil: where the settings say.
+    /// Working folder of the next child, or nil for the configured one.
     private(set) var folder: String?
-    /// Where the child works that was started last.
+    /// Working folder of the newest child.
     private var startedIn: String?
-    /// The chat was archived or deleted: its child ends when it has nothing to do, and of a deleted one nothing is kept.
+    /// The chat was archived or deleted: its child ends once idle, and nothing of a deleted chat is kept.
     var isLeft = false
-    /// The agent has no record of the session any longer, and the next prompt begins another one.
+    /// The agent has lost the session, and the next prompt begins another one.
     var hasLostSession = false
     var isForgotten = false
 
@@ -20,15 +20,15 @@ struct Home {
         folder = place.folder
     }
 
-    /// The workspace of its chat, as the newest message says.
+    /// Moves to the chat's workspace, as the newest message says.
     mutating func moves(to folder: String?) { self.folder = folder ?? self.folder }
     mutating func isStarted() { startedIn = folder }
-    /// The child works in another folder than the next message asks for.
+    /// The child works in another folder than the next message needs.
     var isElsewhere: Bool { startedIn != folder }
 
     func place(_ native: String?) -> Place { Place(native: native, folder: folder) }
     mutating func wasKept(_ place: Place) { kept = place }
-    /// The next child begins a session of its own.
+    /// The next child begins a new session.
     mutating func forgetsSession() { kept = place(nil) }
     mutating func losesSession() {
         hasLostSession = hasLostSession || kept.native != nil

@@ -3,29 +3,29 @@ import Vocabulary
 
 /// Messages of one chat on their way to its child.
 ///
-/// A message is *held* until `ConversationRules.mayBegin`; then it is the `turn`. One that steers goes into the run as `words`, and is held again where
-/// the run ends without it.
+/// A message is *held* until `ConversationRules.mayBegin`, and then the `turn`. A steering one goes into the run as `words`, and is
+/// held again if the run ends without it.
 struct Prompts {
     struct Held: Hashable {
         let run: RunID
         var prompt: PicturePrompt
-        /// Where it is carried out; nil: where the chat is.
+        /// Working folder, or nil for the chat's.
         var folder: String?
         var losses = 0
-        /// An earlier child had it, or an earlier process of the bridge: before all others.
+        /// An earlier child or an earlier process of the bridge had the prompt: it comes first.
         var isAgain = false
     }
 
     private(set) var held: [Held] = []
     var turn: ChildTurn?
-    /// Said into the run, which has not taken it yet.
+    /// Words said into the run, which has not taken them yet.
     var words: Held?
-    /// Prompts that may be looked for, until their run has ended, and what another child would need of one to get it.
+    /// Prompts that may be looked up until their run ends, with the parts that another child would need.
     private(set) var sought: [RunID: Remembered] = [:]
 
     struct Remembered: Hashable {
         var sought: Sought
-        /// The prompt of an earlier process of the bridge; nil if it cannot be written again.
+        /// The prompt of an earlier process of the bridge, or nil if it cannot be written again.
         var prompt: PicturePrompt?
         var folder: String?
         var isStopped = false
@@ -36,7 +36,7 @@ struct Prompts {
 
     func isHeld(_ run: RunID) -> Bool { held.contains { $0.run == run } }
 
-    /// Counts prompts that wait or may be looked for.
+    /// Bytes of prompts that wait or may be looked up.
     var heldBytes: Int {
         let pictures = held.reduce(turn?.prompt?.heldBytes ?? 0) { $0 + $1.prompt.heldBytes }
         return sought.values.reduce(pictures) { $0 + ($1.sought.text?.utf8.count ?? 0) + HeldBytes.entryCost }
@@ -45,7 +45,7 @@ struct Prompts {
     mutating func remember(_ remembered: Remembered) { sought[remembered.sought.run] = remembered }
     mutating func forget(_ run: RunID) { sought[run] = nil }
 
-    /// Holds a prompt back. A steering one stands before those that do not steer.
+    /// Holds a prompt. A steering one goes before those that do not steer.
     mutating func hold(_ run: RunID, _ prompt: PicturePrompt, in folder: String?) {
         let behind = held.lastIndex { $0.prompt.steers || $0.isAgain }
         held.insert(Held(run: run, prompt: prompt, folder: folder), at: prompt.steers ? (behind ?? -1) + 1 : held.count)
@@ -63,7 +63,7 @@ struct Prompts {
         sought[run] = known
     }
 
-    /// The words of a refusal that no run took: the next prompt.
+    /// Words of a refusal that no run took become the next prompt.
     mutating func holdFirst(_ words: Held) { held.insert(words, at: 0) }
 
     mutating func change(_ run: RunID, _ change: (inout PicturePrompt) -> [MissingFile]) -> [MissingFile]? {
@@ -73,7 +73,7 @@ struct Prompts {
 
     subscript(held run: RunID) -> PicturePrompt? { held.first { $0.run == run }?.prompt }
 
-    /// False: it was not held.
+    /// False if the prompt was not held.
     mutating func drop(_ run: RunID) -> Bool {
         let wasHeld = isHeld(run)
         held.removeAll { $0.run == run }
@@ -89,11 +89,11 @@ struct Prompts {
     }
 }
 
-/// The model and the level of the prompt that is next: a child is asked for each once a prompt, and what it answers lets the prompt go.
+/// Model and level of the next prompt. The child hears each once a prompt, and its answer releases the prompt.
 struct Choosing {
     enum Kind: Hashable { case model, level }
 
-    /// Children that died over one choice, until it is given up.
+    /// Children that die over one choice before it is given up.
     private static let deaths = 2
 
     private var settled: [Kind: RunID] = [:]
@@ -105,7 +105,7 @@ struct Choosing {
         if died?.run == run, died?.kind == kind { died = nil }
     }
 
-    /// Another child has a model of its own. True: the choice for which `walk` asked is given up, because two died over it.
+    /// Another child has a model of its own. True if two children died over the choice of `walk`, which is given up.
     mutating func childDied(over walk: ChildWalk.Kind?) -> Bool {
         settled = [:]
         let asked: (RunID, Kind)? =

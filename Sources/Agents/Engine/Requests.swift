@@ -7,9 +7,9 @@ struct Requests {
         case steer(RunID)
         case stop(RunID)
         case probe
-        /// A prompt is taken back in the agent's queue.
+        /// Takes a prompt back out of the agent's queue.
         case takeBack
-        /// A step of the walk that is under way.
+        /// A step of the open walk.
         case walk
     }
 
@@ -20,10 +20,10 @@ struct Requests {
     var isProbing: Bool { open.contains { $0.purpose == .probe } }
     /// The walk waits for an answer.
     var isWalking: Bool { open.contains { $0.purpose == .walk } }
-    /// The name of the next request.
+    /// Name of the next request.
     var next: String { "sb-\(count + 1)" }
 
-    /// The request of that name was written.
+    /// Adds the written request under the name `next`.
     mutating func add(_ purpose: Purpose, for limit: Duration, at now: Instant) {
         open.append((next, purpose, limit, now + limit))
         count += 1
@@ -34,7 +34,7 @@ struct Requests {
         return open.remove(at: index).purpose
     }
 
-    /// An answer without a name belongs to the only request that it can belong to.
+    /// An answer without a name belongs to the only open request that is no prompt.
     mutating func answeredWithoutName() -> Purpose? {
         let candidates = open.indices.filter { if case .prompt = open[$0].purpose { false } else { true } }
         guard candidates.count == 1, let index = candidates.first else { return nil }
@@ -43,7 +43,7 @@ struct Requests {
 
     mutating func forget(_ purpose: Purpose) { open.removeAll { $0.purpose == purpose } }
 
-    /// Each has its whole time again.
+    /// Gives each request its whole time again.
     mutating func slept(at now: Instant) {
         for index in open.indices { open[index].deadline = now + open[index].limit }
     }
@@ -54,6 +54,6 @@ struct Requests {
         return expired
     }
 
-    /// The child died.
+    /// Forgets the requests of a dead child.
     mutating func forgetAll() { open = [] }
 }

@@ -1,16 +1,17 @@
 import AgentKit
 import Vocabulary
 
-/// The wait for a child, most often for a place for it (`limits.agents`): a card in the bubble of each prompt that waits, until the child runs.
+/// The wait for a child, most often for its place (`limits.agents`): a card in the bubble of each waiting prompt, until the child
+/// runs.
 struct Seat {
     private enum Wait: Hashable {
-        /// So many agents were running when it began; where all of them wait for a person, their chats.
+        /// Agents that ran when the wait began, and their chats if all of them wait for a person.
         case place(running: Int, behind: [WaitingChat])
-        /// The reason in the dialect's words.
+        /// Reason in the dialect's words.
         case told(String)
     }
 
-    /// The phone's name of the chat.
+    /// The phone's id of the chat.
     var phoneSession: SessionID?
     private var wait: Wait?
     private var shown: Set<RunID> = []
@@ -23,7 +24,7 @@ struct Seat {
         change(to: .place(running: running, behind: chats))
     }
 
-    /// The same of a wait that the dialect explains, with cards for the prompts that have none.
+    /// Changes to a wait that the dialect explains, and opens missing cards.
     mutating func tells(_ words: String, _ runs: [RunID]) -> [(run: RunID, card: ToolEvent)] {
         change(to: .told(words)) + show(runs)
     }
@@ -35,7 +36,7 @@ struct Seat {
         return shown.sorted().map { ($0, .progress(ToolProgress(call: Self.call($0), title: title))) }
     }
 
-    /// Opens cards for those of the prompts that have none.
+    /// Opens missing cards for these prompts.
     mutating func show(_ runs: [RunID]) -> [(run: RunID, card: ToolEvent)] {
         guard let title else { return [] }
         return runs.filter { shown.insert($0).inserted }.map { run in
@@ -43,7 +44,7 @@ struct Seat {
         }
     }
 
-    /// The process runs, or will not. The cards of these prompts, which still wait, are done.
+    /// The process runs, or never will: finishes the cards of prompts that still wait.
     mutating func isFree(_ runs: [RunID]) -> [(run: RunID, card: ToolEvent)] {
         defer { (wait, shown) = (nil, []) }
         return runs.filter { shown.contains($0) }.map { run in
@@ -51,7 +52,7 @@ struct Seat {
         }
     }
 
-    /// The prompt leaves.
+    /// Finishes the card of a prompt that leaves.
     mutating func leaves(_ run: RunID) -> [(run: RunID, card: ToolEvent)] {
         guard shown.remove(run) != nil else { return [] }
         if shown.isEmpty, case .told = wait { wait = nil }
@@ -79,7 +80,7 @@ struct Seat {
         }
     }
 
-    /// Names as many of the chats as a card's title holds.
+    /// Names as many chats as a card's title holds.
     private static func title(_ chats: [WaitingChat]) -> String {
         func sentence(_ count: Int) -> String {
             let named = chats.prefix(count).map(words).joined(separator: ", ")
@@ -94,7 +95,7 @@ struct Seat {
         running == 1 ? "1 agent is running" : "\(running) agents are running"
     }
 
-    /// The verb of a sentence about such chats.
+    /// Verb of a sentence about these chats.
     private static func keep(_ chats: [WaitingChat]) -> String {
         let (works, waits) = (chats.contains { $0.work != nil }, chats.contains { $0.work == nil })
         return works ? "\(waits ? "wait for an answer or " : "")work in the background" : "wait for an answer"

@@ -2,11 +2,11 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// A child without a session beside the chats: it is started to say which models it has, or for `doctor`, and ended.
+/// A child without a session beside the chats: started to list its models or for `doctor`, then ended.
 struct SideChild<D: Dialect> {
     enum Errand {
         case list([QueryID])
-        /// A look for `doctor`, with the name of the connection.
+        /// A look for `doctor`, with the connection's name.
         case examine(String)
     }
 
@@ -25,7 +25,7 @@ struct SideChild<D: Dialect> {
     var nextDeadline: Instant? { life?.deadline }
     func isOn(_ channel: ChannelID) -> Bool { life?.channel == channel }
 
-    /// `begin` makes the channel where none is open.
+    /// `begin` makes a channel if none is open.
     mutating func list(
         _ query: QueryID, _ dialect: D, _ now: Occasion, begin: () -> ChannelID
     ) -> [AgentOrder] {
@@ -126,7 +126,7 @@ struct SideChild<D: Dialect> {
         case .ask(let frame, _): life.map { [.send($0.channel, frame)] } ?? []
         case .done(let end): done(&self, end)
         case .failed(let reason): fails(reason, .agentNotInitialised, dialect)
-        // Looks at the outside belong to the chats.
+        // Looks at the outside belong to chats alone.
         case .work, .pause: fails("it was asked for more than it can say", .agentNotInitialised, dialect)
         }
     }

@@ -1,25 +1,25 @@
 package import AgentKit
 package import Vocabulary
 
-/// What the host needs of the outside, each behind its port.
+/// Ports of the outside that the host needs.
 package struct AgentEdges: Sendable {
-    /// Whose facts these are: a connection that gets another agent keeps them apart.
+    /// Kind of the agent. Facts are kept under it, apart from those of another agent of the same connection.
     package var kind: AgentKind
     package var sockets: any WebSocketClient
     package var children: any ChildRunner
     package var work: any WorkPort
-    /// Nil: nothing may be kept, as for `doctor`.
+    /// Nil if nothing may be kept, as for `doctor`.
     package var journal: (any TurnJournal)?
     package var clock: any Clock
     package var alarm: any Alarm
     package var random: any RandomSource
-    /// Nil: children are started at once, as many as are ordered.
+    /// Nil if every ordered child starts at once.
     package var places: ChildPlaces?
-    /// Takes secrets out of what children write to standard error.
+    /// Masks secrets in standard error of children.
     package var redact: @Sendable (String) -> String = { $0 }
-    /// Some chat is encrypted: no word of it may reach the log. Asked at each line.
+    /// Whether some chat is sealed: no word of it may reach the log. Read at each line.
     package var isSealed: @Sendable () -> Bool = { false }
-    /// Hears every frame, incoming ones with true.
+    /// Hears every frame; true marks incoming ones.
     package var record: (@Sendable (ChannelID, Bool, [UInt8]) -> Void)?
 
     package init(
@@ -37,7 +37,7 @@ package struct AgentEdges: Sendable {
     }
 }
 
-/// Where the words of a machine go.
+/// Receivers of a machine's words.
 package struct AgentOutlets: Sendable {
     package var tell: @Sendable (AgentLinkEvent) -> Void
     /// Takes each secret before anything may name it.

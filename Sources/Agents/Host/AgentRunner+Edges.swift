@@ -2,7 +2,7 @@ import AgentKit
 import Locking
 import Vocabulary
 
-// The edges: what is ordered of them, and what they report.
+// Orders to the edges, and reports from them.
 extension AgentRunner where Machine: ~Copyable {
     func carryOut(_ step: AgentStep) {
         switch step {
@@ -52,7 +52,7 @@ extension AgentRunner where Machine: ~Copyable {
         }
     }
 
-    /// Those that have ended are not looked for again.
+    /// Forgets processes that have ended, so no later start looks for them.
     func forgetDead(_ processes: [ProcessName]) {
         guard let journal = edges.journal, !processes.isEmpty else { return }
         edges.work.carryOut(.look(at: processes)) { [weak self, kept] result in
@@ -103,9 +103,9 @@ extension AgentRunner where Machine: ~Copyable {
             if let telling { written(telling, on: number) }
         case .child(let link, _):
             edges.record?(id, false, frame)
-            // As a socket whose peer does not read: it has ended.
+            // The child does not read: end it, like a socket whose peer does not read.
             if !link.send(frame + [UInt8(ascii: "\n")], telling: telling?.number) { link.end(atOnce: true) }
-        // Its end is reported separately.
+        // The end of the channel is reported separately.
         case nil: break
         }
     }
@@ -119,7 +119,7 @@ extension AgentRunner where Machine: ~Copyable {
             received(frame, on: number)
         case .opened: happened(.opened, on: number)
         case .ping, .pong: happened(.heard, on: number)
-        // 1006: the end came without a code (RFC 6455, 7.1.5).
+        // 1006 stands for an end without a code (RFC 6455, 7.1.5).
         case .closed(let code, let reason, _): ended(number, .closed(code: code ?? 1006, reason: reason))
         case .refused(let status, _, let body): ended(number, .refused(status: status, body: body))
         case .failed(let failure): ended(number, .failed(message: failure.message, ChannelFault(failure.code)))

@@ -2,9 +2,9 @@ import AgentKit
 import Locking
 import Vocabulary
 
-// The places that children of all connections share.
+// Places that the children of all connections share.
 extension AgentRunner where Machine: ~Copyable {
-    /// Its start may have to wait for one.
+    /// Starts a child, or lets it wait for a place.
     func takePlace(_ number: Int, _ id: ChannelID, _ plan: ChildPlan) {
         guard let places = edges.places, plan.life != .outlives else { return startChild(number, id, plan) }
         let ticket = places.ticket { [weak self] in
@@ -31,7 +31,7 @@ extension AgentRunner where Machine: ~Copyable {
         if mayPerform { perform() }
     }
 
-    /// Its place is free. A channel that was closed meanwhile has nothing to start, and its place is another's.
+    /// Starts a child whose place is free. If its channel was closed in the meantime, the place passes on.
     func beginChild(_ number: Int, _ waiting: Seats.Waiting) {
         let (isOpen, ticket) = state.withLock { state in
             guard state.channels.channel(number) == nil else { return (true, ChildPlaces.Ticket?.none) }
@@ -43,7 +43,7 @@ extension AgentRunner where Machine: ~Copyable {
         if let ticket { edges.places?.leave(ticket) }
     }
 
-    /// For the last event of its child, also when nothing else of the host is left.
+    /// Closure for the child's last event, which frees the place even if the host is gone.
     func leavingPlace(_ number: Int) -> @Sendable () -> Void {
         guard let places = edges.places, let ticket = state.withLock({ $0.seats.ticket(number) }) else { return {} }
         return { [weak self] in
@@ -52,7 +52,7 @@ extension AgentRunner where Machine: ~Copyable {
         }
     }
 
-    /// It was closed while it waited for its place: it has never run.
+    /// The channel was closed while its child waited for a place: the child never ran.
     func callOff(_ number: Int) {
         let ticket = state.withLock { state in
             let ticket = state.seats.calledOff(number)

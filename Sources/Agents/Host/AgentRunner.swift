@@ -2,14 +2,14 @@ package import AgentKit
 import Locking
 package import Vocabulary
 
-/// Carries one machine: its channels, its work, its timer, and nothing of its own.
+/// Carries one machine: its channels, its work and its timer, with no decision of its own.
 ///
-/// - Events come from any thread and are handled one at a time, with the current time. Orders are carried out in the order
-///   they were made, by whichever thread finds no other at it, never under the lock.
-/// - What a socket or a child says after the machine has closed its channel is dropped, by its number.
+/// - Events come from any thread and are handled one at a time, with the current time. Orders are carried out in the order of their
+///   making, outside the lock, by the first thread that finds no other doing so.
+/// - All that a socket or a child still says after the machine has closed its channel is dropped, by its number.
 /// - The machine has its past before its first command.
-/// - Each work and each query is answered once, in its time; what is over the bounds of `WorkTable` is refused.
-/// - The reading clock stands while reading is paused, so that no deadline of it passes then (`ReadingClock`).
+/// - Each work and each query is answered once, by its deadline; works beyond the bounds of `WorkTable` are refused.
+/// - The reading clock stands while reading is paused, so its deadlines wait as well (`ReadingClock`).
 /// - A machine that keeps a deadline in the past is called again after `leastPause`, not at once.
 /// - After `shutDown` no command is handled and no channel is opened; `isClosed` once nothing is open or being written.
 package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
@@ -20,23 +20,23 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     final class State {
         var machine: Machine
         var phase = Phase.running
-        /// That came before the machine had its past; nil: it has.
+        /// Commands that came before the machine had its past, or nil once it has.
         var early: [AgentCommand]? = []
         var channels = ChannelTable()
         var seats = Seats()
         var works = WorkTable()
         var queries = QueryTable()
-        /// Of the hot path: one array serves for all frames.
+        /// Orders of the current frame. The hot path reuses one array for all frames.
         var fresh: [AgentOrder] = []
         var steps: [AgentStep] = []
         var isPerforming = false
         var wake: Instant?
-        /// When it last rang.
+        /// Time of the last alarm.
         var rang: Instant?
         var pressure = Pressure()
         var reading = ReadingClock()
         var random: SeededGenerator
-        /// `AgentLink.processes`
+        /// Processes of this agent in the journal (`AgentLink.processes`).
         var processes: Set<ProcessName> = []
 
         init(_ machine: consuming sending Machine, random: SeededGenerator) {
@@ -261,7 +261,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
 
     // MARK: Orders
 
-    /// True: this thread is to carry them out.
+    /// True if this thread must carry the orders out.
     private func collect(_ orders: [AgentOrder], _ state: State) -> Bool {
         for order in orders { take(order, state) }
         pauseOrResume(state)
@@ -277,7 +277,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         return true
     }
 
-    /// Each order becomes a step for the channel that has the name now: an order behind it may give the name to another channel.
+    /// Binds each order to the number that its channel id has now: a later order may reuse the id.
     private func take(_ order: AgentOrder, _ state: State) {
         switch order {
         case .open(let id, let channel): open(id, channel, state)
@@ -312,7 +312,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     }
 
     private func open(_ id: ChannelID, _ channel: Channel, _ state: State) {
-        // Nothing is begun that the end of the bridge would have to wait for.
+        // The end of the bridge would have to wait for a channel that opens now.
         guard state.phase == .running else { return }
         if state.channels[id] != nil { close(id, .child(atOnce: true), state) }
         state.steps.append(.open(state.channels.opens(id, channel), id, channel))
@@ -324,7 +324,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         state.steps.append(.close(channel.number, closing))
     }
 
-    /// As a step of its own, because the machine is called between two events.
+    /// A refusal is a step of its own, because the machine hears it between two events.
     private func refuse(_ works: [WorkID], _ failure: WorkFailure, _ state: State) {
         for work in works { state.steps.append(.refuse(work, failure)) }
     }
@@ -335,7 +335,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
             let steps = state.withLock { state in
                 state.pressure.heldBytes -= carriedOut
                 carriedOut = state.pressure.heldBytes
-                // No step is left, so that no byte is held for one.
+                // Without a step no byte is held.
                 if state.steps.isEmpty { state.pressure.heldBytes = 0 }
                 pauseOrResume(state)
                 let steps = state.steps
@@ -356,10 +356,10 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         if let next = state.machine.nextReadingDeadline.flatMap({ state.reading.moment(of: $0) }) {
             moment = min(next, moment ?? next)
         }
-        // Asked after every frame: most machines have neither under way.
+        // Asked after every frame: most machines have neither a work nor a query open.
         if let next = state.works.nextDeadline { moment = min(next, moment ?? next) }
         if let next = state.queries.nextDeadline { moment = min(next, moment ?? next) }
-        // A deadline that was met and is left: a defect of the machine, which must not take a whole core.
+        // A machine that leaves a deadline in the past is defective, and must not take a whole core.
         if let rang = state.rang, let met = moment, met <= rang { moment = rang + Self.leastPause }
         guard moment != state.wake, state.phase != .stopped else { return }
         state.wake = moment

@@ -1,12 +1,12 @@
 import AgentKit
 import Vocabulary
 
-/// An order, with who is meant by it.
+/// An order, bound to its channel's number or its receiver.
 enum AgentStep: Sendable {
     case open(Int, ChannelID, Channel)
     case send(Int, ChannelID, [UInt8], WorkID?)
     case close(Int, Closing)
-    /// A child's place is free.
+    /// The child's place is free.
     case begin(Int, Seats.Waiting)
     case idle(Int, Bool)
     case asks(Int, WaitingChat?)
@@ -18,7 +18,7 @@ enum AgentStep: Sendable {
     case tell(AgentLinkEvent)
 }
 
-/// Queries that the machine has not answered; each gets half a minute.
+/// Queries that the machine has not answered; each times out after half a minute.
 struct QueryTable {
     private static let limit = Duration.seconds(30)
 
@@ -38,7 +38,7 @@ struct QueryTable {
         return QueryID(lastNumber)
     }
 
-    /// Nil: it was answered before.
+    /// Nil if the query was answered before.
     mutating func remove(_ id: QueryID) -> (@Sendable (AgentReply) -> Void)? {
         waiting.removeValue(forKey: id)?.completion
     }
@@ -54,21 +54,20 @@ struct QueryTable {
     }
 }
 
-/// Why nothing more is read for a while.
+/// Reasons to pause reading.
 struct Pressure {
-    /// Frames that are pending while another thread handles the ones before. Above this reading stops until half of
-    /// it is left.
+    /// Longest backlog of frames whose orders another thread still carries out. Above it reading pauses until half of it is left.
     static let backlogLimit = 4 << 20
 
-    /// Of frames whose orders have not been carried out.
+    /// Bytes of frames whose orders are pending.
     var heldBytes = 0
     /// The owner has no room for more.
     var isHeld = false
-    /// Some channel is paused.
+    /// A channel is paused.
     var isPausing = false
 
     var mustPause: Bool { isHeld || heldBytes > (isPausing ? Self.backlogLimit / 2 : Self.backlogLimit) }
-    /// Else nothing is to be paused or resumed.
+    /// Without pressure no channel needs a pause or a resume.
     var concernsChannels: Bool { isPausing || mustPause }
 }
 
@@ -90,7 +89,7 @@ extension ChannelTable.Line {
         }
     }
 
-    /// The process ends.
+    /// Ends the line when the bridge stops: a child that lives by itself loses only its input.
     func cut() {
         switch self {
         case .socket(let link): link.cut()

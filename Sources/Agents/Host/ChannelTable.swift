@@ -1,11 +1,11 @@
 import AgentKit
 import Vocabulary
 
-/// What is open, in two views: the machine's channels by their ids, and all sockets and children by a number that is never used
-/// again, also those that are closing.
+/// Open channels in two views: those of the machine by id, and all sockets and children, also closing ones, by numbers that are
+/// never reused.
 ///
-/// - A channel that the machine has closed has no number: what its socket or child still says belongs to no channel.
-/// - A child that outlives the bridge does not hold up its end.
+/// - A channel that the machine has closed has no number: its socket or child speaks for no channel.
+/// - A child that outlives the bridge does not delay the bridge's end.
 struct ChannelTable {
     enum Line {
         case socket(any WebSocketLink)
@@ -16,7 +16,7 @@ struct ChannelTable {
         let number: Int
         var mayPause = false
         var isPaused = false
-        /// The child receives nothing more.
+        /// The child gets no more input.
         var isInputClosed = false
         /// Works that `send` promised to answer.
         var telling: [WorkID] = []
@@ -24,7 +24,7 @@ struct ChannelTable {
 
     private var open: [ChannelID: Open] = [:]
     private var lines: [Int: Line] = [:]
-    /// Being opened, or open.
+    /// Channels that are opening or open.
     private var alive: [Int: ChannelID] = [:]
     private var lastNumber = 0
     private var outliving: Set<Int> = []
@@ -38,7 +38,7 @@ struct ChannelTable {
 
     var ids: [ChannelID] { open.keys.sorted { $0.number < $1.number } }
 
-    /// The channel under that number, while the machine has it.
+    /// The channel with this number, while the machine has it.
     func channel(_ number: Int) -> ChannelID? {
         guard let id = alive[number], open[id]?.number == number else { return nil }
         return id
@@ -46,7 +46,7 @@ struct ChannelTable {
 
     func line(_ number: Int) -> Line? { lines[number] }
 
-    /// The number of what is to be opened.
+    /// Number for the next socket or child.
     mutating func opens(_ id: ChannelID, _ channel: Channel) -> Int {
         lastNumber += 1
         open[id] = Open(number: lastNumber)
@@ -55,13 +55,13 @@ struct ChannelTable {
         return lastNumber
     }
 
-    /// It may have ended before it was known here.
+    /// Stores the line, unless it has already ended.
     mutating func opened(_ number: Int, _ line: Line) { if alive[number] != nil { lines[number] = line } }
 
-    /// What its machine was promised and will not get.
+    /// Promised works that will get no answer.
     mutating func closed(_ id: ChannelID) -> [WorkID] { open.removeValue(forKey: id)?.telling ?? [] }
 
-    /// The socket or the child has ended. Nil: the machine had closed it.
+    /// Removes an ended socket or child. Nil if the machine had closed its channel.
     mutating func ended(_ number: Int) -> (id: ChannelID, unanswered: [WorkID])? {
         let id = channel(number)
         lines[number] = nil
@@ -70,7 +70,7 @@ struct ChannelTable {
         return id.map { ($0, closed($0)) }
     }
 
-    /// Lets go of everything.
+    /// Empties the table and returns the open lines.
     mutating func leave() -> [Line] {
         defer { (open, lines, alive) = ([:], [:], [:]) }
         return lines.sorted { $0.key < $1.key }.map(\.value)

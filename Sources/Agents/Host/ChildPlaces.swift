@@ -1,16 +1,16 @@
 import AgentKit
 import Locking
 
-/// The places for children that all connections of a process share (`limits.agents`). A child that outlives the bridge takes none.
+/// Places for children that all connections of a process share (`limits.agents`). A child that outlives the bridge takes none.
 package final class ChildPlaces: Sendable {
-    /// One child, from the wish to start it to its end.
+    /// One child, from its request for a place to its end.
     struct Ticket: Hashable, Sendable { fileprivate let number: Int }
 
     private struct Owner {
         var granted: @Sendable () -> Void
         var wanted: @Sendable () -> Void
         var heldUp: @Sendable (Int, [WaitingChat]) -> Void
-        /// Whose person it waits for.
+        /// Chat whose person the child waits for.
         var chat: WaitingChat?
     }
 
@@ -18,17 +18,17 @@ package final class ChildPlaces: Sendable {
         var table: PlaceTable
         var owners: [Int: Owner] = [:]
         var lastNumber = 0
-        /// As last reported to the children that wait for a place.
+        /// Chats as last reported to the waiting children.
         var blockers: [WaitingChat] = []
 
-        /// The chats that hold all places, where each of them waits for a person; the longest waiting first.
+        /// Chats that hold all places while each waits for a person, the longest waiting first.
         var holdingAll: [WaitingChat] {
             let chats = table.holding.compactMap { owners[$0]?.chat }
             guard chats.count == table.taken else { return [] }
             return chats.sorted { ($0.since, $0.session) < ($1.since, $1.session) }
         }
 
-        /// What is to be said, outside the lock.
+        /// Calls to make outside the lock.
         mutating func news() -> [@Sendable () -> Void] {
             var news = table.granted().compactMap { owners[$0]?.granted }
             news += table.wanted().compactMap { owners[$0]?.wanted }
@@ -44,7 +44,7 @@ package final class ChildPlaces: Sendable {
 
     package init(limit: Int) { state = Locked(State(table: PlaceTable(limit: limit))) }
 
-    /// Another limit is in force. Above it the longest idle leave.
+    /// Sets another limit. Above it the longest idle children leave.
     package func use(limit: Int) {
         let news = state.withLock { state in
             state.table.limit = limit
@@ -53,9 +53,8 @@ package final class ChildPlaces: Sendable {
         for tell in news { tell() }
     }
 
-    /// `granted` follows `ask`, where that has no place; `wanted` comes to one that said that it is idle. Both on the thread that
-    /// makes it so.
-    /// `heldUp` comes to one that waits, when it changes which chats hold all places without working.
+    /// `granted` follows an `ask` that found no place, and `wanted` comes to a child that said that it is idle. `heldUp` comes to a
+    /// waiting child when the chats change that hold all places without working. All run on the thread that causes them.
     func ticket(
         granted: @escaping @Sendable () -> Void, wanted: @escaping @Sendable () -> Void,
         heldUp: @escaping @Sendable (Int, [WaitingChat]) -> Void
@@ -67,7 +66,8 @@ package final class ChildPlaces: Sendable {
         }
     }
 
-    /// Nil: it has a place. Else how many have one, and it waits; with the chats where all of them wait for a person.
+    /// Nil if the child has a place at once. Otherwise it waits: the number of taken places, and their chats if each of them waits
+    /// for a person.
     func ask(_ ticket: Ticket) -> (running: Int, behind: [WaitingChat])? {
         let (answer, news) = state.withLock { state in
             let hasPlace = state.table.ask(ticket.number)
@@ -95,7 +95,7 @@ package final class ChildPlaces: Sendable {
         for tell in news { tell() }
     }
 
-    /// It waits for this chat's person; nil: not any more.
+    /// The child waits for this chat's person, or nil once it waits no more.
     func asks(_ ticket: Ticket, _ chat: WaitingChat?) {
         let news = state.withLock { state in
             state.owners[ticket.number]?.chat = chat

@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// What children write to standard error, for the log: so many lines in a while, each cut, and then their count.
+/// Limits standard error of children in the log: a number of lines in each window, each cut, then only their count.
 struct ComplaintLimit {
     static let window = Duration.seconds(10)
     static let lines = 20
@@ -9,13 +9,13 @@ struct ComplaintLimit {
     private var until: Instant?
     private var count = 0
     private var unquoted = 0
-    /// A chat has reached the agent, in this process or an earlier one: a complaint may hold words of it.
+    /// A chat has reached the agent, in this process or an earlier one: a complaint may repeat its words.
     private(set) var isPrompted = false
 
     mutating func prompted() { isPrompted = true }
 
-    /// What is to be logged. A count is reported with the first line after its window. `isSealed`: nothing is quoted once a chat has
-    /// reached the agent.
+    /// Lines for the log. The first line behind a window brings the count of the lines left out. `isSealed`: no line is quoted once
+    /// a chat has reached the agent.
     mutating func take(_ line: String, isSealed: Bool = false, at now: Instant) -> [String] {
         var words: [String] = []
         if until.map({ $0 <= now }) ?? true {

@@ -1,7 +1,7 @@
 package import AgentKit
 import Vocabulary
 
-/// Facts and running children as the journal names them: settings of the connection.
+/// Names of facts and running children in the journal: settings of the connection.
 package struct KeptFacts: Sendable {
     private let kind: AgentKind
     private let prefix: String
@@ -11,7 +11,7 @@ package struct KeptFacts: Sendable {
         prefix = "agent \(kind.rawValue) "
     }
 
-    /// Of all settings, those of this agent.
+    /// Past of this agent, out of all settings.
     func past(_ settings: [Fact], turns: [EarlierTurn]) -> AgentPast {
         var past = AgentPast()
         past.turns = turns
@@ -29,13 +29,13 @@ package struct KeptFacts: Sendable {
         facts.map { .setting(name: prefix + $0.name, value: $0.value) }
     }
 
-    /// Before it runs.
+    /// Entry of a child, written before it runs.
     func entry(of process: ProcessName, _ plan: ChildPlan) -> JournalEntry {
         let kept = KeptProcess(kind, process, plan)
         return .setting(name: kept.setting, value: kept.value)
     }
 
-    /// They have ended.
+    /// Entries that delete ended children.
     func entries(ofEnded processes: [ProcessName]) -> [JournalEntry] {
         processes.map { .setting(name: KeptProcess.setting(of: $0, kind), value: nil) }
     }

@@ -1,7 +1,7 @@
 package import AgentKit
 package import Vocabulary
 
-/// A child as the journal names it, from before it runs until its end is known: also for commands that look from outside.
+/// A child in the journal, from before it runs until its end is known. Commands that look from outside read it too.
 package struct KeptProcess: Hashable, Sendable {
     package enum Life: String, Hashable, Sendable {
         case withBridge = "with_bridge"
@@ -14,9 +14,9 @@ package struct KeptProcess: Hashable, Sendable {
 
     package var agent: AgentKind
     package var name: ProcessName
-    /// Nil: an earlier version did not say.
+    /// Nil if an earlier version wrote the record.
     package var life: Life?
-    /// Without its folder.
+    /// Name of the program without its folder.
     package var program: String
 
     init(_ agent: AgentKind, _ name: ProcessName, _ plan: ChildPlan) {
@@ -31,7 +31,7 @@ package struct KeptProcess: Hashable, Sendable {
         program = plan.arguments.first?.split(separator: "/").last.map(String.init) ?? ""
     }
 
-    /// Nil for a setting of the connection that names no child.
+    /// Nil if the setting names no child.
     package init?(setting: String, value: [UInt8]) {
         guard setting.hasPrefix(Self.prefix), let range = setting.firstRange(of: Self.mark) else { return nil }
         let parts = setting[range.upperBound...].split(separator: " ", omittingEmptySubsequences: false)

@@ -1,11 +1,11 @@
-/// Who has one of a bounded number of places, who could give it up, and who waits for one, by numbers.
+/// Holders of a bounded number of places, which of them could leave, and who waits, by numbers.
 ///
-/// - A holder is busy, idle (it could end without a loss), or was asked to leave. Who was asked leaves, or says that it is busy.
-/// - As many of the longest idle are asked as places are missing, and who waited longest is next.
+/// - A holder is busy, idle (could end without a loss), or asked to leave. An asked holder leaves, or says that it is busy.
+/// - As many of the longest idle holders are asked as places are missing; the longest waiting gets the next place.
 struct PlaceTable {
     enum Holder: Equatable {
         case busy
-        /// Since when, in an order of their own.
+        /// Idle, with its rank in the order of idle holders.
         case idle(Int)
         case asked
     }
@@ -21,7 +21,7 @@ struct PlaceTable {
     var holding: Dictionary<Int, Holder>.Keys { holders.keys }
     var waitingNumbers: [Int] { waiting }
 
-    /// True: it has a place at once.
+    /// True if a place is free at once.
     mutating func ask(_ number: Int) -> Bool {
         guard waiting.isEmpty, holders.count < limit else {
             waiting.append(number)
@@ -31,7 +31,7 @@ struct PlaceTable {
         return true
     }
 
-    /// Its place is free, or it no longer waits for one.
+    /// Frees the holder's place, or ends its wait.
     mutating func leave(_ number: Int) {
         holders[number] = nil
         waiting.removeAll { $0 == number }
@@ -47,7 +47,7 @@ struct PlaceTable {
         }
     }
 
-    /// Those that have a place now.
+    /// Grants free places to the longest waiting.
     mutating func granted() -> [Int] {
         let count = min(waiting.count, max(0, limit - holders.count))
         let next = Array(waiting.prefix(count))
@@ -56,7 +56,7 @@ struct PlaceTable {
         return next
     }
 
-    /// Those that are asked to leave.
+    /// Asks as many idle holders to leave as places are missing.
     mutating func wanted() -> [Int] {
         let asked = holders.values.count { $0 == .asked }
         let missing = max(0, holders.count - asked + waiting.count - limit)

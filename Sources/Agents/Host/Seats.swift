@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-/// The places of one connection's children, by the numbers of their channels; and children whose start waits for one.
+/// Places of one connection's children by channel number, and children whose start waits for a place.
 struct Seats {
     struct Waiting {
         var id: ChannelID
@@ -18,12 +18,12 @@ struct Seats {
         waiting[number] = Waiting(id: id, plan: plan)
     }
 
-    /// Nil: it does not wait, or not any more.
+    /// Nil if the child does not wait.
     mutating func starts(_ number: Int) -> Waiting? { waiting.removeValue(forKey: number) }
 
     mutating func ended(_ number: Int) { tickets[number] = nil }
 
-    /// It was closed before it could start.
+    /// Ticket of a child that was closed before its start, or nil if it did not wait.
     mutating func calledOff(_ number: Int) -> ChildPlaces.Ticket? {
         waiting.removeValue(forKey: number) == nil ? nil : tickets.removeValue(forKey: number)
     }

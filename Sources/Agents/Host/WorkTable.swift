@@ -1,13 +1,13 @@
 import AgentKit
 import Vocabulary
 
-/// The works of one machine: how many are under way, which of them wait, and until when each may take.
+/// Works of one machine: those under way, those that wait, and the deadline of each.
 ///
-/// - Each that was added is answered once: by `finished`, by `expired`, or refused at once.
-/// - At most 16 are under way, and 64 wait. Expired works give their places to others, and may hold their threads without end: while there
-///   are 64 of those no work is added.
+/// - Each added work is answered once: by `finished`, by `expired`, or by a refusal.
+/// - At most 16 are under way, and 64 wait. An expired work gives its place to another and may hold its thread without limit: while
+///   64 are expired, no work is added.
 struct WorkTable {
-    /// A work that begins now. Its ticket names this one start: an id may be used again.
+    /// A work that begins now. The ticket names this start, because an id may be reused.
     struct Start {
         var ticket: Int
         var work: Work
@@ -24,34 +24,34 @@ struct WorkTable {
         var undoing: Work?
     }
 
-    /// How a work came back.
+    /// Outcome of a finished work.
     enum Finish {
         case inTime(WorkID)
-        /// The machine counts it as failed. `undoing`: the work that takes back what it holds.
+        /// The machine counts the work as failed. `undoing`: the work that releases what it holds.
         case late(undoing: Work?)
     }
 
     private var waiting: [(id: WorkID, work: Work)] = []
     private var underWay: [Int: UnderWay] = [:]
-    /// Expired works that have not come back, by their tickets.
+    /// Expired works that have not come back, by ticket.
     private var late: [Int: Work?] = [:]
     private var lastTicket = 0
 
-    /// Something is being written that should be there before the process ends.
+    /// A work is writing that should end before the process does.
     var isWriting: Bool { underWay.values.contains(where: \.isKept) || waiting.contains { $0.work.isKept } }
 
     var nextDeadline: Instant? { underWay.isEmpty ? nil : underWay.values.map(\.until).min() }
 
     var mayStart: Bool { !waiting.isEmpty && underWay.count < Self.underWayLimit }
 
-    /// Adds a work. The result is false if the limit of waiting works or of expired ones is reached.
+    /// False if the limit of waiting works or of expired ones is reached.
     mutating func add(_ id: WorkID, _ work: Work) -> Bool {
         guard waiting.count < Self.waitingLimit, late.count < Self.lateLimit else { return false }
         waiting.append((id, work))
         return true
     }
 
-    /// What may begin, in order.
+    /// Works that may begin, in order.
     mutating func starts(at now: Instant) -> [Start] {
         var starts: [Start] = []
         while underWay.count < Self.underWayLimit, !waiting.isEmpty {
@@ -64,7 +64,7 @@ struct WorkTable {
         return starts
     }
 
-    /// Nil: it was answered before.
+    /// Nil if the work was answered before.
     mutating func finished(_ ticket: Int) -> Finish? {
         if let known = underWay.removeValue(forKey: ticket) { return .inTime(known.id) }
         return late.removeValue(forKey: ticket).map { .late(undoing: $0) }
@@ -81,19 +81,19 @@ struct WorkTable {
 }
 
 extension Work {
-    /// Beyond what it allows itself it gets a little, so that its own answer is the usual one.
+    /// Deadline with some slack beyond the work's own limit: usually its own answer comes first.
     fileprivate var limit: Duration {
         let slack = Duration.seconds(5)
         return switch self {
         case .http(let request, _): request.timeout + slack
         case .run(_, _, _, let deadline): deadline + slack
-        // Three times: to the second look after SIGKILL.
+        // The grace counts after SIGTERM and again after SIGKILL.
         case .end(_, let grace): grace + grace + slack
         case .read, .complaints, .write, .lock, .unlock, .find, .look, .keep, .secret, .keepSecret: .seconds(30)
         }
     }
 
-    /// Releases a lock that no machine knows of, and that would be held until the process ends.
+    /// Releases a lock whose machine has given it up; it would stay held until the process ends.
     fileprivate var undoing: Work? { if case .lock(let path) = self { .unlock(path: path) } else { nil } }
 
     fileprivate var isKept: Bool {

@@ -1,4 +1,4 @@
-/// What users call a kind of agent: in `SOPHON_AGENT`, in the configuration's `kind`, in a recording's header.
+/// Users' word for a kind of agent: in `SOPHON_AGENT`, in the configuration's `kind`, in a recording's header.
 package struct AgentKind: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 

@@ -1,30 +1,29 @@
 package import Vocabulary
 
-/// What a connection needs of its agent, whatever its bus: a machine and its host.
+/// A connection's view of its agent, whatever its bus: a machine with its host.
 package protocol AgentLink: Sendable {
-    /// Takes up what an earlier process knew, and connects. Of `facts` all settings of the connection may be given.
+    /// Adopts the past of an earlier process, and connects. `facts` may hold all settings of the connection.
     func begin(_ past: AgentPast)
-    /// For `doctor`, instead: connects, reports its findings, and changes nothing.
+    /// `doctor` calls this instead: the link connects, reports its findings, and changes nothing.
     func check()
-    /// False: the link closes, and the command goes nowhere.
+    /// False once the link closes; the command is then dropped.
     @discardableResult func command(_ command: AgentCommand) -> Bool
     /// `completion` is called once, on any thread.
     func query(_ query: AgentQuery, completion: @escaping @Sendable (AgentReply) -> Void)
-    /// The machine has slept.
+    /// The computer has slept.
     func slept()
-    /// The settings may have changed where they are kept: others are used at once where the link is away, else from the next
-    /// channel on.
+    /// Rereads the settings, which may have changed. A link that is down uses new ones at once, any other from its next channel on.
     func renew()
-    /// Says goodbye; commands that come later are not carried out.
+    /// Closes the link in order; later commands are dropped.
     func shutDown()
-    /// Nothing is open that does not outlive the bridge, and nothing is being written.
+    /// True once everything that ends with the bridge is closed and nothing is being written.
     var isClosed: Bool { get }
     func stop()
-    /// Stops reading from the agent for want of memory, or lets it go on.
+    /// Pauses reading from the agent for lack of memory, or resumes it.
     func holdReading(_ isHeld: Bool)
-    /// Frames that were read and are not carried out, and messages that are not passed on (`HeldBytes.agent`).
+    /// Bytes of frames whose orders are pending and of messages that are not passed on (`HeldBytes.agent`).
     var heldBytes: Int { get }
-    /// Processes that the journal has of this agent, of this start of the bridge and of earlier ones. Some may have ended.
+    /// Processes of this agent in the journal, from this start of the bridge and earlier ones. Some may have ended.
     var processes: [ProcessName] { get }
 }
 
@@ -33,7 +32,7 @@ package enum AgentLinkEvent: Sendable {
     case observed([Observation])
     case state(AgentState)
     case note(AgentNote)
-    // After `check`.
+    // The end of a `check`.
     case finding(DoctorFinding)
     case done
 }

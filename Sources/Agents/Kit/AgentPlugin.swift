@@ -1,47 +1,47 @@
 package import JSONReading
 
-/// All that the bridge knows of one kind of agent is behind this protocol. A plug-in is made known by its line in `AgentRegistry.all`.
+/// All that the bridge knows of one kind of agent. `AgentRegistry.all` lists the plug-ins.
 package protocol AgentPlugin: Sendable {
     var kind: AgentKind { get }
-    /// Its name in sentences.
+    /// Name of the agent in sentences.
     var name: String { get }
 
     // Recordings.
 
-    /// Whether a frame is one of this agent's, by its outermost level alone: the names of its frames are also words of what
-    /// other agents carry, and an agent that is not known must not be read as one that is. `type` is empty where a frame has none.
+    /// Whether a frame belongs to this agent, by its outermost members alone: frames of other agents may carry the same words
+    /// deeper down, and no unknown agent may pass for a known one. `type` is empty for a frame without one.
     func recognises(_ type: String, _ root: FrameNode) -> Bool
     func decoder() -> any AgentDecoder
-    /// For the frames of one socket or child, where they name no session of their own; nil: one decoder follows all of them.
+    /// Decoder of one socket or child whose frames name no session, or nil if one decoder follows all streams.
     func decoder(ofStream number: Int) -> (any AgentDecoder)?
 
     // Configuration.
 
-    /// The keys of a connection's `agent` that it takes, besides `kind`.
+    /// Keys of a connection's `agent` that this agent takes, besides `kind`.
     var keys: [String] { get }
-    /// The variables that belong to one connection, so that with several connections each must be named where it is meant.
+    /// Variables of one connection: with several connections, each configuration must name its own.
     var variables: [String] { get }
-    /// Those of them that hold a secret: no agent inherits one, not even of an agent that is not configured.
+    /// Variables that hold a secret. No agent inherits one, not even that of an agent that is not configured.
     var secretVariables: [String] { get }
     func settings(_ section: inout AgentSection) -> any AgentValues
 
-    /// Variables that a service takes over from the terminal that installs it. None of them holds a secret.
+    /// Variables that a service copies from the terminal at its installation. None holds a secret.
     var serviceVariables: [String] { get }
-    /// The bridge starts it, so that a service must let it do what the agent needs.
+    /// The bridge starts the agent, so the service must allow whatever the agent needs.
     var isChild: Bool { get }
 
-    /// Its sessions work in a folder of this machine: each message comes with the one of its chat (`UserMessage.folder`).
+    /// The agent's sessions work in folders of this machine: each message carries its chat's folder (`UserMessage.folder`).
     var usesWorkspaces: Bool { get }
-    /// The one folder that its own keys name for all of its sessions; nil: the workspaces of the configuration hold.
+    /// Folder that the agent's own keys set for all sessions, or nil if the configured workspaces apply.
     func folder(_ values: any AgentValues) -> String?
 
-    /// This version runs it; else it plays its recordings alone.
+    /// This version runs the agent; otherwise it only replays recordings.
     var isLive: Bool { get }
-    /// The agent of one connection. Nil where it is not live.
+    /// The agent of one connection, or nil if the plug-in is not live.
     func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)?
 }
 
-/// The plug-ins that a program was built with, in the order in which users read them.
+/// The plug-ins of a program, in the order in which users read them.
 package struct AgentRegistry: Sendable {
     package let plugins: [any AgentPlugin]
 
@@ -50,7 +50,7 @@ package struct AgentRegistry: Sendable {
     package subscript(kind kind: AgentKind) -> (any AgentPlugin)? { plugins.first { $0.kind == kind } }
 
     package var kinds: [AgentKind] { plugins.map(\.kind) }
-    /// As a list in a sentence.
+    /// The kinds as a list in a sentence.
     package var kindNames: String { kinds.map(\.rawValue).joined(separator: ", ") }
 }
 

@@ -1,7 +1,7 @@
 package import ConfigurationFile
 package import Vocabulary
 
-/// What one agent's part of the configuration came to. Only its plug-in knows the type.
+/// Values that a plug-in read from its part of the configuration. Only the plug-in knows the type.
 package protocol AgentValues: Hashable, Sendable {}
 
 extension AgentValues {
@@ -12,9 +12,9 @@ extension AgentValues {
 package struct AgentSettings: Hashable, Sendable {
     package var kind: AgentKind
     package var values: any AgentValues
-    /// Keys with an explicit value, from the file or from the environment; the others hold their defaults.
+    /// Keys with an explicit value, from the file or the environment; all others have their defaults.
     package var keysSet: Set<String>
-    /// Variables of the bridge's environment that no child of it inherits: secrets of its own and of other agents.
+    /// Variables that no child of the bridge inherits: secrets of the bridge and of other agents.
     package var withheld: [String] = []
 
     package init(_ kind: AgentKind, _ values: any AgentValues, keysSet: Set<String> = []) {
@@ -23,7 +23,7 @@ package struct AgentSettings: Hashable, Sendable {
         self.keysSet = keysSet
     }
 
-    /// By what holds, wherever it comes from.
+    /// Compares the values in force, wherever they come from.
     package static func == (left: Self, right: Self) -> Bool {
         left.kind == right.kind && left.values.isSame(as: right.values)
     }
@@ -34,11 +34,11 @@ package struct AgentSettings: Hashable, Sendable {
     }
 }
 
-/// A connection's `agent` in the configuration, for its plug-in to read. Faults are collected, not thrown.
+/// A connection's `agent` in the configuration, which its plug-in reads. Faults are collected, not thrown.
 package struct AgentSection {
     package private(set) var reader: ConfigurationReader
     private let section: ConfigurationSection
-    /// Of several connections none has a variable for itself.
+    /// Variables of one connection apply only to the single connection of a configuration.
     private let isOnly: Bool
     private let allowPlain: [String]
     private let homeDirectory: String?
@@ -54,7 +54,7 @@ package struct AgentSection {
         homeDirectory = home
     }
 
-    /// The value in force. `shared` is a variable that means every connection; `variable` belongs to one.
+    /// The effective value. All connections share the variable `shared`; `variable` belongs to one.
     package mutating func value<Value>(
         _ key: String, as form: ValueForm<Value>, variable: String? = nil, shared: String? = nil, else fallback: Value
     ) -> Value {
@@ -70,7 +70,7 @@ package struct AgentSection {
         value(key, as: form.optional, variable: variable, shared: shared, else: nil)
     }
 
-    /// Without encryption only where the way is private, or the host is allowed by name.
+    /// Allows an unencrypted address only over a private way, or to a host that the configuration allows by name.
     package func address(_ schemes: [WebAddress.Scheme]) -> ValueForm<WebAddress> {
         .address(schemes, plain: allowPlain)
     }

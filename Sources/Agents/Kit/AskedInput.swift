@@ -1,12 +1,12 @@
 package import JSONReading
 package import Vocabulary
 
-/// The input of a tool as a card shows it, with nothing left out: a command and the members beside it, or the whole input.
+/// Whole input of a tool for a card: a command and the members beside it, or the input as JSON.
 package struct AskedInput: Hashable, Sendable {
     package private(set) var command: String
     package private(set) var facts = AskFacts()
 
-    /// Nil: there is none.
+    /// Nil if the tool has no input.
     package init?(_ input: FrameNode?) {
         guard let input else { return nil }
         facts.paths = ["path", "file_path", "filePath"].compactMap { input.member($0)?.string }.filter {
@@ -19,15 +19,15 @@ package struct AskedInput: Hashable, Sendable {
         }
         self.command = command
         for (name, value) in members where name != "command" {
-            // Under the name of the input: the model writes names and values, and a tool may well ignore them.
+            // Prefix these labels with `input`: the model writes names and values, and a tool may ignore them.
             facts.lines.append(AskFacts.Line("input.\(name)", value))
         }
     }
 }
 
 extension AskFacts.Line {
-    /// One line, which no value can make look like two: a text with a line's end or a control in it is shown as JSON, as is all that is
-    /// no text.
+    /// One line, which no value can turn into two: text with a line break or a control character is shown as JSON, and so is every
+    /// other value.
     package init(_ label: String, _ value: FrameNode) {
         let text = value.string.flatMap { $0.unicodeScalars.contains(where: Self.breaksLine) ? nil : $0 }
         self.init(
@@ -44,7 +44,8 @@ extension AskFacts.Line {
 }
 
 extension FrameNode {
-    /// The members of an object in its order. Nil: it is none, or has more than that, or one name twice, of which a reader sees one.
+    /// The members of an object, in order. Nil for another value, for more members than the limit, and for a repeated name, of
+    /// which a reader would see only one.
     package func wholeMembers(atMost limit: Int) -> [(name: String, value: FrameNode)]? {
         guard isObject else { return nil }
         let names = names(atMost: limit + 1)

@@ -1,15 +1,16 @@
 package import Vocabulary
 
-/// The part of an agent session's name that is a chat's.
+/// Part of an agent session's name that stands for the chat.
 ///
-/// Invariants, whatever ids a relay gives: two chats have two names, also where the agent does not tell capitals from small letters; and no
-/// name is another chat's with the mark of a `/bridge new` behind it. Otherwise a relay would get the session of a sealed chat in the open,
-/// through a chat whose id it chose for that.
+/// Invariants, whatever ids a relay chooses: two chats have different names, also for an agent that ignores case, and no name
+/// equals another chat's with the suffix of a `/bridge new`. Otherwise a relay could open the session of a sealed chat through a
+/// chat whose id it chose.
 package enum ChatName {
     private static let digits = 32
     private static let readable = 40
 
-    /// `isLower`: the agent has small letters alone. A plain id is its own name, and has no hyphen; any other one ends in a digest.
+    /// `isLower`: the agent knows small letters alone. A plain id has no hyphen and is its own name; any other name ends in a
+    /// digest.
     package static func text(of chat: SessionID, isLower: Bool = false) -> String {
         let lower = chat.text.lowercased()
         let isPlain = chat.text.utf8.allSatisfy(isOfNames)

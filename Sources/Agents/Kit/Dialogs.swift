@@ -1,26 +1,26 @@
 package import JSONReading
 package import Vocabulary
 
-/// The dialogs of pi's extensions, which Oppi hands on (pi.md#extension-ui, oppi.md#extension-dialogs): those that yes and no answer are
-/// cards, the others are questions.
+/// Dialogs of pi's extensions, which Oppi forwards (pi.md#extension-ui, oppi.md#extension-dialogs): a dialog that yes and no can
+/// answer is a card, any other a question.
 package enum DialogRequest {
-    /// What only shows something and wants no answer.
+    /// Methods that only show something and need no answer.
     package static let notices: Set<String> = ["notify", "setStatus", "setWidget", "setTitle", "set_editor_text"]
-    /// In milliseconds: a timer of Node's fires at once beyond it.
+    /// Largest timeout, in milliseconds: a timer of Node's fires at once beyond it.
     private static let longest = 2_147_483_647
     private static let tooLong = 2_147_483_648
     private static let title = "The agent asks"
-    /// In bytes; what is longer may be cut where it is shown.
+    /// Bytes of the longest title; a card may cut a longer one.
     private static let longestTitle = 120
 
-    /// Nil when yes and no do not answer it.
+    /// Nil unless yes and no can answer the dialog.
     package static func read(_ root: FrameNode, at now: Instant) -> ApprovalRequest? {
         guard let id = root["id"]?.string else { return nil }
         var (title, message) = heading(root)
         switch root["method"]?.string {
         case "confirm": break
         case "select" where yesAndNo(root) != nil:
-            // The option that a yes answers with is always on the card.
+            // A yes answers with this option, so the card always shows it.
             message += (message.isEmpty ? "" : "\n\n") + options(root).joined(separator: " / ")
         default: return nil
         }
@@ -28,7 +28,7 @@ package enum DialogRequest {
             id: ApprovalID(id), subject: .dialog, title: title, message: message, expiresAt: expiry(root, at: now))
     }
 
-    /// Nil when yes and no answer it, or nothing can: a choice without options, a method of a later version.
+    /// Nil if yes and no answer the dialog, or nothing can: a choice without options, a method of a later version.
     package static func question(_ root: FrameNode, at now: Instant) -> Question? {
         guard let id = root["id"]?.string else { return nil }
         let (title, message) = heading(root)
@@ -50,8 +50,8 @@ package enum DialogRequest {
         return question
     }
 
-    /// The option that means yes and the one that means no, where there is no third and each is known for what it means. One that says
-    /// "always" is none of them: a tap that allows once must not answer with it.
+    /// The option for yes and the option for no, if there are no others and both are known words. "Always" is none of them: a tap
+    /// that allows once must not answer with it.
     package static func yesAndNo(_ root: FrameNode) -> (yes: String, no: String)? {
         let options = options(root)
         guard options.count == 2, root["options"]?.elements.count == 2,
@@ -60,7 +60,7 @@ package enum DialogRequest {
         return (yes, no)
     }
 
-    /// Extensions write a whole command into the title, of which a card shows one line and a part: then it goes into the message.
+    /// A long title goes into the message: extensions put whole commands there, and a card shows only a part of one line.
     package static func heading(_ root: FrameNode) -> (title: String, message: String) {
         heading(root["title"]?.string ?? title, root["message"]?.string ?? "")
     }
@@ -72,7 +72,7 @@ package enum DialogRequest {
 
     private static func options(_ root: FrameNode) -> [String] { root["options"]?.elements.compactMap(\.string) ?? [] }
 
-    /// The expiry by the agent's own timer (Node): zero sets none, and a number outside of its range expires at once.
+    /// The expiry, by the rules of Node's timer: zero sets none, and a number outside its range expires at once.
     package static func expiry(_ root: FrameNode, at now: Instant) -> Instant? {
         guard let milliseconds = root["timeout"]?.integer(clampedTo: -1...tooLong), milliseconds != 0 else {
             return nil
@@ -81,7 +81,7 @@ package enum DialogRequest {
     }
 }
 
-/// The answer to a dialog, as it was sent.
+/// The answer to a dialog, as the bridge sent it.
 package enum DialogAnswer {
     package static func decision(_ root: FrameNode) -> ApprovalDecision {
         if root["cancelled"]?.flag == true || root["confirmed"]?.flag == false { return .deny }

@@ -1,14 +1,14 @@
 package import Vocabulary
 
-/// One thing that was looked at, and how it is.
+/// Result of one check.
 package struct DoctorFinding: Hashable, Sendable {
     package enum Outcome: String, Hashable, Sendable {
         case ok
-        /// It works, and should be looked after.
+        /// Works, but needs attention.
         case warning
-        /// The bridge cannot do its work.
+        /// The bridge cannot work.
         case failed
-        /// Nothing could be said, because something before it failed or is done elsewhere.
+        /// Unknown: an earlier check failed, or the work is done elsewhere.
         case skipped
     }
 
@@ -19,31 +19,31 @@ package struct DoctorFinding: Hashable, Sendable {
         case relay
         case clock
         case relayToken = "relay_token"
-        /// Another bridge that answers with the same token.
+        /// Another bridge that uses the same token.
         case anotherBridge = "another_bridge"
-        /// The keys of sealed chats, and the phones that may have them.
+        /// Keys of sealed chats, and the phones that may get them.
         case devices
-        /// Where those keys are.
+        /// Folder of those keys.
         case keyFolder = "key_folder"
-        /// A folder that the agent works in.
+        /// A working folder of the agent.
         case workspace
-        /// The recipient of notices.
+        /// Recipient of notices.
         case notify
         case agent
         case agentToken = "agent_token"
-        /// The user whose program listens at the agent's address.
+        /// User whose program listens at the agent's address.
         case agentListener = "agent_listener"
         case gateway
         case scopes
     }
 
     package var check: Check
-    /// Nil: it is about the machine.
+    /// Nil if the finding concerns the machine.
     package var connection: String?
     package var outcome: Outcome
     package var message: String
     package var remedy: String?
-    /// Where it failed.
+    /// Code of the failure.
     package var exitCode: ExitCode?
 
     package init(
@@ -73,20 +73,20 @@ package struct DoctorFinding: Hashable, Sendable {
             case .skipped: "skip"
             }
         guard let remedy else { return "\(sign)  \(name)\(message)" }
-        // Trailing full stops of a foreign message are removed.
+        // Foreign messages may end in full stops.
         var said = message[...]
         while said.last == "." { said.removeLast() }
         return "\(sign)  \(name)\(said); what to do: \(remedy)"
     }
 }
 
-/// All findings, and what the command ends with.
+/// All findings, and the command's exit code.
 package struct DoctorReport: Hashable, Sendable {
     package private(set) var findings: [DoctorFinding] = []
 
     package init() {}
 
-    /// The finding as it counts: an agent that is not installed is not missed once more where it should answer.
+    /// Returns the finding as it counts: a missing program also explains an agent that does not answer.
     @discardableResult
     package mutating func add(_ finding: DoctorFinding) -> DoctorFinding {
         var finding = finding
@@ -104,7 +104,7 @@ package struct DoctorReport: Hashable, Sendable {
 
     package func count(_ outcome: DoctorFinding.Outcome) -> Int { findings.count { $0.outcome == outcome } }
 
-    /// That of the first failure: later ones often follow from it.
+    /// Code of the first failure; later ones often follow from it.
     package var exitCode: ExitCode {
         findings.first { $0.outcome == .failed }.map { $0.exitCode ?? .unexpected } ?? .clean
     }

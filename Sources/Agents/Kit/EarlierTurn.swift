@@ -1,17 +1,17 @@
 package import Vocabulary
 
-/// What an earlier process had handed over to the agent for one turn: runs that may have begun, and decisions that may have arrived.
+/// Part of one turn that an earlier process handed to the agent: runs that may have begun, and decisions that may have arrived.
 package struct EarlierTurn: Hashable, Sendable {
     package struct Run: Hashable, Sendable {
         package var id: RunID
-        /// The message that began it, where it was one.
+        /// The message that began the run, or nil for a run without one.
         package var text: String?
         /// The message had files, which only the earlier process could read: it must not be sent again without them.
         package var hadFiles: Bool
-        /// Where the message is sent again, the model that it named comes first.
+        /// Model that the message named, for sending it again.
         package var model: ModelChoice
         package var level: LevelChoice
-        /// Where it is carried out; nil also where the chat's workspace cannot be used.
+        /// Working folder, or nil also while the chat's workspace cannot be used.
         package var folder: String?
 
         package init(
@@ -32,12 +32,12 @@ package struct EarlierTurn: Hashable, Sendable {
         package var subject: ApprovalRequest.Subject
         package var decision: ApprovalDecision
         package var scope: DecisionScope
-        /// Nil: a record of an earlier version does not say.
+        /// Nil if an earlier version wrote the record.
         package var decidedAt: Instant?
         package var expiresAt: Instant?
-        /// Of what was shown; nil: the record does not say, so that a yes answers nothing.
+        /// Fingerprint of the card, or nil if the record lacks it; a yes then answers nothing.
         package var fingerprint: AskFingerprint?
-        /// A denial that no person made.
+        /// No person made this denial.
         package var isUnanswered: Bool
 
         package init(
@@ -56,12 +56,12 @@ package struct EarlierTurn: Hashable, Sendable {
         }
     }
 
-    /// An approval that the turn has asked for, whatever became of it: its name is taken.
+    /// An approval that the turn requested. Its name stays taken, whatever the outcome.
     package struct Ask: Hashable, Sendable {
         package var approval: ApprovalID
-        /// Of what was shown; nil: the record does not say.
+        /// Fingerprint of the card, or nil if the record lacks it.
         package var fingerprint: AskFingerprint?
-        /// Nothing that is decided about it counts any more.
+        /// Later decisions about this ask count no more.
         package var isOver: Bool
 
         package init(_ approval: ApprovalID, fingerprint: AskFingerprint?, isOver: Bool) {
@@ -73,17 +73,17 @@ package struct EarlierTurn: Hashable, Sendable {
 
     package var session: AgentSession
     package var runs: [Run]
-    /// The agent had answered for them.
+    /// The agent had answered the runs' prompts.
     package var isAccepted: Bool
     package var isStopping: Bool
     package var stopReach: StopReach
     package var receivedAt: Instant
     package var decisions: [Decision]
-    /// Those with a decision among them.
+    /// All asks, including decided ones.
     package var asks: [Ask]
-    /// Approvals that ended their run: another one follows each of them.
+    /// Approvals that ended their run; another run follows each of them.
     package var detached: [ApprovalID]
-    /// Questions without an outcome: a machine whose agent asks them again says nothing, any other settles them.
+    /// Questions without an outcome. A machine whose agent asks again leaves them open; any other settles them.
     package var questions: [QuestionID]
 
     package init(

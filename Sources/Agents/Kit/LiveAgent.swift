@@ -1,14 +1,14 @@
 package import Vocabulary
 
-/// What a connection's agent may know of the program that it serves.
+/// Facts about the program that a connection's agent may use.
 package struct AgentContext: Sendable {
     package var connection: ConnectionName
     package var environment: [String: String]
-    /// Where secrets of this connection's agent are kept; nil: there is no place.
+    /// Folder for secrets of the connection's agent, or nil without one.
     package var configDirectory: String?
-    /// Where a server of the agent's may have its socket and its log; nil: there is no place.
+    /// Folder for the socket and log of an agent's server, or nil without one.
     package var stateDirectory: String?
-    /// What the agent calls this machine.
+    /// Name of this machine for the agent.
     package var displayName: String
     package var version: String
     package var clock: any Clock
@@ -27,32 +27,32 @@ package struct AgentContext: Sendable {
     }
 }
 
-/// The agent of one connection: what `run`, a reload and `doctor` need of it.
+/// The agent of one connection, for `run`, a reload and `doctor`.
 package protocol LiveAgent: Sendable {
-    /// What a decision may grant.
+    /// Grants that a decision can make.
     var abilities: GrantAbilities { get }
-    /// The agent has the same file system as the bridge, so the file viewer may serve the paths that its tools name.
+    /// Agent and bridge share a file system, so the file viewer may serve the paths of tools.
     var sharesFiles: Bool { get }
-    /// A prompt has a key by which the agent runs it once, whichever bridge sends it. Without one a prompt waits until the relay has said
+    /// The agent runs a prompt once by its key, whichever bridge sends it. Without a key a prompt waits until the relay has said
     /// which bridge has its message (`Claim`).
     var promptHasKey: Bool { get }
-    /// What a person says instead of a yes goes into the run that asked (`UserMessage.steers`).
+    /// Words instead of a yes go into the run that asked (`UserMessage.steers`).
     var steersWords: Bool { get }
-    /// A chat's agent begins runs of its own (background work, schedules), and they belong into the chat.
+    /// The agent begins runs of its own in a chat, which shows them: background work, schedules.
     var hasRunsOfItsOwn: Bool { get }
-    /// The model that a message names is set before the message is handed over (`UserMessage.choice`).
+    /// The agent sets a message's model before the prompt (`UserMessage.choice`).
     var choosesModels: Bool { get }
-    /// A server that outlives the bridge appends to it for as long as it runs; nil: there is none.
+    /// Log of a server that outlives the bridge and appends to it while it runs, or nil without such a server.
     var serverLog: String? { get }
-    /// The agent's session that answers in a chat of the phone's.
+    /// Agent session for a chat of the phone.
     func session(of chat: SessionID) -> AgentSession
 
-    /// Looks into the files that the agent and the bridge keep. These settings would be used; nothing is in force before `use`.
+    /// Reads the files that the agent and the bridge keep, for these settings. They come into force only by `use`.
     func read(_ settings: AgentSettings) throws -> AgentReading
-    /// From now on, what these settings say.
+    /// Brings these settings into force.
     func use(_ settings: AgentSettings)
 
-    /// For `doctor`: as `read`, but nothing is made; what is wrong is a finding.
+    /// `doctor` calls this instead of `read`: it makes nothing, and a fault is a finding.
     func examine() -> AgentReading
 }
 
@@ -65,15 +65,15 @@ extension LiveAgent {
     package var serverLog: String? { nil }
 }
 
-/// What the files said, and the machine that is made of it.
+/// Contents of the files, and the machine made from them.
 package struct AgentReading: Sendable {
-    /// What people should know: a file that could not be read, and the like.
+    /// Faults that people should know, such as an unreadable file.
     package var warnings: [String]
-    /// What no output may show.
+    /// Secrets that no output may show.
     package var secrets: [Secret]
-    /// Events of this agent's own, for programs that read along.
+    /// Events of this agent alone, for programs that read the log.
     package var milestones: [Milestone]
-    /// Gives its machine to the host: `{ host in host.carry(machine) }`.
+    /// Gives the machine to the host: `{ host in host.carry(machine) }`.
     package var open: @Sendable (any AgentHost) -> any AgentLink
 
     package struct Milestone: Sendable {

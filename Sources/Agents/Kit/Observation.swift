@@ -1,26 +1,25 @@
 package import Vocabulary
 
-/// The content of one frame of an agent's bus, in the bridge's terms. Frames that we sent count too, so that a
-/// recording can be followed.
+/// The content of one frame of an agent's bus, in the bridge's terms. Frames of the bridge count too: a replay follows them.
 package enum Observation: Hashable, Sendable {
     case signal(RunSignal)
-    /// We asked the agent to do something.
+    /// The bridge sent a prompt.
     case prompt(AgentPrompt)
     case stopSent(session: AgentSession?, run: RunID?)
     case decisionSent(ApprovalID, ApprovalDecision)
     case answerSent(QuestionID, AgentSession, QuestionAnswer)
     case sendAnswered(asked: RunID, SendAnswer)
-    /// The choice of the message of this run; before the message leaves.
+    /// Answer to the model choice of this run's message, before the message leaves.
     case modelAnswered(RunID, ModelChoice, ModelAnswer)
-    /// The same of its level. Said once more where the agent tells later which level its model has instead.
+    /// Answer to the level choice. The agent may correct it later, when it tells which level its model has instead.
     case levelAnswered(RunID, LevelChoice, LevelAnswer)
-    /// The message leaves without these of its files.
+    /// The message leaves without these files.
     case filesLeftOut(RunID, [MissingFile])
-    /// The agent has no record of the chat's conversation any more: the message of this run begins another one.
+    /// The agent has lost the chat's conversation: this run's message begins another one.
     case conversationLost(RunID)
-    /// A line of the bridge's for the bubble of this run, without a word of the chat.
+    /// A line of the bridge for this run's bubble, without a word of the chat.
     case told(RunID, String)
-    /// The run that was to be stopped is stopped, was over, or never began.
+    /// The stopped run has ended, had ended before, or never began.
     case abortAnswered(RunID)
     case lookedUp(RunID, RunLookup)
     /// The agent's scheduler began or ended a job.
@@ -30,7 +29,7 @@ package enum Observation: Hashable, Sendable {
     case linkBack
 }
 
-/// What the scheduler says of a job; what it does not say is nil.
+/// The scheduler's facts about a job; unknown ones are nil.
 package struct AgentJob: Hashable, Sendable {
     package var name: String?
     package var session: AgentSession?
@@ -55,13 +54,13 @@ package struct AgentPrompt: Hashable, Sendable {
     }
 }
 
-/// Frames of one agent, in order, to observations. Lives on one thread.
+/// Maps the frames of one agent, in order, to observations. Lives on one thread.
 package protocol AgentDecoder {
-    /// A frame from the agent. `capacity` says how many bytes from its beginning may be read.
+    /// A frame from the agent. `capacity`: readable bytes from its beginning.
     mutating func received(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation]
-    /// A frame that went to the agent.
+    /// A frame to the agent.
     mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation]
-    /// When `deadlineHit` is due, if nothing else comes.
+    /// When `deadlineHit` is due without an earlier event.
     var nextDeadline: Instant? { get }
     mutating func deadlineHit(at now: Instant) -> [Observation]
     var unknown: UnknownTally { get }

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// A live agent whose configuration says all that its machine needs: no file is read, and nothing changes before the next start.
+/// A live agent whose machine needs the configuration alone: it reads no file, and nothing changes before the next start.
 package struct PlainAgent: LiveAgent {
     package let abilities: GrantAbilities
     private let kind: AgentKind

@@ -1,7 +1,7 @@
 package import Vocabulary
 
 extension ProcessEnd {
-    /// How a process ended, for a sentence: with the last it wrote to standard error.
+    /// The end of a process for a sentence, with its last words on standard error.
     package func words(_ lastWords: String) -> String {
         let how =
             switch self {

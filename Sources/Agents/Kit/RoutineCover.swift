@@ -1,11 +1,11 @@
 import JSONReading
 package import Vocabulary
 
-/// The answer of a scheduler without its words: what the person or the agent wrote stays with the agent, since the relay reads the answer.
-/// Of members that are known, ids, numbers, flags and the words of the scheduler itself are kept. Any other may be named by a person, or
-/// hold what one wrote.
+/// A scheduler's answer without its words: the relay reads the answer, and words of the person or the agent stay with the agent.
+/// Known members keep ids, numbers, flags and the scheduler's own words. A person may have named any other member, or its value may
+/// hold written text.
 package enum RoutineCover {
-    /// Hold a word that the scheduler chose, a time or an id.
+    /// Members that hold a word of the scheduler, a time or an id.
     private static let texts: Set = [
         "id", "jobId", "runId", "kind", "at", "expr", "tz", "wakeMode", "status", "lastStatus", "lastRunStatus",
         "completionStatus", "deliveryStatus", "action", "mode", "nextRunAt", "lastRunAt", "createdAt", "updatedAt",
@@ -18,12 +18,12 @@ package enum RoutineCover {
         "delivered",
     ]
     private static let containers: Set = ["jobs", "job", "entries", "schedule", "payload", "delivery", "state"]
-    /// Of a question for the list.
+    /// Parameters of the list that select pages.
     private static let pages: Set = ["includeDisabled", "enabled", "limit", "offset"]
     private static let memberLimit = 200
     private static let depthLimit = 16
 
-    /// A list that may be searched says word by word what its answer leaves out: only its pages are asked for.
+    /// Parameters of a list without its search: a searched list would reveal its words one by one.
     package static func bare(_ parameters: JSONText, for verb: String) -> JSONText {
         guard verb == "list" else { return parameters }
         let bytes = Array(parameters.text.utf8)
@@ -49,7 +49,7 @@ package enum RoutineCover {
         }
     }
 
-    /// What cannot be read is empty.
+    /// An unreadable document becomes an empty object.
     package static func covered(_ document: JSONText) -> JSONText {
         let bytes = Array(document.text.utf8)
         let parser = FrameParser()
@@ -58,7 +58,7 @@ package enum RoutineCover {
         } ?? JSONText(unchecked: "{}")
     }
 
-    /// Nil: it may say something.
+    /// Nil if the value may hold words.
     private static func text(of node: FrameNode, _ name: String, depth: Int) -> JSONText? {
         if node.string != nil { return texts.contains(name) ? node.compact : nil }
         guard node.isObject || node.isArray else {

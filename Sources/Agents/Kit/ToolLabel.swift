@@ -1,7 +1,7 @@
 package import JSONReading
 package import Vocabulary
 
-/// What a card says when the agent gives no title: the tool's name and its most telling argument.
+/// Title of a card without one from the agent: the tool's name and its most telling argument.
 package enum ToolLabel {
     private static let keys: [StaticString] = ["command", "cmd", "path", "file", "file_path", "url", "query", "input"]
 
@@ -14,7 +14,7 @@ package enum ToolLabel {
         return name
     }
 
-    /// A result's `content` as a JSON string, else the value itself.
+    /// A result's `content` as a JSON string, or else the value itself.
     package static func result(_ node: FrameNode?) -> JSONText? {
         guard let node else { return nil }
         if let text = (node["content"] ?? node).contentText { return .string(text) }

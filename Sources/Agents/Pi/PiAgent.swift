@@ -3,7 +3,7 @@ import ConversationEngine
 import Locking
 import Vocabulary
 
-/// The pi of one connection: no files of its own. What its processes get by name in their environment may be a secret.
+/// The pi of one connection. It reads no files of its own; the configured variables of its processes may be secrets.
 final class PiAgent: LiveAgent {
     private let context: AgentContext
     private let settings: Locked<AgentSettings>
@@ -13,7 +13,7 @@ final class PiAgent: LiveAgent {
         self.settings = Locked(settings)
     }
 
-    /// A dialog is answered once, and pi remembers nothing of it.
+    /// pi gets one answer for each dialog, and remembers no decision.
     var abilities: GrantAbilities { GrantAbilities(session: false, permanent: false) }
     var choosesModels: Bool { true }
     var steersWords: Bool { true }

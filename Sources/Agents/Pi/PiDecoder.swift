@@ -2,20 +2,20 @@ package import AgentKit
 import JSONReading
 package import Vocabulary
 
-/// Lines of `pi --mode rpc` to observations, both protocol lines (pi.md#versions, pi.md#later-lines-l-what-changes).
+/// Maps lines of `pi --mode rpc` to observations, for both protocol lines (pi.md#versions, pi.md#later-lines-l-what-changes).
 ///
-/// pi names no runs: on a live link the machine says which one its prompt begins (`willBegin`), and all others are counted. States of
-/// the run:
-/// - `idle`: Can transition to `running` (`agent_start`), `opening` (it comes before the answer to our prompt).
-/// - `opening`: a loop has begun that may be an extension's own; its first message says which. Can transition to `running`.
+/// pi names no runs. On a live link the machine names the one that its prompt begins (`willBegin`); all others are counted. States
+/// of the run:
+/// - `idle`: Can transition to `running` (`agent_start`), `opening` (`agent_start` before the answer to our prompt).
+/// - `opening`: a loop has begun that may be an extension's; its first message says which. Can transition to `running`.
 /// - `running`: Can transition to `settling` (`agent_end`), `idle` (the process ended).
-/// - `settling`: the loop ended; what follows decides whether it was the run's end (pi.md#end). Can transition to `retrying`, `idle`
-///   (nothing followed, or an event of another loop did; kinds that are not known decide nothing).
-/// - `retrying`: Can transition to `running` (`agent_start`), `idle` (the retry does not come: the loop's end is that of the run).
+/// - `settling`: the loop has ended, and the next event says whether the run has (pi.md#end). Can transition to `retrying`, `idle`
+///   (nothing followed, or an event of another loop did; unknown kinds decide nothing).
+/// - `retrying`: Can transition to `running` (`agent_start`), `idle` (no retry came: the loop's end is the run's).
 package struct PiDecoder: AgentDecoder {
     private enum State: Equatable {
         case idle, opening, running
-        /// With the end of the loop that is tried again.
+        /// End of the loop that pi tries again.
         case retrying(RunEvent)
         case settling(RunEvent, until: Instant)
     }
@@ -26,26 +26,26 @@ package struct PiDecoder: AgentDecoder {
     private var state = State.idle
     private var runs = 0
     private(set) var run: RunID
-    /// Of ours, whose run has not begun.
+    /// Our prompt whose run has not begun.
     private var prompted: PiPrompted?
     private var prompts: [String: RunID] = [:]
-    /// What was said into the run, which has not taken it yet.
+    /// Words said into the run, which has not taken them yet.
     private var steering: PiPrompted?
     private var asksMessages: Set<String> = []
     private var lastStop = ""
     private var lastError: String?
-    /// What the messages of the run said that did not fail: they stay in its answer when it is tried again.
+    /// Texts of the run's messages that did not fail: they stay in its answer after a retry.
     private var said = ""
-    /// As much as the text of a run may have.
+    /// Longest text of a run.
     private static let saidLimit = 4_000_000
-    /// The newest message of the assistant has its final text: a delta behind it belongs to nothing.
+    /// The newest message of the assistant has its final text: later deltas belong to nothing.
     private var messageIsOver = false
     private var lostRun = false
-    /// Those that are questions, with the question; cards without.
+    /// Open dialogs: questions with their question, cards with nil.
     private var dialogs: [String: Question?] = [:]
-    /// How long the end of a loop is in doubt, by what the process has shown of its line (pi.md#later-lines-l-what-changes).
+    /// Longest doubt about the end of a loop, by the version that the process has shown (pi.md#later-lines-l-what-changes).
     private var patience = PiPatience.early
-    /// The retry that was announced is not due before.
+    /// The announced retry is not due earlier.
     private var retryDue: Instant?
     /// Nothing is written into a compaction.
     private(set) var isCompacting = false
@@ -54,47 +54,47 @@ package struct PiDecoder: AgentDecoder {
 
     package init() { self.init(AgentSession("pi"), runPrefix: "pi-run-") }
 
-    /// `runPrefix`: of the names of runs that no prompt of ours began.
+    /// `runPrefix` begins the names of runs without a prompt of ours.
     init(_ session: AgentSession, runPrefix: String) {
         self.session = session
         self.runPrefix = runPrefix
         run = RunID("\(runPrefix)0")
     }
 
-    /// No run is going, none of ours is about to begin, and no compaction is under way.
+    /// No run is open, no prompt of ours is about to begin one, and no compaction runs.
     var isIdle: Bool { hasNoRun && !isCompacting }
     private var hasNoRun: Bool { state == .idle && prompted == nil }
-    /// The run under way, an extension's too.
+    /// The open run, also an extension's.
     var going: RunID? {
         switch state {
         case .running, .retrying: run
         case .idle, .opening, .settling: nil
         }
     }
-    /// Between runs a dialog may come too, from an extension that begins: then it is its session's.
+    /// Run of a new dialog, or nil between runs: an extension that starts may open a dialog of the session.
     var dialogRun: RunID? { hasNoRun ? nil : run }
-    /// A loop may run yet, as far as the events say.
+    /// A loop may still run, according to the events.
     var mayRun: Bool {
         switch state {
         case .running, .opening, .retrying: true
         case .idle, .settling: prompted != nil
         }
     }
-    /// The run is tried again, and the time of that has come.
+    /// The run is being retried, and the retry is due.
     func isRetryDue(at now: Instant) -> Bool { isRetrying && retryDue.map { $0 <= now } ?? true }
     var isRetrying: Bool { if case .retrying = state { true } else { false } }
 
-    /// A prompt of ours is about to be written, under this request id.
+    /// Expects the run of our prompt, which leaves under this request id.
     mutating func willBegin(_ run: RunID, _ text: String, request id: String) {
         self.run = run
         prompted = PiPrompted(run: run, text: text)
         prompts[id] = run
     }
 
-    /// The message that steers the run; nil: the run has no pending one.
+    /// Expects words that steer the run, or nothing if `run` is nil.
     mutating func steers(_ run: RunID?, _ text: String) { steering = run.map { PiPrompted(run: $0, text: text) } }
 
-    /// The loop is over although its events did not say so.
+    /// Closes a loop whose end the events did not bring.
     mutating func abandonRun() {
         (state, prompted, prompts, isCompacting) = (.idle, nil, [:], false)
     }
@@ -118,7 +118,7 @@ package struct PiDecoder: AgentDecoder {
         if case .settling(_, let until) = state { until } else { nil }
     }
 
-    /// The computer slept: what decides the end of a loop may be on its way.
+    /// The computer slept: the event that decides a loop's end may be on its way.
     mutating func slept(at now: Instant) {
         if case .settling(let event, _) = state { state = .settling(event, until: now + patience.duration) }
     }
@@ -172,7 +172,7 @@ package struct PiDecoder: AgentDecoder {
 
     // MARK: The end of a loop
 
-    /// What follows `agent_end` decides what it was.
+    /// The event behind `agent_end` decides what that was.
     private mutating func settleBefore(_ type: String, _ root: FrameNode) -> [Observation] {
         guard case .settling(let event, _) = state else { return [] }
         switch type {
@@ -209,7 +209,7 @@ package struct PiDecoder: AgentDecoder {
                 return [.sendAnswered(asked: steering.run, .accepted(run: run))]
             }
             if let prompted, state == .running, prompted.isSaid(by: root["message"]) {
-                // It was queued behind the run of an extension, within its loop.
+                // The prompt was queued behind an extension's run, within its loop.
                 return [signal(.finished(RunEnd()))] + begun(prompted.run)
             }
             if root["message"]?["role"]?.holds("assistant") == true { messageIsOver = false }
@@ -222,7 +222,7 @@ package struct PiDecoder: AgentDecoder {
         case "agent_end": return loopEnded(root, at: now)
         case "agent_settled":
             patience = .settles
-            // A retry was promised and did not come.
+            // The promised retry did not come.
             guard case .retrying(let event) = state else { return [] }
             return end(event)
         case "auto_retry_start": return retryAnnounced(root, at: now)
@@ -235,7 +235,7 @@ package struct PiDecoder: AgentDecoder {
         case "auto_compaction_end", "compaction_end":
             isCompacting = false
             guard case .retrying(let event) = state, root["willRetry"]?.flag != true else { return [] }
-            // An answer that is whole stays one; a loop without a message has none.
+            // A whole answer stays one; a loop without a message has none.
             if case .finished = event, !lastStop.isEmpty { return end(event) }
             return end(.failed(RunFailure(kind: .contextLength, message: root["errorMessage"]?.string ?? "")))
         case "extension_ui_request": return dialog(root, at: now)
@@ -264,7 +264,7 @@ package struct PiDecoder: AgentDecoder {
         return []
     }
 
-    /// The first message of a loop that began before pi had answered our prompt.
+    /// First message of a loop that began before pi had answered our prompt.
     private mutating func opened(_ type: String, _ root: FrameNode) -> [Observation] {
         guard state == .opening else { return [] }
         switch type {
@@ -279,14 +279,14 @@ package struct PiDecoder: AgentDecoder {
         }
     }
 
-    /// `known`: the run that is tried again, or that of our prompt; nil: another.
+    /// `known`: the retried run or that of our prompt, or nil for another.
     private mutating func begun(_ known: RunID?) -> [Observation] {
         switch state {
         case .retrying: break
         case .idle, .opening, .settling, .running:
             said = ""
             if let known { run = known } else { countRun() }
-            // An answer to a prompt may be taken back until its run begins, not later (pi.md#responses-stdout).
+            // A refusal may revoke the prompt's answer until its run begins, not later (pi.md#responses-stdout).
             prompts = prompts.filter { $0.value != run }
         }
         if prompted?.run == run { prompted = nil }
@@ -298,7 +298,7 @@ package struct PiDecoder: AgentDecoder {
         return [signal(.started)] + (said.isEmpty ? [] : [signal(.text(.segmentEnded(said)))])
     }
 
-    /// Deltas alone: the snapshots beside them are of one protocol line only (pi.md#later-lines-l-what-changes). Nil: nothing to show.
+    /// The text of a delta, or nil for any other event. Only one protocol line has snapshots (pi.md#later-lines-l-what-changes).
     private func preview(_ event: FrameNode?) -> [Observation]? {
         guard !messageIsOver, event?["type"]?.holds("text_delta") == true, let delta = event?["delta"]?.string,
             !delta.isEmpty
@@ -332,7 +332,7 @@ package struct PiDecoder: AgentDecoder {
 
     private mutating func loopEnded(_ root: FrameNode, at now: Instant) -> [Observation] {
         let answers = (root["messages"]?.elements ?? []).filter { $0["role"]?.holds("assistant") == true }
-        // A loop that died by exception has no `message_end`: its one message is here alone (pi.md#final-text-and-usage).
+        // A loop that died by an exception has its one message here alone, without a `message_end` (pi.md#final-text-and-usage).
         if lastStop.isEmpty, let last = answers.last { note(last) }
         let usage = PiUsage.of(answers)
         let event: RunEvent =
@@ -362,7 +362,7 @@ package struct PiDecoder: AgentDecoder {
             if dialogs.count < 100 { dialogs[question.id.text] = question }
             return [.signal(RunSignal(run: run, session: session, event: .asked(question)))]
         }
-        // Notices want no answer; a dialog that no person can answer is counted.
+        // Notices need no answer. A dialog that no person can answer is counted.
         let method = root["method"]?.string ?? "?"
         if !DialogRequest.notices.contains(method) { unknown.count("dialog", method) }
         return []
@@ -371,7 +371,7 @@ package struct PiDecoder: AgentDecoder {
     private mutating func response(_ root: FrameNode) -> [Observation] {
         guard let id = root["id"]?.string else { return [] }
         if let run = prompts[id], root["command"]?.holds("prompt") == true {
-            // A failure wins, in whatever order two answers come (pi.md#responses-stdout).
+            // A failure wins, whatever the order of two answers (pi.md#responses-stdout).
             guard root["success"]?.flag == false else {
                 if prompted?.run == run { prompted?.isTaken = true }
                 return [.sendAnswered(asked: run, .accepted(run: run))]
@@ -394,7 +394,7 @@ package struct PiDecoder: AgentDecoder {
         return observations + [.linkLost]
     }
 
-    /// No event follows any more: a loop that has ended is the end of its run.
+    /// No event follows: an ended loop ends its run.
     mutating func settle() -> [Observation] {
         if case .settling(let event, _) = state { end(event) } else { [] }
     }

@@ -5,12 +5,12 @@ package import Vocabulary
 
 package typealias PiMachine = ConversationMachine<PiDialect>
 
-/// pi on the conversation engine: a process for each chat, spoken to by lines (pi.md#minimal-connector-loop).
+/// pi on the conversation engine: a process for each chat, which speaks in lines (pi.md#minimal-connector-loop).
 ///
-/// - A prompt is never repeated: an unfinished answer is not in pi's session file, so that a missing one proves nothing (pi.md#process-end).
+/// - A prompt is never repeated. pi's session file lacks unfinished answers, so a missing one proves nothing (pi.md#process-end).
 /// - `get_state` is the greeting, the probe and the check.
 package struct PiDialect: Dialect {
-    /// The options of a dialog that mean yes and no; nil where `confirmed` answers it.
+    /// Options of a dialog that mean yes and no, or nil if `confirmed` answers it.
     package struct Slip: Hashable, Sendable {
         var yes: String?
         var no: String?
@@ -127,7 +127,7 @@ package struct PiDialect: Dialect {
             reading.decoder.steers(run, prompt.frameText)
             return [PiFrames.steer(prompt, here.request)]
         case .stop: return [PiFrames.abort(here.request)]
-        // A Stop clears pi's queue as well.
+        // pi cannot take a queued prompt back. A Stop ends the run, and the engine ends a child that may still begin the prompt.
         case .takeBack: return []
         case .probe: return [PiFrames.state(here.request)]
         case .settle(let ask, let verdict): return [PiFrames.answer(PiDialogs.answer(ask, verdict), to: ask.name)]
@@ -144,7 +144,7 @@ package struct PiDialect: Dialect {
     }
 }
 
-/// The state of reading the lines of one process.
+/// The state of reading one process's lines.
 package struct PiReading: ConversationReading {
     var decoder: PiDecoder
     private(set) var sessionFile: String?

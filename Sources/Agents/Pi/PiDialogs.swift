@@ -3,9 +3,10 @@ import ConversationEngine
 import JSONReading
 import Vocabulary
 
-/// The dialogs of pi's extensions: cards and questions (pi.md#extension-ui).
+/// Dialogs of pi's extensions as cards and questions (pi.md#extension-ui).
 enum PiDialogs {
-    /// Reads an `extension_ui_request`; nil if it wants no answer. A dialog that no person can answer is never held: it would block its run.
+    /// Reads an `extension_ui_request`, or returns nil for one that needs no answer. A dialog that no person can answer would block
+    /// its run, so it is never held.
     static func ask(_ root: FrameNode, of run: RunID?, at now: Instant) -> Ask<PiDialect.Slip>? {
         guard root["type"]?.holds("extension_ui_request") == true, let id = root["id"]?.string else { return nil }
         let method = root["method"]?.string ?? ""
@@ -30,7 +31,7 @@ enum PiDialogs {
         case .deny where ask.slip.yes == nil: .confirmed(false)
         case .deny: ask.slip.no.map { .value($0) } ?? .cancelled
         case .answers(let answers): answers.first.map(value) ?? .cancelled
-        // pi calls a dialog cancelled that nobody answered.
+        // pi calls an unanswered dialog cancelled.
         case .unanswered, .dropped: .cancelled
         }
     }

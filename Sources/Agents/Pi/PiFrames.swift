@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-/// Commands of pi's RPC loop (pi.md#commands-stdin), a line each.
+/// Commands of pi's RPC loop, one a line (pi.md#commands-stdin).
 enum PiFrames {
     static func state(_ id: String) -> [UInt8] { plain("get_state", id) }
     static func messages(_ id: String) -> [UInt8] { plain("get_messages", id) }
@@ -22,7 +22,7 @@ enum PiFrames {
 
     static func abort(_ id: String) -> [UInt8] { plain("abort", id) }
 
-    /// `followUp` is needed while a run is going and harmless otherwise (pi.md#steering-and-queueing).
+    /// `followUp` is required during a run and harmless otherwise (pi.md#steering-and-queueing).
     static func prompt(_ prompt: PicturePrompt, _ id: String) -> [UInt8] {
         var frame = begun("prompt", id)
         frame.string("message", prompt.frameText)

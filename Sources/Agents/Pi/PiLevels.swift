@@ -3,22 +3,22 @@ package import ConversationEngine
 import JSONReading
 package import Vocabulary
 
-/// How long the model of one process thinks (pi.md#commands-stdin, `set_thinking_level`).
+/// Thinking level of one process's model (pi.md#commands-stdin, `set_thinking_level`).
 struct PiLevels: Hashable {
     fileprivate enum Step: Hashable {
-        /// `get_available_thinking_levels`, which early versions do not have.
+        /// `get_available_thinking_levels`, which early versions lack.
         case words
         /// `get_state`, before a level is set.
         case look
         case set(String)
-        /// `get_state`: pi takes another level without a word where the model lacks the one that was set.
+        /// `get_state`: pi silently takes another level if the model lacks the one that was set.
         case check(String)
     }
 
-    /// The level that pi named last. Nil since a change of the model.
+    /// The level that pi named last, or nil after a change of the model.
     fileprivate var current: String?
     private var hasLooked = false
-    /// The levels of its model. Empty if this pi lists none.
+    /// Levels of the model. Empty if this pi lists none.
     fileprivate var words: [String]?
     fileprivate var asked: Step?
 
@@ -85,7 +85,7 @@ extension PiLevels {
         }
     }
 
-    /// Nil: the next step follows from what was said.
+    /// Nil if the answer leads to another step.
     fileprivate mutating func answered(
         _ root: FrameNode, to step: Step, _ choice: LevelChoice, _ here: Here
     ) -> ConversationEngine.Step<LevelAnswer>? {

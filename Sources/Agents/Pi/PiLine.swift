@@ -3,7 +3,8 @@ import Vocabulary
 
 /// Lines of pi's standard output.
 enum PiLine {
-    /// Extensions may print without a line end, so that noise precedes a record on its line (pi.md#framing).
+    /// Finds the record in a line: an extension may print without a line end, and its noise then precedes the record
+    /// (pi.md#framing).
     static func parse(_ line: UnsafeRawBufferPointer, capacity: Int, with parser: FrameParser) -> FrameNode? {
         if let root = parser.parse(line, capacity: capacity), root.isObject { return root }
         guard let start = beginning(in: line), start > 0 else { return nil }

@@ -3,12 +3,12 @@ package import ConversationEngine
 import JSONReading
 package import Vocabulary
 
-/// A model as pi's commands name it.
+/// A model in pi's commands.
 struct PiModel: Hashable {
     let provider: String
     let id: String
 
-    /// Of `provider/id`; the id may have more of these.
+    /// Reads `provider/id`; the id may hold more slashes.
     init?(_ name: String) {
         guard let slash = name.firstIndex(of: "/"), slash != name.startIndex else { return nil }
         provider = String(name[..<slash])

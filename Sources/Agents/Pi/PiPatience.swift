@@ -6,10 +6,10 @@ import Vocabulary
 struct PiPrompted {
     var run: RunID
     var text: String
-    /// pi has taken it, which it says before its loop begins (pi.md#shape).
+    /// pi has taken the prompt, which it says before its loop begins (pi.md#shape).
     var isTaken = false
 
-    /// A command is said in other words.
+    /// A command's run quotes other words, so no message can confirm it.
     var isCertain: Bool { isTaken || text.hasPrefix("/") }
 
     func isSaid(by message: FrameNode?) -> Bool {
@@ -18,10 +18,10 @@ struct PiPrompted {
     }
 }
 
-/// How the end of a loop becomes the end of a run, by what the process has shown of its line (pi.md#later-lines-l-what-changes).
+/// How a loop's end becomes the run's end, by the version that the process has shown (pi.md#later-lines-l-what-changes).
 enum PiPatience {
     case early
-    /// `agent_end` says whether a retry follows; `agent_settled` was not seen yet.
+    /// `agent_end` announces a retry; no `agent_settled` was seen so far.
     case promises
     /// `agent_settled` says that nothing more will happen.
     case settles
@@ -34,7 +34,7 @@ enum PiPatience {
         }
     }
 
-    /// An event of the earlier line that belongs to another loop. Kinds that are not known decide nothing.
+    /// Whether this event of an early version belongs to another loop. Unknown kinds decide nothing.
     func ends(at type: String) -> Bool { self == .early && Self.ofLoops.contains(type) }
 
     private static let ofLoops: Set = [

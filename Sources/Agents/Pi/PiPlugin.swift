@@ -3,7 +3,7 @@ import ConfigurationFile
 package import JSONReading
 import Vocabulary
 
-/// pi: a child for each chat, spoken to over its standard input and output (pi.md).
+/// pi: a child for each chat, over its standard input and output (pi.md).
 package struct PiPlugin: AgentPlugin {
     package init() {}
 
@@ -48,12 +48,12 @@ package struct PiPlugin: AgentPlugin {
     }
 }
 
-/// What the configuration says of pi.
+/// The configuration's values for pi.
 package struct PiValues: AgentValues {
     package var command: [String]
-    /// The working directory of its processes; nil: the workspace of their chat.
+    /// Working folder of all processes, or nil if each uses its chat's workspace.
     package var folder: String?
-    /// Added to the environment of its processes.
+    /// Variables added to the processes' environment.
     package var environment: [String: String]
 
     package init(command: [String], folder: String? = nil, environment: [String: String] = [:]) {

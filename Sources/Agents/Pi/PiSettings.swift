@@ -1,9 +1,9 @@
 package import Vocabulary
 
-/// The configuration of pi, and the children that follow from it.
+/// The configuration of pi, and the children made from it.
 package struct PiSettings: Hashable, Sendable {
     package var command: [String]
-    /// The folder of a session without a known one.
+    /// Folder of a session without one of its own.
     package var folder: String
     package var environment: ChildEnvironment
 
@@ -15,11 +15,11 @@ package struct PiSettings: Hashable, Sendable {
 
     var program: String { command.joined(separator: " ") }
 
-    /// For pictures of one prompt: the whole line has to fit into what may wait for a child.
+    /// Room for the pictures of one prompt: the whole line must fit into the queue of a child.
     static let pictureRoom = 48 << 20
     /// A line may hold a picture, or a whole answer twice (pi.md#framing).
     private static let lineLimit = 64 << 20
-    /// What pi's own client grants (pi.md#process-end).
+    /// Grace of pi's own client (pi.md#process-end).
     private static let grace = Duration.seconds(1)
 
     func plan(file: String?, in folder: String?) -> ChildPlan {

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The events of a tool call (pi.md#tools).
+/// Events of a tool call (pi.md#tools).
 enum PiTools {
     static func start(_ root: FrameNode, as call: ToolCallID) -> ToolStart {
         let name = root["toolName"]?.string ?? "tool"

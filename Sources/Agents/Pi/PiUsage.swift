@@ -1,12 +1,12 @@
 import JSONReading
 import Vocabulary
 
-/// What messages of pi's cost, and why the last of them ended (pi.md#final-text-and-usage).
+/// Cost of pi's messages, and the end of the last one (pi.md#final-text-and-usage).
 enum PiUsage {
-    /// Of one message. Those of 100,000 messages are added up.
+    /// Most tokens of one message: the sum over 100,000 messages stays in range.
     private static let tokenLimit = 1 << 40
 
-    /// Nil: there is none of the assistant.
+    /// Nil if the assistant has no message.
     static func of(_ messages: [FrameNode]) -> Usage? {
         guard !messages.isEmpty else { return nil }
         var usage = Usage(inputTokens: 0, outputTokens: 0)

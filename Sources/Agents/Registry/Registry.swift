@@ -6,7 +6,7 @@ import Oppi
 import Pi
 
 extension AgentRegistry {
-    /// Every agent that the bridge speaks to; the first is the one that holds when none is named.
+    /// Every agent that the bridge speaks to; the first is the default.
     package static let all = AgentRegistry([
         OpenClawPlugin(),
         OppiPlugin(),

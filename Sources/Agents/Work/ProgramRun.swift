@@ -4,7 +4,7 @@ import Locking
 import OSThreads
 import Vocabulary
 
-/// A program to its end, with what it wrote. Blocks until then, or until its time is over.
+/// Runs a program to its end, and collects its output. Blocks until then, or until its deadline.
 final class ProgramRun: Sendable {
     fileprivate struct State {
         var output: [UInt8] = []

@@ -5,11 +5,11 @@ import OSThreads
 import Transport
 package import Vocabulary
 
-/// Notices on the real outside: a program, or a webhook on a client of its own, so that no recipient has a part of the relay's connections.
+/// Notices on the real outside: a program, or a webhook on a client of its own, so no recipient takes connections from the relay.
 ///
-/// - Each try ends in bounded time: a program with all of its group, a call with its connection.
-/// - Nothing of a program's output is read; of a webhook's answer the status and `Retry-After` count. No redirect is followed.
-/// - Failures are constant words and codes: no part of the address, the token or an answer.
+/// - Each try ends in bounded time: a program with its whole group, a call with its connection.
+/// - A program's output is not read; of a webhook's answer only the status and `Retry-After` count. Redirects are not followed.
+/// - Failures are fixed words and codes, without any part of the address, the token or an answer.
 package final class SystemNotices: NoticePort {
     package struct Limits: Sendable {
         package var command = Duration.seconds(30)
@@ -84,7 +84,7 @@ extension NoticeAnswer {
         case .failure(let failure): self = .failed(reason: failure.message)
         case .success(let response) where (200..<300).contains(response.status): self = .told
         case .success(let response):
-            // Seconds alone: a date would be read by a clock that may be wrong.
+            // Seconds alone: a date would need a clock that is right.
             let seconds = response.header("Retry-After").flatMap { Int64($0) }
             self = .failed(
                 reason: "the webhook answered \(response.status)",
@@ -93,7 +93,7 @@ extension NoticeAnswer {
     }
 }
 
-/// A program that is given one notice. Blocks until its end.
+/// Runs a program with one notice as its input. Blocks until its end.
 private final class NoticeRun: Sendable {
     private let plan: ChildPlan
     private let input: [UInt8]
@@ -148,7 +148,7 @@ private final class NoticeRun: Sendable {
         }
     }
 
-    /// Without its path and arguments, which may hold a secret.
+    /// Words without the program's path and arguments, which may hold a secret.
     private static func words(_ code: ChildFailure.Code) -> String {
         switch code {
         case .notFound: "the program was not found; see: sophon-bridge doctor"

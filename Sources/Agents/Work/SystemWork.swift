@@ -6,14 +6,14 @@ import OSThreads
 import Transport
 package import Vocabulary
 
-/// Carries out what machines order beside their channels: HTTP on one client for each trust, everything that may block on a thread
-/// of its own. How many are under way at once is the host's to bound; between two of them there is no order.
+/// Carries out the works of machines: HTTP on one client for each trust, and blocking work on threads of its own. The host bounds
+/// how many are under way; no order holds between two works.
 package final class SystemWork: WorkPort {
     private let children: any ChildRunner
     private let files: WorkFiles
     private let clients = Locked<[Trust: CurlClient]>([:])
 
-    /// `secretsFolder`: nil where there is no place for secrets. `writableFolders`: what `write` may change, with all below.
+    /// `secretsFolder` is nil without a place for secrets. `writableFolders`: folders that `write` may change, with all below.
     package init(children: any ChildRunner, secretsFolder: String?, writableFolders: [String]) {
         self.children = children
         files = WorkFiles(secretsFolder: secretsFolder, writableFolders: writableFolders)

@@ -4,11 +4,11 @@ import Glibc
 import Locking
 import Vocabulary
 
-/// What machines read and write. Blocks.
+/// Files that machines read and write. Blocks.
 struct WorkFiles: Sendable {
     let secretsFolder: String?
     let writableFolders: [String]
-    /// Held lock files, by path.
+    /// Lock files held now, by path.
     private let locks = Locked<[String: FileLock]>([:])
 
     init(secretsFolder: String?, writableFolders: [String]) {
@@ -35,7 +35,7 @@ struct WorkFiles: Sendable {
 
     private func read(_ path: String, from: Int64, limit: Int) throws(WorkFailure) -> WorkResult {
         guard from >= 0, limit >= 0 else { throw WorkFailure(.forbidden, "no part of a file begins at \(from)") }
-        // Without O_NONBLOCK a pipe in the file's place would hold the thread for ever.
+        // Without O_NONBLOCK a pipe in the file's place would block the thread without limit.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Self.failure(errno, "cannot read \(path)") }
         defer { close(descriptor) }
@@ -53,7 +53,7 @@ struct WorkFiles: Sendable {
             }
             if more < 0, errno == EINTR { continue }
             guard more >= 0 else { throw Self.failure(errno, "cannot read \(path)") }
-            // It became shorter meanwhile.
+            // The file has become shorter.
             if more == 0 { break }
             count += more
         }
@@ -65,7 +65,7 @@ struct WorkFiles: Sendable {
         guard let slash = path.lastIndex(of: "/"), let folder = Self.real(String(path[..<slash])),
             !["", ".", ".."].contains(path[path.index(after: slash)...])
         else { throw WorkFailure(.absent, "there is no folder for \(path)") }
-        // By where the folder really is: a link in a workspace may lead out of it.
+        // Compares real folders: a link in a workspace may lead out of it.
         let mayWrite = writableFolders.contains { allowed in
             guard let allowed = Self.real(allowed) else { return false }
             return folder == allowed || folder.hasPrefix(allowed == "/" ? "/" : allowed + "/")
@@ -102,7 +102,7 @@ struct WorkFiles: Sendable {
 
     private func find(_ pattern: String, limit: Int) throws(WorkFailure) -> [String] {
         guard pattern.hasPrefix("/") else { throw WorkFailure(.forbidden, "\(pattern) does not begin at /") }
-        // Only the star means anything.
+        // The star alone is a wildcard.
         let escaped = pattern.reduce(into: "") { text, character in
             if "?[\\".contains(character) { text.append("\\") }
             text.append(character)

@@ -2,7 +2,7 @@ import AgentKit
 import Locking
 import Vocabulary
 
-/// The Codex of one connection: no files of its own are read. What its server gets by name in its environment may be a secret.
+/// The Codex of one connection. It reads no files of its own; the configured variables of its server may be secrets.
 final class CodexAgent: LiveAgent {
     private let context: AgentContext
     private let settings: Locked<AgentSettings>
@@ -12,7 +12,7 @@ final class CodexAgent: LiveAgent {
         self.settings = Locked(settings)
     }
 
-    /// Its permanent rule would hold in every project (codex.md#server-requests).
+    /// Codex's permanent rule would hold in every project (codex.md#server-requests).
     var abilities: GrantAbilities { GrantAbilities(session: true, permanent: false) }
     var choosesModels: Bool { true }
     var sharesFiles: Bool {
@@ -73,10 +73,10 @@ final class CodexAgent: LiveAgent {
         let name = context.connection.text
         let entries = environment.entries(of: context.environment.map { "\($0.key)=\($0.value)" })
         let lasting = entries.filter { entry in !isOfTerminal(String(entry.prefix { $0 != "=" })) }
-        // Only its hash is kept: there are secrets in it.
+        // Variables may be secrets: only a hash of them is kept.
         let fingerprint = StableHash.text(of: (values.command + lasting).joined(separator: "\n"))
         return CodexSettings.Own(
-            // Each thread names its own folder, and no workspace that is gone keeps the program from running.
+            // Each thread names its own folder, so a workspace that is gone must not stop the program.
             command: values.command, environment: environment, folder: "/",
             socket: socketPath(name, state: state, context.environment), log: logPath(context),
             lock: context.stateDirectory.map { lockPath(in: $0, entries) }, fingerprint: fingerprint)
@@ -86,7 +86,7 @@ final class CodexAgent: LiveAgent {
         "\(context.stateDirectory ?? "/tmp")/codex-\(context.connection.text).log"
     }
 
-    /// In the state directory where its path is short enough, else in another private place (codex.md#starting-it).
+    /// The state directory, or another private folder if that path is too long (codex.md#starting-it).
     private static func socketPath(_ name: String, state: String, _ environment: [String: String]) -> String? {
         let short = "sophon-codex-\(StableHash.text(of: "\(state)\n\(name)").prefix(12)).sock"
         let places = [environment["XDG_RUNTIME_DIR"], environment["HOME"]].compactMap(\.self)
@@ -95,7 +95,7 @@ final class CodexAgent: LiveAgent {
         }
     }
 
-    /// By the home, in the directory that all connections share, and `doctor`.
+    /// One lock for each CODEX_HOME, in the state directory that all connections and `doctor` share.
     private static func lockPath(in state: String, _ entries: [String]) -> String {
         func value(_ name: String) -> String? {
             entries.last { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.count + 1)) }
@@ -104,7 +104,7 @@ final class CodexAgent: LiveAgent {
         return "\(state)/codex-start-\(StableHash.text(of: home).prefix(12)).lock"
     }
 
-    /// What differs from one terminal to the next and changes nothing for Codex.
+    /// Variables that differ between terminals and change nothing for Codex.
     private static func isOfTerminal(_ name: String) -> Bool {
         let names: Set = [
             "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLORTERM", "COLUMNS", "LINES", "DISPLAY", "WINDOWID", "TMUX",

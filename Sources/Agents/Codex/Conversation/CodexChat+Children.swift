@@ -2,11 +2,11 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// Sub-agents, which have threads and turns of their own (codex.md#sub-agents), and what a Stop ends besides the turn.
+// Sub-agents, with threads and turns of their own (codex.md#sub-agents), and all that a Stop ends besides the turn.
 extension CodexChat {
     // MARK: Following
 
-    /// They ask in threads of their own, which have to be resumed too.
+    /// Resumes the sub-agents' threads, in which their asks come.
     mutating func followChildren(isStopping: Bool) -> [Order] {
         follow(thread.children.keys.sorted(), isStopping: isStopping)
     }
@@ -20,7 +20,7 @@ extension CodexChat {
         }
     }
 
-    /// The beginning of its turn was missed: the list has its name.
+    /// The frame that named the sub-agent's turn was missed: the list has its id.
     mutating func isFollowed(_ child: String, _ result: FrameNode, isStopping: Bool, at now: Instant) -> [Order] {
         thread.changes.resumed(result)
         thread.follows(child, .no)
@@ -31,15 +31,15 @@ extension CodexChat {
         return [.request(.childTurns(child: child), "thread/turns/list", params)]
     }
 
-    /// An overloaded server, or one that did not answer, is asked again: what the sub-agent asks waits for that. Else there is nothing to
-    /// be followed.
+    /// Retries after an overload or a missing answer: the sub-agent's asks wait for it. After any other refusal there is nothing to
+    /// follow.
     mutating func isNotFollowed(_ child: String, isLater: Bool, at now: Instant) -> [Order] {
         thread.follows(child, isLater ? .refused : .no)
         if isLater { link.asksDue = now + CodexTurn.lookAgain }
         return []
     }
 
-    /// Asks count as answered that were not asked again; those of sub-agents once their threads are followed.
+    /// Settles asks that the server did not repeat; those of sub-agents wait until their threads are followed.
     mutating func asksAreDue(at now: Instant) -> [Order] {
         guard !thread.areFollowed else {
             link.asksDue = nil
@@ -52,7 +52,7 @@ extension CodexChat {
 
     mutating func childIsListed(_ child: String, _ result: FrameNode, isStopping: Bool) -> [Order] {
         let going = result["data"]?.elements.first { $0["status"]?.holds("inProgress") == true }
-        // Unless it is known to be of an earlier turn.
+        // An unknown sub-agent counts as begun by this turn.
         let isOwn = thread.hasBegun(child) ?? true
         guard let going, let id = going["id"]?.string else {
             return isStopping && isOwn ? ends([.terminals(thread: child, calls: nil)]) : []
@@ -67,10 +67,10 @@ extension CodexChat {
 
     // MARK: Stop
 
-    /// Of the turn and its sub-agents.
+    /// Open calls of the turn and its sub-agents.
     var openCalls: Set<String> { Set(thread.turn?.calls.openItems ?? []) }
 
-    /// The parent's interrupt leaves the sub-agents' turns alone.
+    /// Interrupts the sub-agents' turns too: Codex leaves them alone when their parent is interrupted.
     mutating func interrupts(of id: String, in thread: String) -> [Order] {
         guard let run = turn?.run else { return [] }
         let children = self.thread.children.sorted { $0.key < $1.key }.compactMap { child in
@@ -79,7 +79,7 @@ extension CodexChat {
         return [.request(.interrupt(run), "turn/interrupt", CodexFrames.interrupt(thread, id))] + ends(children)
     }
 
-    /// The turn that is followed or looked for is another one.
+    /// Stops a turn beside the one that is followed or searched.
     mutating func stopBeside(_ run: RunID, _ listed: FrameNode, _ id: String) -> [Order] {
         guard let place else { return [] }
         let calls = Self.openCalls(in: listed)
@@ -93,9 +93,10 @@ extension CodexChat {
         return Set(open.compactMap { $0["id"]?.string })
     }
 
-    /// Commands run on when their turn is interrupted, each as a terminal of its own thread. Those of a sub-agent that the turn has begun
-    /// are all of this turn, also where an earlier process saw them begin; its turn is ended before them, or it would begin others. Nil: the
-    /// turn is not stopped. `isFound`: the interrupts of its sub-agents may be lost.
+    /// Lists commands to end: each runs on as a terminal of its own thread when its turn is interrupted. All commands of a
+    /// sub-agent that the turn began belong to the turn, also those that an earlier process saw begin. The sub-agent's turn ends
+    /// first, or it would begin more.
+    /// `calls` is nil if the turn was not stopped. `isFound`: the sub-agents' interrupts may be lost.
     mutating func cleanUp(_ calls: Set<String>?, isFound: Bool = false) -> [Order] {
         guard let place, let calls else { return [] }
         func known(_ thread: String) -> [CodexCleanUp] {
@@ -105,14 +106,14 @@ extension CodexChat {
             if isFound { return (child.isOwn ? [] : known(id)) + [.turns(child: id)] }
             guard child.isOwn else { return known(id) }
             guard let turn = child.turn else { return [.turns(child: id)] }
-            // One that began behind the Stop has not been interrupted.
+            // This turn began behind the Stop and was not interrupted.
             let interrupt = turn == child.interrupted ? [] : [CodexCleanUp.interrupt(child: id, turn: turn)]
             return interrupt + [.terminals(thread: id, calls: nil)]
         }
         return ends(known(place.thread) + children)
     }
 
-    /// What the sub-agents of a stopped turn do behind its end.
+    /// Ends whatever the sub-agents of a stopped turn still do.
     mutating func endTurns(of children: [String]) -> [Order] { ends(children.map { .turns(child: $0) }) }
 
     mutating func terminals(_ result: FrameNode, _ thread: String, _ calls: Set<String>?) -> [Order] {

@@ -1,9 +1,9 @@
 import JSONReading
 import Vocabulary
 
-// What a list of turns in short leaves out: the items of ours are read by themselves, page by page, and then the list once more.
+// Items of our turn that a list leaves out: they are read page by page, and then the list again.
 extension CodexChat {
-    /// Nil: the list says all that there is to be had.
+    /// Nil if the list says all that Codex has.
     mutating func readsItems(_ turns: [FrameNode]) -> [Order]? {
         guard let turn, let listed = find(turn, in: turns), CodexThread.isShort(listed), let id = listed["id"]?.string
         else { return nil }
@@ -30,7 +30,7 @@ extension CodexChat {
 
     mutating func itemsListed(_ result: FrameNode, of id: String) -> [Order] {
         guard way == .listing else { return [] }
-        // A stop was ignored meanwhile.
+        // A Stop was ignored in the meantime.
         guard let turn, turn.watch.items == .reading, thread.turn?.id == id else { return list() }
         let items = (result["data"]?.elements ?? []).compactMap { $0["item"] }
         let said = items.flatMap { caughtUp($0, of: turn.run) }
@@ -49,7 +49,7 @@ extension CodexChat {
         return recognize(label.map { [$0] } ?? [])
     }
 
-    /// The store of the thread may have no lists of items: then the last message is all.
+    /// The thread's store may have no list of items; then only the last message is known.
     mutating func itemsRefused(_ code: Int, _ message: String, at now: Instant) -> [Order] {
         guard way == .listing else { return [] }
         guard code != CodexRefusal.overloaded, !CodexRefusal.isNotLoaded(message) else {

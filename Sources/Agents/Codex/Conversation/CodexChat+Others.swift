@@ -1,18 +1,18 @@
 import JSONReading
 import Vocabulary
 
-// Other clients of the server, which prompt in the same thread (codex.md#one-writer-several-clients). A prompt sent during an
-// active turn steers that turn, and the agent's output after our message in it is our answer.
+// Other clients of the server prompt in the same thread (codex.md#one-writer-several-clients). A prompt sent during an active turn
+// steers that turn, and the agent's output behind our message in it is our answer.
 extension CodexChat {
-    /// A turn of a list, where it is another client's.
+    /// Run of a listed turn that another client began.
     static func run(of listed: FrameNode) -> RunID? { listed["id"]?.string.map { run(of: $0) } }
 
-    /// Our message was taken into a turn that another client's began, and is not in it yet.
+    /// Our message steers a turn of another client and is not among its items yet.
     var isTakenIn: Bool { turn?.id != nil && turn?.id == thread.turn?.id && thread.turn?.message == .others }
 
     mutating func reportBeginning(of id: String) -> [Order] {
         if turn?.id == id { return goesOn() }
-        // Whether it is the one that our prompt began is said by its answer, or by the turn's first message.
+        // The prompt's answer, or the turn's first message, says whether our prompt began this turn.
         guard turn == nil || turn?.id != nil else { return [] }
         thread.isReported()
         return [observed(.started, of: Self.run(of: id))]
@@ -24,7 +24,7 @@ extension CodexChat {
         return [observed(.started, of: turn.run)]
     }
 
-    /// An item of the turn, if it is a client's message.
+    /// Reads an item of the turn that is a client's message.
     mutating func message(_ params: FrameNode, at now: Instant) -> [Order] {
         guard let item = params["item"], item["type"]?.holds("userMessage") == true, let id = thread.turn?.id,
             params["turnId"]?.equals(id) == true
@@ -36,7 +36,7 @@ extension CodexChat {
         return orders + accept() + goesOn() + advance(at: now)
     }
 
-    /// Messages in the turn, in their order. What ends for the client whose message began it.
+    /// Reads the clients' messages of the turn, in order. Our message ends the run of the client that began the turn.
     mutating func recognize(_ labels: [RunID]) -> [Order] {
         guard let id = thread.turn?.id else { return [] }
         var orders = isUsed()
@@ -64,17 +64,17 @@ extension CodexChat {
         return [.record(place)]
     }
 
-    /// Whether the newest turn is another client's, and what became of one that was.
+    /// Finds another client's newest turn, and the outcome of one followed before.
     mutating func noticeOthers(in turns: [FrameNode]) -> [Order] {
         let going = turns.first { $0["status"]?.holds("inProgress") == true }?["id"]?.string
         if thread.turn == nil, let going {
             thread.begins(turn: going, isAdopted: true)
         } else if let going, let turn, turn.id == thread.turn?.id, turn.id != going {
-            // Ours is over then, and on another page.
+            // Ours has ended then, and stands on another page.
             self.turn?.watch.other = going
         } else if turn == nil, let foreign = thread.turn {
             guard let listed = turns.first(where: { $0["id"]?.equals(foreign.id) == true }) else {
-                // No list has one that has just begun: its message is not written yet.
+                // A turn that has just begun is in no list until its message is written.
                 if link.status == .active { return [] }
                 let ended = endForeignTurn()
                 thread.abandonTurn()
@@ -89,7 +89,7 @@ extension CodexChat {
         return []
     }
 
-    /// Another client's turn is over, and its end was not seen: what shows it ends with what was read of it.
+    /// Ends the bubble of another client's turn, whose end was lost, with the text read so far.
     func endForeignTurn() -> [Order] {
         guard let foreign = thread.turn, foreign.isReported, foreign.message != .ours, foreign.id != turn?.id else {
             return []
@@ -97,7 +97,7 @@ extension CodexChat {
         return [observed(.finished(RunEnd()), of: Self.run(of: foreign.id))]
     }
 
-    /// The turn is over that our message was taken into.
+    /// Fails our message: the turn that it steered has ended without it.
     mutating func endLeftOut() -> [Order] {
         failTurn("Another program's turn in this chat's thread ended without this message. Please send it again.")
     }

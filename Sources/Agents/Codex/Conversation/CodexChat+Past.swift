@@ -1,9 +1,9 @@
 import AgentKit
 import Vocabulary
 
-// What an earlier process of the bridge had of the chat: its turn, and messages behind it (`when_busy: steer`).
+// Past of the chat from an earlier process of the bridge: its turn, and messages behind it (`when_busy: steer`).
 extension CodexChat {
-    /// In the order of their messages.
+    /// Adopts runs in the order of their messages.
     mutating func adopt(_ run: EarlierTurn.Run, of earlier: EarlierTurn, at now: Instant) {
         var prompt = CodexPrompt(run: run.id, text: run.text ?? "")
         prompt.isWhole = run.text != nil && !run.hadFiles
@@ -15,7 +15,7 @@ extension CodexChat {
         turn.wasAccepted = earlier.isAccepted
         if earlier.isStopping { turn.stop = .due(until: now + CodexTurn.stopPatience) }
         turn.stopReach = earlier.stopReach
-        // Its thread would have been written down before it left.
+        // The thread would have been recorded before the prompt left.
         if place == nil, turn.mayBeRepeated {
             errands.append(.prompt(prompt))
         } else if self.turn == nil {
@@ -32,7 +32,7 @@ extension CodexChat {
 
     func isBehind(_ run: RunID) -> Bool { behind.contains { $0.run == run } }
 
-    /// False: it is not behind the turn.
+    /// False if no message behind the turn has this run.
     mutating func stopsBehind(_ run: RunID, _ reach: StopReach, at now: Instant) -> Bool {
         guard let index = behind.firstIndex(where: { $0.run == run }) else { return false }
         if !behind[index].isStopping || reach == .everyRun { behind[index].stopReach = reach }
@@ -45,7 +45,7 @@ extension CodexChat {
         for index in behind.indices { behind[index].watch.sees(isSameServer: isSame) }
     }
 
-    /// The turn before them has not ended, or never was: none of them has left, but for one that Codex has answered for.
+    /// Hands on the messages behind a turn that runs or never began: none of them has left, except one that Codex has answered.
     mutating func sendBehind() -> [Order] {
         let unsent = behind.filter { !$0.wasAccepted }
         behind.removeAll { !$0.wasAccepted }
@@ -60,7 +60,7 @@ extension CodexChat {
         }
     }
 
-    /// The thread cannot be had, so that nothing of it can be followed.
+    /// Fails every turn: the thread is out of reach.
     mutating func failTurns(_ why: String) -> [Order] {
         var orders = failTurn(why)
         while !behind.isEmpty {

@@ -4,7 +4,7 @@ import Vocabulary
 
 // Signs of life of the turn (DESIGN.md#silence).
 extension CodexChat {
-    /// It thinks, or a sub-agent works: frames of the turn that have nothing to show.
+    /// Frames of the turn without anything to show: the model thinks, or a sub-agent works.
     mutating func alive(
         _ params: FrameNode, thread id: String, _ run: RunID?, at now: Instant
     ) -> [Order] {
@@ -14,8 +14,8 @@ extension CodexChat {
         return [observed(.alive(.working), of: run)]
     }
 
-    /// The model request is made again, without limit where there is no network (codex.md#ends-and-errors). That of a sub-agent says nothing of
-    /// the turn.
+    /// The model request is made again, without limit if the network is down (codex.md#ends-and-errors). A sub-agent's retry says
+    /// nothing about the turn.
     func retries(_ params: FrameNode, thread id: String, _ run: RunID?) -> [Order] {
         guard let run, let open = thread.turn?.id, id == place?.thread, params["turnId"]?.equals(open) == true,
             params["willRetry"]?.flag == true

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// A Stop: which turn it reaches, and how it is repeated until all that the turn began has ended (codex.md#stop-steer-busy).
+// A Stop: the turns it reaches, and its retries until all that the turn began has ended (codex.md#stop-steer-busy).
 extension CodexChat {
     // MARK: The command
 
@@ -22,7 +22,7 @@ extension CodexChat {
             owesStop(of: run, reach)
             return advance(at: now)
         }
-        // A person's Stop reaches further than the one before.
+        // A person's Stop reaches further than an earlier Stop of our own runs.
         if !turn.isStopping || reach == .everyRun { self.turn?.stopReach = reach }
         if !turn.isStopping { self.turn?.stop = .due(until: now + CodexTurn.startPatience) }
         return advance(at: now)
@@ -36,26 +36,26 @@ extension CodexChat {
 
     // MARK: The turn
 
-    /// The turn in the thread is another client's, and the Stop is of our message alone.
+    /// The thread's turn is another client's, and the Stop covers our message alone.
     var isBeyondStop: Bool {
         guard let turn, turn.isStopping, let known = thread.turn, turn.id == known.id else { return false }
         return !turn.stopReach.covers(isOurs: !known.isOthers)
     }
-    /// The turn is to end, with all that it began.
+    /// The Stop covers the turn, with all that it began.
     var isStopping: Bool { turn?.isStopping == true && !isBeyondStop }
 
-    /// The requests of a Stop that is due; nil: there is none.
+    /// The requests of a due Stop, or nil if none is due.
     mutating func stops(at now: Instant) -> [Order]? {
         guard let place, let turn, case .due(let until) = turn.stop, let id = turn.id else { return nil }
         if isBeyondStop { return leaveTurn(at: now) }
-        // The first message of the turn says whose it is.
+        // The turn's first message says whose turn it is.
         let isUnclear = turn.stopReach == .ownRuns && thread.turn?.message == .unknown && now < until
         guard turn.state == .going, !isUnclear else { return nil }
         self.turn?.stop = .asked(until: max(until, now + CodexTurn.stopPatience))
         return interrupts(of: id, in: place.thread)
     }
 
-    /// The run of our message ends, and the other client's turn continues with the message in it.
+    /// Ends the run of our message; the other client's turn continues with the message in it.
     private mutating func leaveTurn(at now: Instant) -> [Order] {
         guard let turn else { return [] }
         let closed = owner == turn.run ? say(asks.closeAll()) : []
@@ -67,7 +67,7 @@ extension CodexChat {
         ] + advance(at: now)
     }
 
-    /// A request that was not taken up stops nothing; one that was is refused the second time, as it names its turn.
+    /// Retries an interrupt. One that Codex missed stops nothing; a repeated one is harmless, as it names its turn.
     mutating func interruptsLater(_ run: RunID, at due: Instant) {
         guard turn?.run == run, case .asked = turn?.stop else { return }
         turn?.watch.interruptDue = due
@@ -80,7 +80,7 @@ extension CodexChat {
         return [.request(.interrupt(turn.run), "turn/interrupt", CodexFrames.interrupt(place.thread, id))]
     }
 
-    /// The bubble has ended long ago; the thread stays busy until Codex says otherwise.
+    /// The bubble ended long ago; the thread stays busy until Codex says otherwise.
     mutating func ignoredStop() -> [Order] {
         guard let turn else { return [] }
         let refused = owner == turn.run ? say(asks.refuseAll()) : []
@@ -108,12 +108,12 @@ extension CodexChat {
         turn.stop = .due(until: now + CodexTurn.startPatience)
         self.turn = turn
         thread.begins(turn: id, isAdopted: true)
-        // The turn's bubble has ended: its later text is discarded.
+        // The turn's bubble has ended: discard its later text.
         _ = thread.caughtUp(listed)
         return followChildren(isStopping: true)
     }
 
-    /// The Stop's turn is looked up once more: here, or when the thread is joined.
+    /// Looks the stopped turn up again: at once in an open thread, else at the next join.
     mutating func stopsAgain(_ run: RunID) -> [Order] {
         owesStop(of: run, .everyRun)
         guard way == .open else { return [] }
@@ -147,7 +147,7 @@ extension CodexChat {
         return next + advance(at: now)
     }
 
-    /// Any other refusal says that there is nothing to be ended.
+    /// Any refusal but an overload means that nothing is left to end.
     mutating func refused(_ cleanUp: CodexCleanUp, attempt: Int, _ code: Int, at now: Instant) -> [Order] {
         guard code != CodexRefusal.overloaded else {
             return isNotDone(cleanUp, attempt: attempt, until: now + CodexCleanUps.pause(behind: attempt), at: now)
@@ -184,7 +184,7 @@ extension CodexChat {
         return orders
     }
 
-    /// Commands that the sub-agent began while its interrupt was refused.
+    /// Ends commands that the sub-agent began while its interrupt was refused.
     private mutating func endsCommands(of child: String) -> [Order] {
         guard thread.hasBegun(child) ?? true, !isOfNewerTurn(child) else { return [] }
         return ends([.terminals(thread: child, calls: nil)])
@@ -196,7 +196,7 @@ extension CodexChat {
         return thread.children[child] != nil || cleanUps.isEarlier(child)
     }
 
-    /// What the next process may end too: what has a name, or is of the stopped turn alone.
+    /// Requests that the next process may repeat: they name their target, or concern the stopped turn alone.
     private func isKept(_ cleanUp: CodexCleanUp) -> Bool {
         switch cleanUp {
         case .interrupt: true

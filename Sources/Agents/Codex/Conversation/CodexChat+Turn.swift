@@ -2,9 +2,9 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// The turn: from its prompt to its end.
+// The turn, from its prompt to its end.
 extension CodexChat {
-    /// What may be said to a thread that is followed.
+    /// Writes the next request to a followed thread.
     mutating func work(at now: Instant) -> [Order] {
         guard let place else { return [] }
         if errands.contains(where: { if case .prompt = $0 { false } else { true } }) {
@@ -26,7 +26,7 @@ extension CodexChat {
         return said + [.request(.turn(prompt.run), "turn/start", params)]
     }
 
-    /// It stays the thread's for later turns (codex.md#methods).
+    /// The thread keeps this effort for later turns (codex.md#methods).
     private mutating func effort(of prompt: CodexPrompt) -> (effort: String?, answer: LevelAnswer)? {
         let efforts = link.efforts ?? CodexEfforts()
         guard let found = efforts.effort(for: prompt.level, model: thread.model, before: thread.effort) else {
@@ -44,11 +44,12 @@ extension CodexChat {
         link.silences = 0
         turn?.heard(at: now)
         turn?.wasAccepted = true
-        // Its message has come first.
+        // The message's item may come before this answer.
         guard turn?.state != .going else { return advance(at: now) }
         turn?.id = id
         turn?.state = .accepted
-        // Its pictures are read before its message is an item of the turn, and deleted once it is accepted.
+        // Codex reads the pictures before the message is an item of the turn, and the bridge deletes them on acceptance: wait for
+        // the item.
         let isRead = turn?.prompt.images.isEmpty == true
         let hasBegun = thread.turn?.id == id && !isTakenIn
         return (isRead ? accept() : []) + (hasBegun ? goesOn() : []) + advance(at: now)
@@ -69,7 +70,7 @@ extension CodexChat {
             let answer = Order.observed([.sendAnswered(asked: run, .refused(message: message))])
             return [answer] + (turn.isStopping ? [.observed([.abortAnswered(run)])] : []) + advance(at: now)
         }
-        // Nothing of it was taken.
+        // Codex took nothing of the prompt.
         link.tries += 1
         errands.insert(.prompt(turn.prompt), at: 0)
         guard code == CodexRefusal.overloaded else {
@@ -83,7 +84,7 @@ extension CodexChat {
 
     // MARK: The list of turns
 
-    /// One page: what it does not have may be on the next.
+    /// Reads one page: a missing turn may be on the next.
     mutating func listed(_ result: FrameNode, at now: Instant) -> [Order] {
         guard way == .listing || way == .open else { return [] }
         let turns = result["data"]?.elements ?? []
@@ -130,7 +131,7 @@ extension CodexChat {
         known(run) ?? listed.map { CodexThread.found($0, of: run) } ?? .unknown
     }
 
-    /// Of what will end by itself: a message that waits, a turn that is followed or looked for.
+    /// State of a run that will end by itself: a waiting message, or a turn that is followed or searched.
     func known(_ run: RunID) -> RunLookup? {
         if isWaiting(run) || turn?.words?.run == run { return .waits }
         let turn = turn?.run == run ? turn : behind.first { $0.run == run }
@@ -166,7 +167,7 @@ extension CodexChat {
         let isOver = listed["status"]?.holds("inProgress") != true
         if !isOver, other != nil { orders += endForeignTurn() }
         thread.begins(turn: id, isAdopted: turn.isAdopted)
-        // In short it has the first message alone.
+        // A list in short has the turn's first message alone.
         let labels = CodexThread.labels(of: listed)
         orders += recognize(listsWhole ? labels : labels.filter { $0 == turn.run })
         if !isOver, !isTakenIn { self.turn?.state = .going }
@@ -178,18 +179,18 @@ extension CodexChat {
         let caughtUp = thread.caughtUp(listed, of: turn.run, lacksItems: turn.watch.items == .refused)
         orders += heard(caughtUp, of: run) + cleanUp(calls, isFound: true)
         if isLeftOut { orders += endLeftOut() }
-        // Another client's began behind it, and continues.
+        // Another client's turn began behind ours and continues.
         if let other, thread.turn == nil { thread.begins(turn: other) }
-        // Messages leave when the one before has ended in its process.
+        // These messages left once the turn before them had ended in the earlier process.
         if CodexThread.isCutOff(listed) || listed["status"]?.holds("inProgress") == true { orders += sendBehind() }
         return orders
             + (isLeft ? [] : followChildren(isStopping: isStopping))
     }
 
     private mutating func notFound(_ turn: CodexTurn, at now: Instant) -> [Order] {
-        // The answer to the prompt decides, or that none comes: a slow server may take it up yet.
+        // The prompt's answer decides, or its deadline: a slow server may still begin the turn.
         guard turn.state != .written else { return [] }
-        // What had left may still be on its way, and the list may be a moment behind.
+        // The prompt may still be on its way, and the list a moment behind.
         guard turn.watch.emptyLooks >= 2 else {
             self.turn?.watch.emptyLooks += 1
             self.turn?.watch.lookDue = now + CodexTurn.lookAgain
@@ -224,7 +225,7 @@ extension CodexChat {
             let said = heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls)
             return said + (wasTakenIn && thread.turn == nil ? endLeftOut() : []) + advance(at: now)
         case "turn/started", "turn/completed":
-            // A sub-agent's: what it asks has to be answered, and no more than that.
+            // A sub-agent's turn: its asks need an answer, and nothing else does.
             return heard(thread.read(method, params, thread: id), of: run) + advance(at: now)
         default: break
         }
@@ -254,7 +255,7 @@ extension CodexChat {
         link.status = isActive ? .active : .idle(since: isIdle && thread.turn != nil ? now : nil)
     }
 
-    /// For the end of the turn in the thread.
+    /// Stops waiting for the end of the thread's turn.
     private mutating func looksNoMore() {
         if link.status != .active { link.status = .idle(since: nil) }
     }
@@ -262,14 +263,14 @@ extension CodexChat {
     private mutating func begins(_ id: String, at now: Instant) -> [Order] {
         link.status = .active
         guard thread.turn?.id != id else { return [] }
-        // A thread has one turn at a time: ours is over, and its end was lost.
+        // A thread has one turn at a time: ours has ended, and its end was lost.
         let isOver = turn?.id != nil && turn?.id == thread.turn?.id
         let ended = endForeignTurn()
         thread.begins(turn: id)
         return ended + reportBeginning(of: id) + (isOver ? list() : []) + advance(at: now)
     }
 
-    /// Passes on what the thread's frames said, and follows the turn by it.
+    /// Forwards the events of the thread's frames, and moves the turn by them.
     mutating func heard(_ events: [RunEvent], of run: RunID?) -> [Order] {
         var orders: [Order] = []
         let id = place?.thread
@@ -279,7 +280,7 @@ extension CodexChat {
             switch event {
             case .finished, .failed:
                 looksNoMore()
-                // What has no one to answer to, before the end that closes the bubble.
+                // Close the asks before the end that closes the bubble.
                 orders += say(asks.closeAll(besides: id), of: run)
                 if run == turn?.run, turn?.id != nil { orders += accept() }
                 if isShown { orders.append(observed(event, of: run)) }
@@ -290,14 +291,14 @@ extension CodexChat {
         return orders
     }
 
-    /// A request that a person answers. `change`: the diff of the file change that it is about.
+    /// A request that a person answers.
     mutating func requested(_ id: JSONText, _ method: String, _ params: FrameNode, at now: Instant) -> [Order] {
         turn?.heard(at: now)
         let child = params["threadId"]?.string.flatMap { thread.children[$0]?.name }
         let change = thread.change(of: params)
         let call = thread.call(of: params)
         guard let ask = CodexAsk(method, params, as: id, agent: child, change: change, call: call) else { return [] }
-        // A sub-agent may outlive the turn: without a bubble there is no one to ask, and it would wait without limit.
+        // A sub-agent may outlive the turn: without a bubble nobody could answer, and it would wait without limit.
         guard isBusy, !ignoresStop else {
             return say(CodexOpenAsks.refusal(of: ask, as: id, isStopping: ignoresStop))
         }
@@ -306,7 +307,7 @@ extension CodexChat {
 
     mutating func resolved(_ id: JSONText, at now: Instant) -> [Order] {
         let said = say(asks.resolved(id, isOver: thread.turn == nil))
-        // Another client answered: its call shows what.
+        // Another client answered: the end of the call shows the decision.
         if asks.hasUnasked { link.asksDue = link.asksDue ?? now + CodexTurn.lookAgain }
         return said + advance(at: now)
     }

@@ -2,7 +2,7 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// What is next, and the way to the thread.
+// The next step, and the way to the thread.
 extension CodexChat {
     // MARK: What is next
 
@@ -34,7 +34,7 @@ extension CodexChat {
     }
 
     private mutating func begin(at now: Instant) -> [Order] {
-        // Their thread would have been written down before any of them left.
+        // Their thread would have been recorded before any of them left.
         var orders = sendBehind()
         if let turn, !turn.mayBeRepeated {
             orders += failTurn("the bridge does not know its thread")
@@ -48,7 +48,7 @@ extension CodexChat {
         }
         orders += takeLooks().map { .observed([$0]) }
         guard let prompt = errands.lazy.compactMap(\.prompt).first else { return orders }
-        // Never one that no configuration names: the sandbox lets the agent write to all of it.
+        // A chat without a known workspace gets no thread: the sandbox lets the agent write to the whole folder.
         guard let folder = prompt.folder ?? link.folder ?? settings.folder else {
             let why = "The bridge does not know this chat's workspace. Please send the message again."
             return orders + refusePrompts(why)
@@ -58,7 +58,7 @@ extension CodexChat {
         return orders + [.request(.start, "thread/start", CodexFrames.start(settings, folder: folder))]
     }
 
-    /// Looks for runs of a thread that is not known. `isLost`: their turns cannot be had any more, so that no stop is owed to them.
+    /// Answers looks in an unknown thread. `isLost`: its turns are unreachable, so no stop is owed to them.
     mutating func takeLooks(isLost: Bool = true) -> [Observation] {
         if isLost { cleanUps.giveUp() }
         var left: [Errand] = []
@@ -77,7 +77,7 @@ extension CodexChat {
 
     // MARK: Leaving
 
-    /// Its thread and its sub-agents' are unloaded, unless another client has them.
+    /// Unsubscribes from the thread and its sub-agents' threads; Codex unloads them unless another client has them.
     mutating func leave() -> [Order] {
         let threads = way == .absent ? [] : [place?.thread].compactMap(\.self) + thread.subAgents.sorted()
         link.restDue = nil
@@ -95,7 +95,7 @@ extension CodexChat {
     private mutating func join() -> [Order] {
         guard let place else { return [] }
         way = .joining
-        // Whether the process that a prompt was sent to still lives is seen before the thread is loaded by us.
+        // Peek before our resume loads the thread: only then does its status say whether the prompt's process is alive.
         if ([turn].compactMap(\.self) + behind).contains(where: { $0.state == .doubtful && !$0.wasAccepted }) {
             return [.request(.peek, "thread/read", CodexFrames.thread(place.thread))]
         }
@@ -107,7 +107,7 @@ extension CodexChat {
         let params = CodexFrames.resume(
             place.thread, settings, folder: place.folder, showsTurn: turn != nil && bearsWhole)
         let resume = Order.request(.resume, "thread/resume", params)
-        // A goal of a server that is not ours would begin a turn at once (codex.md#what-moves-without-us).
+        // A goal on a configured server would begin a turn at once (codex.md#what-moves-without-us).
         guard settings.own == nil else { return [resume] }
         return [.request(.pauseGoal, "thread/goal/set", CodexFrames.pauseGoal(place.thread)), resume]
     }
@@ -128,7 +128,7 @@ extension CodexChat {
 
     mutating func isFollowed(at now: Instant) {
         way = .open
-        // What was open may be asked again from now on.
+        // Open asks may come again from now on.
         link.asksDue = link.asksDue == nil ? nil : now + CodexTurn.lookAgain
         link.losses = 0
         link.refusals = 0
@@ -147,9 +147,9 @@ extension CodexChat {
         return [.request(.list, "thread/turns/list", params)]
     }
 
-    /// The page that was asked for last has all items of its turns.
+    /// The page requested last has all items of its turns.
     var listsWhole: Bool { link.pages <= Self.wholePages && bearsWhole }
-    /// No connection is lost over all that a turn holds.
+    /// Whole turns are requested until too many connections were lost over them.
     var bearsWhole: Bool { link.losses < Self.lossesOfWhole }
 
     private mutating func refusedToJoin(_ code: Int, _ message: String, at now: Instant) -> [Order] {
@@ -167,7 +167,7 @@ extension CodexChat {
         return joinsLater(why, isLost: code != CodexRefusal.overloaded, at: now)
     }
 
-    /// The thread is resumed once more, which says whether a turn continues in it: nothing is written to it before.
+    /// Resumes the thread later, which says whether a turn continues in it. Nothing is written to the thread before.
     private mutating func joinsLater(_ why: String, isLost: Bool, at now: Instant) -> [Order] {
         link.refusals += 1
         var random = SeededGenerator(seed: link.random)
@@ -178,7 +178,7 @@ extension CodexChat {
         return refusePrompts(why) + looks + (isLost ? failTurns(why) : [])
     }
 
-    /// The turn continues all the same.
+    /// A refused list leaves the turn running: join again later.
     mutating func listRefused(_ code: Int, _ message: String, at now: Instant) -> [Order] {
         guard way == .listing || way == .open else { return [] }
         if CodexRefusal.hasNoThread(message) { return loseHome() + advance(at: now) }
@@ -191,7 +191,7 @@ extension CodexChat {
         return joinsLater(why, isLost: code != CodexRefusal.overloaded, at: now)
     }
 
-    /// The thread is not stored, so that no turn of it ever was.
+    /// The thread is not stored, so it never had a turn.
     private mutating func loseHome() -> [Order] {
         link.folder = place?.folder ?? link.folder
         let ended = endForeignTurn()
@@ -208,7 +208,7 @@ extension CodexChat {
         return ended
     }
 
-    /// `leavesOthers`: the thread is followed, so that another client's turn in it continues.
+    /// `leavesOthers`: another client's turn in the followed thread continues.
     mutating func failTurn(_ why: String, leavesOthers: Bool = false) -> [Order] {
         guard let turn else { return [] }
         let end: RunEvent =
@@ -252,7 +252,7 @@ extension CodexChat {
         case .list: return listed(result, at: now) + advance(at: now)
         case .items(let turn): return itemsListed(result, of: turn)
         case .turn(let run): return turnAnswered(run, result, at: now)
-        // Its item says that it was taken.
+        // The words' item confirms that Codex took them.
         case .steer:
             turn?.heard(at: now)
             return []
@@ -283,11 +283,11 @@ extension CodexChat {
         case .steer(let run): return steerRefused(run, at: now)
         case .interrupt(let run):
             interruptsLater(run, at: now + CodexTurn.lookAgain)
-            // It has ended, or another turn continues: the list says which.
+            // The turn has ended or another one runs: the list says which.
             return code == CodexRefusal.overloaded ? [] : list()
         case .probe: return list()
         case .stop(let run) where code == CodexRefusal.overloaded: return stopsAgain(run)
-        // It has ended.
+        // The turn has ended.
         case .stop(let run): return [.observed([.abortAnswered(run)])]
         case .follow(let child, _):
             return isNotFollowed(child, isLater: code == CodexRefusal.overloaded, at: now)
@@ -296,7 +296,7 @@ extension CodexChat {
         }
     }
 
-    /// Its time is over.
+    /// Handles a request without an answer by its deadline.
     mutating func overdue(_ request: Request, at now: Instant) -> [Order] {
         switch request {
         case .interrupt(let run):
@@ -313,7 +313,7 @@ extension CodexChat {
 
     private static let silence = "Codex's server does not answer any more"
 
-    /// A server that takes the handshake and no work.
+    /// Gives up on a server that accepts the handshake and does no work.
     private mutating func unanswered() -> [Order] {
         link.silences += 1
         guard link.silences >= Self.silenceLimit else { return [.redial(Self.silence)] }

@@ -2,11 +2,12 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-// What a person says instead of a yes goes into the turn that asked (codex.md#stop-steer-busy). The answer to `turn/steer` says that it is
-// queued; its item in the turn confirms that it was taken. Codex drops what it has queued when the turn is interrupted or ends: then it
-// is the next prompt.
+// Words that a person says instead of a yes go into the turn that asked (codex.md#stop-steer-busy). The answer to `turn/steer`
+// confirms that they are queued, and their item in the turn that they were taken. Codex drops queued words when the turn is
+// interrupted or ends:
+// they become the next prompt.
 extension CodexChat {
-    /// The thread has no active turn, which a prompt would steer.
+    /// The thread has no active turn that a prompt would steer.
     var isFree: Bool { thread.turn == nil }
 
     mutating func steers() -> [Order]? {
@@ -27,7 +28,7 @@ extension CodexChat {
         return advance(at: now)
     }
 
-    /// The turn's words were not taken, and are the chat's next prompt.
+    /// Codex did not take the turn's words: they become the chat's next prompt.
     mutating func promptsWords() {
         guard var words = turn?.words else { return }
         turn?.words = nil
@@ -35,7 +36,7 @@ extension CodexChat {
         errands.insert(.prompt(words), at: 0)
     }
 
-    /// The connection is gone, and Codex may have them: the turn's items say it.
+    /// Codex may have the words although the connection is lost: the turn's items decide.
     mutating func wordsAreInDoubt(at now: Instant) {
         guard var words = turn?.words else { return }
         turn?.words = nil
@@ -43,15 +44,15 @@ extension CodexChat {
         behind.insert(CodexTurn(words, .doubtful, at: now), at: 0)
     }
 
-    /// A message that waits for the thread's turn to end is in that turn: Codex had queued it, and the turn did not end when it was left.
-    /// The rest of the turn is the answer to it.
+    /// A waiting message is in the thread's turn: Codex had queued it, and the turn continued after the bridge left it. The rest of
+    /// the turn answers the message.
     mutating func followsWaiting(_ label: RunID, at now: Instant) {
         guard turn == nil, let id = thread.turn?.id else { return }
         follows(at: now) { $0 == label }
         turn?.id = id
     }
 
-    /// The same as a list says it.
+    /// Finds a waiting message in a list of turns.
     mutating func followsWaiting(in turns: [FrameNode], at now: Instant) {
         guard turn == nil, errands.contains(where: { $0.prompt != nil }) else { return }
         let labels = Set(turns.flatMap { CodexThread.labels(of: $0) })
@@ -65,7 +66,7 @@ extension CodexChat {
         turn = CodexTurn(prompt, .doubtful, at: now)
     }
 
-    /// A message of ours is in the turn of another one. Nil: none that was to be.
+    /// Takes a message of ours in the turn of another one, or nil if none was waiting for that.
     mutating func takesWords(_ label: RunID) -> Order? {
         guard let turn, turn.run != label, turn.id == thread.turn?.id, thread.turn?.message == .ours,
             turn.words?.run == label || isBehind(label) || isWaiting(label)

@@ -2,39 +2,39 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// One chat's thread: followed while a turn of ours continues in it, found again where the way to it was lost.
+/// One chat's thread, followed while our turn continues in it, and found again after a loss.
 ///
-/// States of its home (which thread it is):
+/// States of its home, the thread:
 /// - `unknown`: Can transition to `making` (there is a prompt).
-/// - `making`: `thread/start` is asked. Can transition to `keeping`, `unknown` (refused, or the link is lost).
-/// - `keeping`: the fact is being written. Can transition to `kept`.
-/// - `kept`: Can transition to `unknown` (the server has no such thread any more).
+/// - `making`: `thread/start` is unanswered. Can transition to `keeping`, `unknown` (refused, or the link is lost).
+/// - `keeping`: the journal writes the fact. Can transition to `kept`.
+/// - `kept`: Can transition to `unknown` (the server no longer has the thread).
 ///
 /// States of the way:
 /// - `absent`: Can transition to `joining` (there is something to do).
-/// - `joining`: it is resumed, step by step. Can transition to `listing` (resumed, and a turn is to be found), `open`, `waiting` (another
-///   process writes the thread), `absent` (refused).
-/// - `listing`: the list of turns is asked for; frames of the thread wait for its answer. Can transition to `open`.
-/// - `open`: every frame of the thread comes.
+/// - `joining`: the thread is being resumed, step by step. Can transition to `listing` (resumed, with a turn to find), `open`,
+///   `waiting` (another process writes the thread), `absent` (refused).
+/// - `listing`: the list of turns is unanswered, and frames of the thread wait for it. Can transition to `open`.
+/// - `open`: the server sends every frame of the thread.
 /// - `waiting`: Can transition to `absent`.
-/// From each of them to `absent`, when the link is lost.
+/// A lost link leads from each of them to `absent`.
 ///
 /// Invariants:
-/// - A prompt is written to a thread in which no turn continues, as far as anything said: Codex would steer the turn in silence. The
-///   words that a person adds to a refusal go into our turn that asked, by the turn's name.
-/// - It is written again only where the process that it was sent to is alive and has no turn of its label.
-/// - Each turn ends: by its own end, by the list of turns where that is lost, or by a sentence.
+/// - A prompt is written only to a thread without a known open turn: Codex would steer that turn in silence. Words that a person
+///   adds to a refusal go into our turn that asked, under the turn's id.
+/// - A prompt is written again only if the process that it was sent to is alive and has no turn of its label.
+/// - Each turn ends: by its own end, by the list of turns if that was lost, or by a sentence.
 struct CodexChat {
     enum Order: Hashable {
         case request(Request, String, [UInt8])
         case answer(JSONText, String)
-        /// Answered by `kept`.
+        /// The `kept` event answers it.
         case keep(CodexPlace)
-        /// Has no answer; nil deletes the record.
+        /// Unanswered; nil deletes the record.
         case record(CodexPlace?)
         case observed([Observation])
         case note(String)
-        /// `link.efforts` is needed, and the chat goes on when it is there.
+        /// Needs `link.efforts`; the chat continues once they are known.
         case efforts
         /// The server does not answer.
         case redial(String)
@@ -43,20 +43,20 @@ struct CodexChat {
     enum Request: Hashable {
         case start, peek, pauseGoal, unarchive, resume
         case list
-        /// Of a turn that a list has in short.
+        /// Items of a turn that a list has in short.
         case items(turn: String)
         case turn(RunID)
         /// A message that steers the active turn.
         case steer(RunID)
         case interrupt(RunID)
-        /// Of an earlier stop, beside a newer message that is looked for. Its answer is that of the stop.
+        /// Interrupt of an earlier stopped run, while a newer message is looked for. Its answer confirms that stop.
         case stop(RunID)
         case probe
-        /// A sub-agent's thread, and the turn that continues in it. `isStopping`: it is to be ended.
+        /// Resumes a sub-agent's thread with its open turn. `isStopping`: that turn shall end.
         case follow(child: String, isStopping: Bool)
         case childTurns(child: String)
         case cleanUp(CodexCleanUp, attempt: Int)
-        /// Whatever the answer.
+        /// A request whose answer does not matter.
         case aside
     }
 
@@ -74,7 +74,7 @@ struct CodexChat {
     enum Errand: Hashable {
         case prompt(CodexPrompt)
         case lookUp(RunID)
-        /// Of a run that nothing is known of: it is looked for, and stopped if it continues.
+        /// Stop of an unknown run: the list of turns is searched for it, and an open turn is stopped.
         case abort(RunID, StopReach)
 
         var run: RunID {
@@ -89,12 +89,13 @@ struct CodexChat {
     static let answerLimit = Duration.seconds(30)
     static let interruptLimit = Duration.seconds(3)
     static let probeLimit = Duration.seconds(10)
-    /// A look takes one turn at a time, because each of its commands may hold a megabyte; then the older ones in short.
+    /// A look reads five turns whole, one a page, because each command may hold a megabyte; older turns come in short.
     static let wholePages = 5
     static let pageLimit = 10
     static let silenceLimit = 2
     static let refusalLimit = 5
-    /// Connections that were lost over a thread: after the first ones less is asked for, and after the last it is left.
+    /// Connections lost while one thread was joined: from `lossesOfWhole` on less is requested, and at `lossLimit` the thread is
+    /// given up.
     static let lossesOfWhole = 2
     static let lossLimit = 5
     static let restAfter = Duration.seconds(300)
@@ -104,7 +105,7 @@ struct CodexChat {
     var home = Home.unknown
     var way = Way.absent
     var turn: CodexTurn?
-    /// Of an earlier process, in their order: messages that waited for the turn, or had just left.
+    /// Messages of an earlier process, in order: each waited for the turn, or had just left.
     var behind: [CodexTurn] = []
     var errands: [Errand] = []
     var thread = CodexThread()
@@ -115,49 +116,49 @@ struct CodexChat {
     var link = Link()
     var signs = LifeSigns()
 
-    /// What the chat knows of the way to the server.
+    /// State of the way to the server.
     struct Link {
-        /// The connection is live, and nothing is wrong with the server.
+        /// The connection is live and the server has no trouble.
         var isUp = false
-        /// Of the thread that the chat has or had last.
+        /// Folder of the chat's current or last thread.
         var folder: String?
-        /// In a row, of the thread or of its list of turns.
+        /// Consecutive refusals of the thread or its list of turns.
         var refusals = 0
-        /// Connections in a row that were lost while it was resumed or listed.
+        /// Consecutive connections lost while the thread was joining or listing.
         var losses = 0
-        /// Of the list that is asked for.
+        /// Pages read of the current list.
         var pages = 0
-        /// Requests in a row to begin something that had no answer.
+        /// Consecutive requests to begin something that got no answer.
         var silences = 0
-        /// Tries in a row to write the prompt that were refused as not possible now.
+        /// Consecutive writes of the prompt that were refused for now.
         var tries = 0
         var backOff = BackOff.link
         var random: UInt64 = 0
-        /// Nil: not known on this connection.
+        /// Nil if unknown on this connection.
         var efforts: CodexEfforts?
         var status = Status.idle(since: nil)
-        /// When a thread without anything to do is left.
+        /// When an idle thread is unloaded.
         var restDue: Instant?
-        /// When Codex is asked whether it is there, because a message waits for a turn that is not followed.
+        /// When Codex is probed, because a message waits for a turn that is not ours.
         var watchDue: Instant?
-        /// When asks count as answered that were not asked again, or whose answer did not end their call.
+        /// When asks count as answered elsewhere: not repeated after a resume, or answered without an end of their call.
         var asksDue: Instant?
     }
 
-    /// What the server said last of the thread.
+    /// Newest status of the thread from the server.
     enum Status: Hashable {
         case active
-        /// `since`: the end of its turn has not come, and is looked for in the list.
+        /// `since`: the turn's end is missing, and the list is read for it.
         case idle(since: Instant?)
 
         var idleSince: Instant? { if case .idle(let since) = self { since } else { nil } }
     }
 
-    /// What the thread holds for the person.
+    /// State of the conversation for the person.
     struct Conversation {
-        /// One that had turns is gone, which the next message's bubble says.
+        /// A thread with turns was lost; the next message's bubble says so.
         var isLost = false
-        /// The person has deleted the chat: its place is forgotten as soon as nothing of it continues.
+        /// The person deleted the chat: its place is forgotten once nothing of it continues.
         var isDeleted = false
     }
 
@@ -175,11 +176,11 @@ struct CodexChat {
         }
     }
 
-    /// A thread and its sub-agents'.
+    /// The thread or a sub-agent's thread.
     func has(_ id: String) -> Bool { place?.thread == id || thread.subAgents.contains(id) }
 
     var isBusy: Bool { turn != nil || !behind.isEmpty || thread.turn != nil }
-    /// Its place is all that is to be known of it.
+    /// The chat's place is all that needs to be remembered.
     var isAtRest: Bool {
         !isBusy && errands.isEmpty && asks.isEmpty && !asks.hasEarlier && cleanUps.isEmpty && way == .absent
             && !conversation.isLost && { if case .keeping = home { false } else { home != .making } }()
@@ -202,13 +203,13 @@ struct CodexChat {
         return moments.compactMap(\.self).min()
     }
 
-    /// Until Codex is asked whether it is there. Nil: a person is asked, which takes as long as it takes.
+    /// Patience before Codex is probed, or nil while a person is asked, who may take any time.
     var silence: Duration? {
         if asks.isEmpty { return CodexTurn.silence }
         return asks.areAnswered ? CodexTurn.answerPatience : nil
     }
-    /// A thread that is loaded belongs to this server alone: a person's own programs cannot open it (codex.md#one-writer-several-clients).
-    /// What a sub-agent asks that still works has to be answered.
+    /// A loaded thread belongs to this server alone: a person's own programs cannot open it (codex.md#one-writer-several-clients).
+    /// A working sub-agent keeps it loaded, because its asks need an answer.
     var mayRest: Bool {
         way == .open && !isBusy && errands.isEmpty && asks.isEmpty && cleanUps.isEmpty && !thread.hasWorkingChild
     }
@@ -267,7 +268,7 @@ struct CodexChat {
         return advance(at: now)
     }
 
-    /// The messages that wait cannot be sent now.
+    /// Refuses the waiting messages, which cannot be sent now.
     mutating func refusePrompts(_ sentence: String) -> [Order] {
         let refused = errands.compactMap { if case .prompt(let prompt) = $0 { prompt.run } else { nil } }
         errands.removeAll { if case .prompt = $0 { true } else { false } }
@@ -276,7 +277,7 @@ struct CodexChat {
 
     // MARK: The link as a whole
 
-    /// `delay`: before it is joined.
+    /// `delay`: pause before the thread is joined.
     mutating func linkUp(after delay: Duration? = nil, at now: Instant) -> [Order] {
         link.isUp = true
         link.tries = 0
@@ -332,29 +333,29 @@ struct CodexChat {
         }
     }
 
-    /// The turn of an ignored Stop continues, and its bubble has ended.
+    /// The turn ignored a Stop and continues; its bubble has ended.
     var ignoresStop: Bool { thread.turn?.message == .stopped && turn?.id != thread.turn?.id }
 
-    /// Who the turn in the thread belongs to; nil: no run that is shown.
+    /// Run of the thread's open turn, or nil if no bubble shows it.
     var owner: RunID? {
         if let turn, let id = thread.turn?.id, turn.id == id, !isTakenIn { return turn.run }
         if ignoresStop { return nil }
         return thread.turn.map { Self.run(of: $0.id) } ?? turn?.run
     }
 
-    /// Another client's.
+    /// Run of another client's turn.
     static func run(of turn: String) -> RunID { RunID("codex-\(turn)") }
 }
 
 /// Frames of a thread that is resumed and whose turn is not found yet.
 struct CodexHeldFrames {
-    /// Frames of one turn, which a list holds in full.
+    /// Bound for the frames of one turn, which a list holds in full.
     static let limit = 16 << 20
 
     private(set) var frames: [[UInt8]] = []
     private(set) var heldBytes = 0
 
-    /// False: it is too much.
+    /// False if the frames exceed the limit.
     mutating func hold(_ frame: UnsafeRawBufferPointer) -> Bool {
         guard heldBytes + frame.count <= Self.limit else { return false }
         var bytes = Array(frame)

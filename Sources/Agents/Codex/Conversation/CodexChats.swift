@@ -1,19 +1,19 @@
 import Vocabulary
 
-/// The chats that have something to do, and the places of all others: a chat that rests costs a thread's name.
+/// Chats with something to do, and the places of all others: a resting chat costs no more than its thread's name.
 struct CodexChats {
     private(set) var awake: [AgentSession: CodexChat] = [:]
     private var places: [AgentSession: CodexPlace] = [:]
-    /// Whose a thread is: a chat's own, or its sub-agent's.
+    /// Chat of each thread, its own or a sub-agent's.
     private var owners: [String: AgentSession] = [:]
-    /// Of all chats.
+    /// Bytes held by all chats.
     private(set) var heldBytes = 0
 
     var nextDeadline: Instant? { awake.values.compactMap(\.nextDeadline).min() }
     var sorted: [AgentSession] { awake.keys.sorted() }
     var areIdle: Bool { awake.values.allSatisfy { !$0.isBusy && $0.errands.isEmpty } }
 
-    /// Some thread is not followed yet.
+    /// A thread is not followed yet.
     var areJoining: Bool { awake.values.contains { $0.way != .open && ($0.isBusy || $0.way != .absent) } }
 
     func owner(of thread: String) -> AgentSession? { owners[thread] }

@@ -2,17 +2,17 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// `doctor`'s look at Codex: the socket of the bridge's server is opened and closed, to see whose it is; the program is asked for its
-/// version, and a server of its own, which ends with the look, for its account and its configuration. A named server is asked where it is.
+/// `doctor`'s look at Codex. The socket of the bridge's server is opened and closed, to see who owns it. The program is run for its
+/// version, and a server that ends with the look reports account and configuration. A configured server is examined in place.
 struct CodexCheck {
     private enum Step { case socket, version, lock, opening, initialize, account, over }
 
     private static let limit = Duration.seconds(40)
-    /// For a bridge that starts its server.
+    /// Longest wait for a bridge that starts its server.
     private static let lockLimit = Duration.seconds(10)
     private static let lockPause = Duration.milliseconds(250)
     static let channel = ChannelID(1)
-    /// To the socket of the bridge's server.
+    /// The socket of the bridge's server.
     static let probe = ChannelID(2)
     static let work = WorkID(1)
 
@@ -22,11 +22,11 @@ struct CodexCheck {
     private var deadline: Instant?
     private var lock: Lock?
 
-    /// The lock file under which servers are started.
+    /// The lock file for starts of servers.
     private struct Lock {
         let path: String
         var until: Instant
-        /// When it is asked for again.
+        /// When to request the lock again.
         var askedAt: Instant?
         var isHeld = false
     }
@@ -56,7 +56,7 @@ struct CodexCheck {
         return [.work(Self.work, .run(own.versionPlan, input: [], outputLimit: 4_096, deadline: .seconds(20)))]
     }
 
-    /// Whether a server runs there is no finding: the bridge starts one.
+    /// A closed socket is no finding: the bridge starts the server.
     private mutating func probed(_ event: ChannelEvent) -> [AgentOrder] {
         guard step == .socket, let own = settings.own else { return [] }
         switch event {

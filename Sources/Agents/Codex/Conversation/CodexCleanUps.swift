@@ -3,11 +3,11 @@ import Vocabulary
 
 /// One request of a Stop besides the interrupt of its turn.
 enum CodexCleanUp: Hashable {
-    /// A sub-agent's turn, by its name.
+    /// Interrupts a sub-agent's turn by its id.
     case interrupt(child: String, turn: String)
-    /// A sub-agent's thread, in which the turn that continues is to be ended.
+    /// Finds and ends the open turn of a sub-agent's thread.
     case turns(child: String)
-    /// Left-over commands of a turn that was stopped, in its thread or a sub-agent's. Nil: all of the thread.
+    /// Lists left-over commands of a stopped turn, in its thread or a sub-agent's. `calls` is nil for all commands of the thread.
     case terminals(thread: String, calls: Set<String>?)
     case terminate(thread: String, process: String)
 
@@ -24,7 +24,7 @@ enum CodexCleanUp: Hashable {
         return .request(.cleanUp(self, attempt: attempt), method, params)
     }
 
-    /// The sub-agent whose doings are to be ended, whatever they are.
+    /// The sub-agent, if the request ends all its work rather than named calls.
     var child: String? {
         switch self {
         case .turns(let child), .terminals(let child, nil): child
@@ -67,47 +67,47 @@ enum CodexCleanUp: Hashable {
     }
 }
 
-/// Requests of Stops that Codex has not carried out, as far as it said: an overloaded server takes nothing, some requests have no answer
-/// (codex.md#framing), and a lost connection takes the answers along. Each is made again, ever later, and `tries` times in all on one
-/// connection, and by the next process of the bridge, which finds them written down.
+/// Requests of Stops that Codex has not confirmed: an overloaded server takes nothing, some requests get no answer
+/// (codex.md#framing), and a lost connection loses the answers. Each is retried with growing pauses, `tries` times on one
+/// connection, and again by the next process, which reads the record.
 ///
-/// Invariants: what is written down names its turn or its commands, or is of a sub-agent that the stopped turn began; it is made again
-/// within `life`, and not where another turn has begun meanwhile.
+/// Invariants: a recorded request names its turn or its commands, or concerns a sub-agent that the stopped turn began. It is
+/// retried only within `life`, and not once another turn has begun.
 struct CodexCleanUps {
     static let tries = 5
-    /// From the Stop on; a person may have given a sub-agent other work since.
+    /// Counted from the Stop: a person may have given the sub-agent other work since.
     static let life = Duration.seconds(3_600)
     private static let recordLimit = 64
 
     private struct Open {
         let cleanUp: CodexCleanUp
         var attempt: Int
-        /// The moment of the next attempt; nil: the answer to this one is pending.
+        /// Next attempt, or nil while an answer is pending.
         var due: Instant?
     }
 
     private var open: [Open] = []
-    /// Requests of which some, or what followed from them, are open; and those that are written down, where that is known.
+    /// Requests that are open themselves or through a follow-up, and those recorded, or nil if unknown.
     private var begun: [CodexCleanUp] = []
     private var written: [CodexCleanUp]? = []
-    /// When the first of them was made, by the wall clock.
+    /// Wall clock of the first request.
     private var since: Int64?
-    /// Sub-agents of an earlier process's requests.
+    /// Sub-agents in requests of an earlier process.
     private var earlier: Set<String> = []
 
     var isEmpty: Bool { open.isEmpty }
     var nextDue: Instant? { open.compactMap(\.due).min() }
 
-    /// How long its answer is awaited.
+    /// Timeout of an attempt's answer.
     static func limit(of attempt: Int) -> Duration {
         BackOff(first: CodexChat.interruptLimit, longest: CodexChat.answerLimit).pause(after: attempt)
     }
-    /// From a refusal to the next one.
+    /// Pause between a refusal and the next attempt.
     static func pause(behind attempt: Int) -> Duration { backOff.pause(after: attempt) }
 
     private static let backOff = BackOff(first: CodexTurn.lookAgain, longest: CodexTurn.lookAgain * 16)
 
-    /// `isKept`: the next process may make it too.
+    /// `isKept`: the next process may make the request too.
     mutating func isAsked(_ cleanUp: CodexCleanUp, attempt: Int, isKept: Bool) {
         put(cleanUp, attempt, due: nil)
         if isKept, !begun.contains(cleanUp), begun.count < Self.recordLimit { begun.append(cleanUp) }
@@ -119,14 +119,14 @@ struct CodexCleanUps {
 
     mutating func isDone(_ cleanUp: CodexCleanUp) { open.removeAll { $0.cleanUp == cleanUp } }
 
-    /// Those whose time has come, each with the number of its next attempt.
+    /// Requests that are due, each with the number of its next attempt.
     mutating func takeDue(at now: Instant) -> [(cleanUp: CodexCleanUp, attempt: Int)] {
         let due = open.filter { $0.due.map { $0 <= now } ?? false }
         for known in due { isDone(known.cleanUp) }
         return due.map { ($0.cleanUp, $0.attempt + 1) }
     }
 
-    /// Whatever was answered, no answer comes. The number of a process may be another's on the next connection: commands are listed anew.
+    /// No answer will come. Process ids may differ on the next connection, so the commands are listed anew.
     mutating func linkLost() {
         var left: [CodexCleanUp] = []
         for cleanUp in open.map(\.cleanUp) {
@@ -147,11 +147,11 @@ struct CodexCleanUps {
 
     // MARK: Another process
 
-    /// An earlier process was to end what this sub-agent does.
+    /// A sub-agent whose work an earlier process was to end.
     func isEarlier(_ child: String) -> Bool { earlier.contains(child) }
 
     mutating func restore(_ fact: [UInt8], _ parser: FrameParser, wall: Int64) {
-        // Unless all of it is read, it is written anew, or removed.
+        // A record that is not read whole is rewritten or removed.
         written = nil
         fact.withUnsafeBytes { bytes in
             guard let root = parser.parse(bytes, capacity: bytes.count),
@@ -168,7 +168,7 @@ struct CodexCleanUps {
         }
     }
 
-    /// The text to be written down; nil within: nothing is left. Nil: it is written.
+    /// Nil if the record is current. The inner value is nil if nothing is left, which removes the record.
     mutating func takeRecord(wall: Int64) -> [UInt8]?? {
         if open.isEmpty { (begun, since, earlier) = ([], nil, []) }
         guard begun != written else { return nil }

@@ -2,21 +2,21 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// The reasoning efforts of the server's models (codex.md#methods, `model/list`), and the one that a chosen level comes to.
+/// Reasoning efforts of the server's models (codex.md#methods, `model/list`), and the effort for a chosen level.
 struct CodexEfforts: Hashable {
     private struct Model: Hashable {
         var words: [String]
         var own: String?
     }
 
-    /// Where no list says what a model has: every version and every model that reasons takes this word.
+    /// Effort of a model that no list describes: every version and every reasoning model takes this word.
     private static let safe = "high"
 
     private var models: [String: Model] = [:]
-    /// The model of a thread that names none.
+    /// Model of a thread that names none.
     private var usual: String?
 
-    /// No list can be had.
+    /// No list of models is available.
     init() {}
 
     init(_ result: FrameNode) {
@@ -30,7 +30,7 @@ struct CodexEfforts: Hashable {
         }
     }
 
-    /// Nil: the turn names none. `before`: what the thread has.
+    /// Nil if the turn names no effort. `before`: effort of the thread so far.
     func effort(
         for choice: LevelChoice, model: String?, before: String?
     ) -> (effort: String?, answer: LevelAnswer)? {

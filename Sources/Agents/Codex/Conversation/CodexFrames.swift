@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Requests of the bridge (codex.md#methods), and answers to the server's.
+/// Requests of the bridge (codex.md#methods), and its answers to the server's requests.
 enum CodexFrames {
     static func request(_ id: Int, _ method: String, _ params: [UInt8]) -> [UInt8] {
         var frame = JSONObjectWriter()
@@ -33,14 +33,15 @@ enum CodexFrames {
             """.utf8)
     }
 
-    /// All of them each time: what is left out would be the thread's own or the configuration's (codex.md#settings).
+    /// Every setting goes with every start and resume: Codex takes a missing one from the thread or the configuration
+    /// (codex.md#settings).
     static func start(_ settings: CodexSettings, folder: String) -> [UInt8] {
         var params = JSONObjectWriter()
         add(settings, folder, to: &params)
         return params.finish()
     }
 
-    /// `showsTurn`: the answer has the newest turn with its open items, which no list has.
+    /// `showsTurn`: the answer carries the newest turn with its open items, which no list has.
     static func resume(_ thread: String, _ settings: CodexSettings, folder: String, showsTurn: Bool = false) -> [UInt8]
     {
         var params = JSONObjectWriter()
@@ -66,7 +67,7 @@ enum CodexFrames {
         return params.finish()
     }
 
-    /// The newest turns, or those behind the cursor: one with all that it holds, or many with their first and their last message.
+    /// The newest turns, or those behind the cursor: one with all its items, or twenty with their first and last message.
     static func turns(of thread: String, isWhole: Bool, from cursor: String? = nil) -> [UInt8] {
         var params = JSONObjectWriter()
         params.string("threadId", thread)
@@ -76,7 +77,7 @@ enum CodexFrames {
         return params.finish()
     }
 
-    /// What one turn holds, the oldest first: few at a time, because the output of each command may have a megabyte.
+    /// Items of one turn, the oldest first. A page has only a few, because each command's output may have a megabyte.
     static func items(of turn: String, in thread: String, from cursor: String?) -> [UInt8] {
         var params = JSONObjectWriter()
         params.string("threadId", thread)

@@ -1,15 +1,15 @@
 import Vocabulary
 
-/// Decisions on asks that are not there: after a loss the server asks again once their thread is resumed.
+/// Decisions whose asks are not open: after a loss the server asks again once the thread is resumed.
 struct CodexHeldDecisions {
-    /// How long a decision waits for its ask while all threads are followed.
+    /// Longest wait of a decision for its ask, once all threads are followed.
     static let patience = Duration.seconds(10)
     private static let limit = 1_000
 
     private struct Held {
         var decision: ApprovalDecision
         var isUnanswered: Bool
-        /// Of what was shown; nil: of a denial, which holds for whatever has its name.
+        /// Fingerprint of the card, or nil for a denial, which applies to any ask of this name.
         var fingerprint: AskFingerprint?
         var since: Instant
     }
@@ -19,7 +19,7 @@ struct CodexHeldDecisions {
     var nextDeadline: Instant? { held.values.map { $0.since + Self.patience }.min() }
     var approvals: [ApprovalID] { held.keys.sorted() }
 
-    /// False: nothing says what was shown, so that it can answer nothing.
+    /// False if the card's fingerprint is unknown; such a yes can answer nothing.
     mutating func hold(
         _ decision: ApprovalDecision, isUnanswered: Bool, on approval: ApprovalID, shown: AskFingerprint?,
         at now: Instant
@@ -31,7 +31,7 @@ struct CodexHeldDecisions {
         return true
     }
 
-    /// `asked`: of the ask that has come under its name.
+    /// `asked`: fingerprint of the ask that came under this name.
     mutating func take(
         _ approval: ApprovalID, asked: AskFingerprint?
     ) -> (decision: ApprovalDecision, isUnanswered: Bool)? {
@@ -40,7 +40,7 @@ struct CodexHeldDecisions {
         return (known.decision, known.isUnanswered)
     }
 
-    /// While some thread is not followed, waiting proves nothing.
+    /// Restarts the wait: until all threads are followed, a missing ask proves nothing.
     mutating func waitAgain(at now: Instant) { for approval in held.keys { held[approval]?.since = now } }
 
     mutating func takeOverdue(at now: Instant) -> [ApprovalID] {

@@ -44,7 +44,7 @@ extension CodexMachine {
             orders.append(.send(Self.mainChannel, CodexFrames.refuse(id, "this client does not answer \(method)")))
             return
         }
-        // Of a thread that no chat has: another client's, which is left to it.
+        // A thread without a chat belongs to another client, which answers.
         guard let session = params["threadId"]?.string.flatMap({ chats.owner(of: $0) }) else {
             return mind.unknown.count("request of another's thread", method)
         }
@@ -60,8 +60,8 @@ extension CodexMachine {
         }
     }
 
-    /// Its ask is not there: it comes when its thread is resumed, or never. Where nothing says what was shown, a yes is not kept: what is
-    /// asked then is shown once more.
+    /// Holds a decision whose ask is not open: the server asks again once the thread is resumed, or never. A yes without a
+    /// fingerprint is dropped, and the repeated ask is shown again.
     mutating func hold(
         _ decision: ApprovalDecision, isUnanswered: Bool, on approval: ApprovalID, shown: AskFingerprint?,
         _ now: Occasion
@@ -87,13 +87,13 @@ extension CodexMachine {
         orders.append(.observed([.signal(RunSignal(run: nil, session: nil, event: event))]))
     }
 
-    /// Decisions whose ask did not come.
+    /// Settles decisions whose ask did not come.
     mutating func settleOverdue(_ now: Occasion) {
         guard !chats.areJoining else { return mind.decisions.waitAgain(at: now.read) }
         for approval in mind.decisions.takeOverdue(at: now.read) { lose(approval) }
     }
 
-    /// The turn that they belong to is not found yet.
+    /// Holds frames until their turn is found.
     private mutating func holds(
         _ frame: UnsafeRawBufferPointer, for session: AgentSession, _ now: Occasion
     ) -> Bool {
@@ -139,7 +139,7 @@ extension CodexMachine {
         case .models(let query): orders.append(.replied(query, .refused(message: message)))
         case .efforts: effortsAre(CodexEfforts(), now)
         case .loaded: notLoaded(now)
-        // It was unloaded meanwhile.
+        // The thread was unloaded in the meantime.
         case .working: isWorking(nil, now)
         case .chat(let session, let request):
             change(session, now) { $0.refused(request, code, message, at: now.read) }
@@ -147,11 +147,11 @@ extension CodexMachine {
         }
     }
 
-    /// Frames that arrived while its thread was being found.
+    /// Replays frames that arrived while their thread was joined.
     private mutating func followed(_ session: AgentSession, _ now: Occasion) {
         guard let chat = chats.awake[session], chat.way != .joining, chat.way != .listing, !chat.frames.frames.isEmpty
         else { return }
-        // Also while it waits to be joined once more: it is subscribed, and a message that lacks a part would have a hole.
+        // A chat that waits to join again is still subscribed: without these frames its message would have a hole.
         let frames = chat.way == .absent ? [] : chat.frames.frames
         change(session, now) { chat in
             chat.frames = CodexHeldFrames()
@@ -193,7 +193,7 @@ extension CodexMachine {
             chat.link.efforts = efforts
             return (change(&chat), chat.cleanUps.takeRecord(wall: now.wallMilliseconds))
         }
-        // Beside the requests: a Stop waits for no disk.
+        // Recorded beside the requests: a Stop does not wait for the disk.
         if let record { work(.aside, .keep([Fact(Self.stoppedFact + session.text, record)])) }
         for order in said { carryOut(order, of: session, now) }
     }

@@ -3,7 +3,7 @@ import JSONReading
 import Links
 import Vocabulary
 
-// The way to the server: its process, its socket, the handshake, the loss of it.
+// The way to the server: process, socket, handshake and loss.
 extension CodexMachine {
     // MARK: Up
 
@@ -41,7 +41,7 @@ extension CodexMachine {
         case .failed(let failure): server.fault = .notInstalled(failure.message)
         default: break
         }
-        // Whatever became of the program: a server that runs has turns that continue.
+        // Try the socket whatever the program said: a running server may have open turns.
         openSocket()
     }
 
@@ -57,11 +57,11 @@ extension CodexMachine {
             let isToken = status == 401
             let remedy = isToken ? LinkRemedy("check CODEX_TOKEN", exitCode: .agentTokenMissing) : nil
             lose("the server refused the connection with \(status)", isToken ? .byLongBackOff : .byBackOff, remedy, now)
-        // The end of a connection is not that of the server, which cuts slow clients without a word (codex.md#known-bugs).
+        // A lost connection does not mean a dead server, which cuts slow clients without a word (codex.md#known-bugs).
         case .failed(let message, _) where life.isLive || life.hasGreeting: lose(message, .byBackOff, nil, now)
         case .failed(let message, .absent): notOpened(message, now)
         case .failed(let message, .foreignListener) where settings.own != nil:
-            // A server that was started meanwhile could not listen there.
+            // The server started in the meantime could not listen on this socket.
             if server.isStarting { server.process = .unknown }
             troubled(.foreignSocket(message), now)
         // The server may be alive and overloaded: replacing it would end its turns.
@@ -78,7 +78,7 @@ extension CodexMachine {
         mind.version = result["userAgent"]?.string.flatMap { CodexTrouble.version(in: $0) } ?? Self.unknownVersion
         orders.append(.send(Self.mainChannel, CodexFrames.initialized))
         life.awaits(.account, at: now.now)
-        // Warnings of its configuration come before the answer to this.
+        // Warnings about the configuration come before the answer to `account/read`.
         if case .configuration = mind.trouble { mind.trouble = nil }
         ask(.account, "account/read", CodexFrames.none, for: LinkLife<Awaited, Void>.handshakeLimit, now)
     }
@@ -92,7 +92,7 @@ extension CodexMachine {
         mind.decisions.waitAgain(at: now.read)
         let isLoggedOut =
             result["requiresOpenaiAuth"]?.flag == true && result["account"]?.isObject != true
-        // The defaults that a broken file leaves have an account of their own, or none.
+        // A broken configuration comes before the login: the defaults that it leaves have an account of their own, or none.
         if mind.version != Self.unknownVersion, CodexTrouble.isTooOld(mind.version) {
             troubled(.tooOld(mind.version), now)
         } else if case .configuration(let details) = mind.trouble {
@@ -106,7 +106,7 @@ extension CodexMachine {
         restartIfOutdated(now)
     }
 
-    /// Where connections were lost over threads, one thread after the other: so the one that ends the server is found.
+    /// Joins suspect threads one after the other, to find the one that ends the server.
     private mutating func join(_ now: Occasion) {
         var delay: Duration?
         for session in chats.sorted {
@@ -116,7 +116,7 @@ extension CodexMachine {
         }
     }
 
-    /// The bridge hands messages over from now on.
+    /// From here on the core hands messages over.
     private mutating func announce(_ now: Occasion) {
         if let trouble = mind.trouble {
             orders.append(.note(.remedy("\(trouble.reason); \(trouble.remedy)")))
@@ -129,8 +129,8 @@ extension CodexMachine {
 
     // MARK: Trouble
 
-    /// A turn in flight is followed to its end, if the server can be reached: otherwise it ends with the second look. Pending prompts are
-    /// refused.
+    /// Refuses waiting prompts. An open turn is followed to its end if the server is reachable; otherwise it fails with the second
+    /// look.
     mutating func troubled(_ trouble: CodexTrouble, _ now: Occasion) {
         if !life.isLive, !life.hasGreeting { _ = life.leave(at: now.now) }
         let isNews = mind.trouble != trouble
@@ -165,7 +165,7 @@ extension CodexMachine {
         mind.waiting = []
     }
 
-    /// Whether a person has mended it meanwhile.
+    /// Checks whether a person has mended the trouble.
     mutating func look(_ now: Occasion) {
         mind.nextLook = nil
         guard mind.trouble != nil, mind.lookUntil == nil else { return }
@@ -174,7 +174,7 @@ extension CodexMachine {
             if !life.hasSocket { dial(now) }
             return
         }
-        // A server that runs has read its files once.
+        // A running server never reads its files again: end it.
         if settings.own != nil, chats.areIdle, server.name != nil { return endIfIdle(.look, now) }
         drop("Codex is looked at again", .atOnce, now)
     }
@@ -217,7 +217,7 @@ extension CodexMachine {
         }
     }
 
-    /// What is true on one connection alone.
+    /// Clears all that belongs to one connection.
     mutating func leaveLive(_ now: Occasion) {
         for purpose in requests.takeAll() {
             if case .models(let query) = purpose {

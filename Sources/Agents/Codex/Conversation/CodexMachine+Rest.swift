@@ -3,12 +3,12 @@ import JSONReading
 import Links
 import Vocabulary
 
-/// Whether a server that is to be ended still works: its turns may be of sub-agents and of clients that are not the bridge.
+/// Whether a server still works before the bridge ends it: its turns may belong to sub-agents or other clients.
 ///
-/// - `asking`: the loaded threads are listed, then each is read. Can transition to `waiting` (one of them works), and to nothing (none
-///   does, or the connection is lost).
+/// - `asking`: the loaded threads are listed, then each is read. Can transition to `waiting` (one of them works), and to `none`
+///   (none does, or the connection is lost).
 /// - `waiting`: Can transition to `asking` (`nextLook`).
-/// A server that is outdated is left alone for `bound` at most; what a person waits for is looked at without ending it.
+/// An outdated server is spared for `bound` at most; a look for a person ends no working server.
 struct CodexRest {
     enum Reason: Hashable { case outdated, look }
     enum State: Hashable { case none, asking(Reason, unread: Int, works: Bool), waiting }
@@ -16,12 +16,12 @@ struct CodexRest {
     static let pause = Duration.seconds(10)
     static let bound = Duration.seconds(3_600)
     static let answerLimit = Duration.seconds(10)
-    /// Threads that are read; a server with more than these works.
+    /// Threads that are read; a server with more counts as working.
     static let limit = 200
 
     var state = State.none
     var nextLook: Instant?
-    /// The first look that found it at work.
+    /// First look that found the server at work.
     var since: Instant?
 
     func isOver(at now: Instant) -> Bool { since.map { $0 + Self.bound <= now } ?? false }
@@ -34,7 +34,7 @@ struct CodexRest {
 }
 
 extension CodexMachine {
-    /// The server is ended at once where nothing works in it, or later, or not at all.
+    /// Ends the server at once if nothing works in it; otherwise later, or not at all.
     mutating func endIfIdle(_ reason: CodexRest.Reason, _ now: Occasion) {
         if server.rest.isOver(at: now.read) { return end(reason, now) }
         guard server.rest.mayAsk(reason, at: now.read) else { return }
@@ -54,7 +54,7 @@ extension CodexMachine {
         if threads.isEmpty { conclude(now) }
     }
 
-    /// `status`: of one thread; nil: the server does not say.
+    /// `status` of one thread, or nil if the server does not say.
     mutating func isWorking(_ status: FrameNode?, _ now: Occasion) {
         guard case .asking(let reason, let unread, let works) = server.rest.state else { return }
         let isActive = status?["type"]?.holds("active") == true
@@ -62,14 +62,14 @@ extension CodexMachine {
         if unread <= 1 { conclude(now) }
     }
 
-    /// Versions that have no such list are ended as before.
+    /// Ends a server whose version has no list of loaded threads.
     mutating func notLoaded(_ now: Occasion) {
         guard case .asking(let reason, _, _) = server.rest.state else { return }
         server.rest.state = .none
         end(reason, now)
     }
 
-    /// No answer: it may be at work.
+    /// A server without an answer may be at work.
     mutating func doesNotSay(_ now: Occasion) {
         if case .asking(let reason, _, _) = server.rest.state { works(reason, now) }
     }

@@ -2,7 +2,7 @@ import AgentKit
 import Links
 import Vocabulary
 
-// The own server's process: started where its socket does not open, ended where it is outdated or answers nothing.
+// The process of the own server: started if its socket does not open, ended if it is outdated or does not answer.
 extension CodexMachine {
     mutating func notOpened(_ message: String, _ now: Occasion) {
         guard let own = settings.own else { return lose(message, .byBackOff, nil, now) }
@@ -22,7 +22,7 @@ extension CodexMachine {
         }
     }
 
-    /// The one that was started has no client, so that no turn ends with it.
+    /// Ends the started server, which has no client and thus no turn.
     mutating func neverAnswers(_ own: CodexSettings.Own, _ what: String, _ now: Occasion) {
         server.process = .unknown
         server.name = nil
@@ -37,7 +37,7 @@ extension CodexMachine {
         if !works.has(.lock(lock)) { work(.lock(lock), .lock(path: lock)) }
     }
 
-    /// Held by another start it is asked for again with the next look at the socket; where there can be none it is done without.
+    /// Another process holds the start lock: retry at the next socket poll, and start unlocked after `queueLimit`.
     mutating func lockIs(_ path: String, _ result: WorkResult, _ now: Occasion) {
         if case .done = result { server.locks.append(path) }
         guard case .queued(let until) = server.process else { return }
@@ -68,12 +68,12 @@ extension CodexMachine {
     }
 
     mutating func serverIsNotKept(_ now: Occasion) {
-        // It was never ordered: the next look begins at the beginning.
+        // The start was never ordered: the next dial begins anew.
         server.process = .unknown
         troubled(.cannotStart("the journal cannot be written"), now)
     }
 
-    /// Which of those that earlier bridges have started still run.
+    /// Finds which servers of earlier bridges still run.
     mutating func serversAre(_ result: WorkResult) {
         guard case .alive(let alive) = result, server.child == nil, server.process != .ending else { return }
         server.name = alive.max { $0.startTicks < $1.startTicks }
@@ -85,9 +85,9 @@ extension CodexMachine {
         work(.logStart, .read(path: own.log, from: 0, limit: 0))
     }
 
-    /// The server starts only now: the last words of one that ends at once are behind this size.
+    /// The size now separates the new server's last words from older text.
     mutating func logStartIs(_ result: WorkResult) {
-        // Before the first start there is no log.
+        // No log exists before the first start.
         if case .read(_, let size) = result { server.logStart = size } else { server.logStart = 0 }
         guard case .starting = server.process, let own = settings.own, !server.isOrdered else { return }
         server.isOrdered = true
@@ -98,15 +98,15 @@ extension CodexMachine {
         switch event {
         case .spawned(let name):
             server.child = name
-            // Another one may have answered first: the one that was started ends by itself then.
+            // Another server may have answered first; the started one then ends by itself.
             if server.isStarting { (server.before, server.name) = (server.name, name) }
         case .failed(let message, _): serverEnded(message, now)
-        // Its socket was lost first, so that another one is being started already.
+        // The socket was lost first, so another start is already queued.
         case .exited where server.isStarting && !server.isOrdered: server.name = nil
         case .exited where !server.isStarting && server.child != server.name: server.child = nil
         case .exited(let end, _):
             server.end = end
-            // The words of a server are in its log alone, and of chats once it had started.
+            // A server writes only to its log; once started it may write words of chats there.
             guard let own = settings.own, server.isStarting else { return serverEnded("", now) }
             guard let start = server.logStart else { return endedWhileStarting("", now) }
             work(.logEnd, .complaints(log: own.log, from: start, limit: 1 << 16))
@@ -121,7 +121,7 @@ extension CodexMachine {
     }
 
     private mutating func endedWhileStarting(_ lastWords: String, _ now: Occasion) {
-        // An earlier process of the bridge is starting one: its socket is tried on.
+        // An earlier process of the bridge is starting a server: keep trying its socket.
         if server.isStarting, CodexServer.isBesideAnother(lastWords) {
             (server.child, server.name) = (nil, server.before)
             return
@@ -140,7 +140,7 @@ extension CodexMachine {
         troubled(.cannotStart(words), now)
     }
 
-    /// Another program, version, command or environment: as soon as nothing continues.
+    /// Restarts an outdated server as soon as nothing continues in it.
     mutating func restartIfOutdated(_ now: Occasion) {
         guard let own = settings.own, life.isLive, server.isOutdated(own), server.name != nil, chats.areIdle else {
             server.rest.nextLook = nil

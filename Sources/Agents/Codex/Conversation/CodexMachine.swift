@@ -3,41 +3,42 @@ import JSONReading
 import Links
 package import Vocabulary
 
-/// The link to one app-server of Codex (codex.md): the bridge's own, which outlives it and is rejoined, or a named one.
+/// The link to one app-server of Codex (codex.md): the bridge's own, which outlives it and is rejoined, or a configured one.
 ///
-/// States are those of `LinkLife`; before the socket of the own server is dialled the program is asked for its version. `greeting` waits
-/// first for the answer to `initialize`, then for what the server says of its account.
+/// `LinkLife` has the states. The own server's program reports its version before its socket is dialled. `greeting` waits for the
+/// answer to `initialize`, then for the account.
 ///
 /// Invariants:
-/// - Where the way is there but a person has to mend something (`CodexTrouble`), the link counts as up: messages are refused with what
-///   is to be done, and each of them has it looked at again.
-/// - A request's number belongs to one connection, and so does that of the server's own; nothing of either outlives it.
-/// - Facts: `thread:<agent session>` is its place, kept before the first prompt; `server` is what the own server was started with.
-/// - Silence, requests, held decisions and all that a chat waits for are of the reading clock; the handshake, redials, a server's start and
-///   what a person has to mend are of the host's.
-/// - The own server is ended only while no turn continues, and only to be started again.
+/// - The link counts as up while a person has to mend something (`CodexTrouble`): messages are refused with the remedy, and each of
+///   them starts another look.
+/// - Request numbers of both sides belong to one connection and end with it.
+/// - Facts: `thread:<agent session>` is the chat's place, kept before its first prompt; `server` is the mark of the own server's
+///   start; `stopped:<agent session>` holds requests that a Stop still owes.
+/// - The reading clock times silence, requests, held decisions and all waits of chats; the host's clock times the handshake,
+///   redials, a server's start and repairs by a person.
+/// - The own server is ended only to be started again, and only while no turn continues.
 package struct CodexMachine: AgentMachine {
     package typealias Settings = CodexSettings
 
-    /// What the handshake waits for.
+    /// Step of the handshake.
     enum Awaited { case initialize, account }
 
     enum Purpose: Hashable {
         case initialize, account
         case models(QueryID)
-        /// What the models take as an effort, for prompts that wait for it.
+        /// Efforts of the models, for prompts that need them.
         case efforts
-        /// Whether turns go on in the server: which threads it has, and the status of each.
+        /// Threads of the server, then the status of each: whether turns continue in it.
         case loaded, working
         case chat(AgentSession, CodexChat.Request)
     }
 
-    /// What a work is for.
+    /// Purpose of a work.
     enum Errand: Hashable {
         case version, ended, logStart, logEnd
         case keepServer, servers
         case lock(String)
-        /// Whatever the result.
+        /// A work whose result does not matter.
         case aside
         case keep(AgentSession)
     }
@@ -45,7 +46,7 @@ package struct CodexMachine: AgentMachine {
     static let mainChannel = ChannelID(1)
     static let serverChannel = ChannelID(2)
     static let answerLimit = Duration.seconds(30)
-    /// The server says nothing while nothing happens: each request has a deadline instead, and each turn is asked for.
+    /// An idle server sends nothing: requests have deadlines and silent turns are probed instead.
     static let silence = Duration.seconds(365 * 86_400)
     static let effortsLimit = Duration.seconds(10)
     static let lookAgain = Duration.seconds(60)
@@ -53,7 +54,7 @@ package struct CodexMachine: AgentMachine {
     static let lookLimit = Duration.seconds(25)
     static let unknownVersion = "unknown"
     static let threadFact = "thread:"
-    /// Of a Stop's requests that are not carried out.
+    /// Requests that a Stop still owes.
     static let stoppedFact = "stopped:"
     static let serverFact = "server"
 
@@ -63,14 +64,14 @@ package struct CodexMachine: AgentMachine {
     var server = CodexServer()
     var requests = CodexRequests<Purpose>()
     var chats = CodexChats()
-    /// As this connection said; nil until a message needs it.
+    /// Efforts from this connection, or nil until a message needs them.
     var efforts: CodexEfforts?
     var mind = Mind()
     var works = Works()
     var check: CodexCheck?
     var orders: [AgentOrder] = []
 
-    /// What is wrong, who waits for a look at it, and what is said of it.
+    /// The current trouble, the messages that wait for a look at it, and reports about it.
     struct Mind {
         var trouble: CodexTrouble?
         /// Messages that wait for the look.
@@ -78,7 +79,7 @@ package struct CodexMachine: AgentMachine {
         var lookUntil: Instant?
         var nextLook: Instant?
         var decisions = CodexHeldDecisions()
-        /// The bridge knows that the agent is there.
+        /// The core knows that the agent is there.
         var isAnnounced = false
         var version = ""
         var unknown = UnknownTally()
@@ -105,7 +106,7 @@ package struct CodexMachine: AgentMachine {
 
     package init(_ settings: CodexSettings) { self.settings = settings }
 
-    /// For `doctor`.
+    /// The machine of `doctor`'s check.
     init(_ settings: CodexSettings, checkOf connection: String) {
         self.settings = settings
         check = CodexCheck(settings, connection: connection)
@@ -150,7 +151,7 @@ package struct CodexMachine: AgentMachine {
                 return []
             }
         }
-        // Those that have ended are still among them. Start times count from the boot, and the newest is the one that is joined.
+        // `past.processes` still lists ended ones. Start times count from the boot; the newest process is the one to join.
         server.name = past.processes.max { $0.startTicks < $1.startTicks }
         if past.processes.count > 1 { work(.servers, .look(at: past.processes)) }
         for turn in past.turns {
@@ -166,7 +167,7 @@ package struct CodexMachine: AgentMachine {
 
     package mutating func check(_ now: Occasion) -> [AgentOrder] { check?.begin(at: now.now) ?? [.done] }
 
-    /// A server that runs continues with what it was started with until it is idle.
+    /// A running server keeps its old settings until it is idle.
     package mutating func use(_ settings: CodexSettings, _ now: Occasion) -> [AgentOrder] {
         guard settings != self.settings else { return [] }
         let isElsewhere = settings.socketPlan != self.settings.socketPlan
@@ -334,7 +335,7 @@ package struct CodexMachine: AgentMachine {
 }
 
 extension CodexPrompt {
-    /// And those of its files that Codex does not take. `readsFiles`: the server is on this computer.
+    /// The prompt, and the files that Codex does not take. `readsFiles`: the server runs on this computer.
     fileprivate static func of(
         _ message: UserMessage, as run: RunID, readsFiles: Bool
     ) -> (prompt: CodexPrompt, leftOut: [MissingFile]) {
@@ -358,7 +359,7 @@ extension CodexPrompt {
         }
     }
 
-    /// A turn names its model itself, which holds for the turns after it.
+    /// A turn names its model, which stays for later turns.
     fileprivate static func answer(to choice: ModelChoice) -> ModelAnswer? {
         switch choice {
         case .unchanged: nil

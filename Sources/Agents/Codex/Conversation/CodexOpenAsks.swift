@@ -2,14 +2,14 @@ import AgentKit
 import JSONReading
 import Vocabulary
 
-/// What the server has asked of a person in one thread and its sub-agents', and what was answered.
+/// Open asks of one thread and its sub-agents' threads, and their answers.
 ///
-/// - One ask has one name, whatever number its request has on the connection of the moment; it is answered on the connection that
-///   asked last, and where that is lost, when it asks again.
-/// - An ask is the one that was shown only if all that is shown is the same (its fingerprint): no decision on one answers another, also
-///   under the same item, and one of an earlier process whose record has no fingerprint allows nothing.
-/// - A denial takes the place of an approval that is not confirmed, and nothing takes the place of a denial.
-/// - What another client decided is seen by the call alone: one that was declined ends so at once, any other runs.
+/// - One ask has one name, whatever number its request has on the current connection. The answer goes to the connection that asked
+///   last; after a loss it waits for the repeated request.
+/// - The fingerprint of all that is shown identifies an ask: a decision on one answers no other, not even about the same item. A
+///   yes of an earlier process whose record has no fingerprint allows nothing.
+/// - A denial replaces an unconfirmed approval, and nothing replaces a denial.
+/// - The call alone shows what another client decided: a declined one ends so at once, any other runs.
 struct CodexOpenAsks {
     enum Said {
         case answer(JSONText, String)
@@ -18,31 +18,32 @@ struct CodexOpenAsks {
     }
 
     private struct Open {
-        /// Where it was asked: a sub-agent's outlives the end of the turn. Nil: decided in an earlier process, and not asked in this one.
+        /// Thread of the ask, or nil if an earlier process decided it and this one was not asked. A sub-agent's ask outlives the
+        /// turn's end.
         var thread: String?
         var matter: Matter
-        /// The ask about a file change as this process first read it; a later patch is compared with it. Nil: another kind of ask, or an earlier process's.
+        /// The ask as this process first read it, for comparing later patches. Nil unless it asks about a file change.
         var change: CodexAsk?
-        /// Where it was asked; nil: on a connection that is gone.
+        /// Number of the request, or nil while no request of this connection asks.
         var id: JSONText?
-        /// Nil: decided in an earlier process, whose record does not say.
+        /// Nil if an earlier process decided and its record lacks it.
         var fingerprint: AskFingerprint?
         var decision: ApprovalDecision?
         /// No person made the denial.
         var isUnanswered = false
         var answers: [String: QuestionAnswer] = [:]
-        /// Answered on this connection.
+        /// The answer went out on this connection.
         var isSent = false
-        /// Answered, if only on a connection that is gone.
+        /// The answer went out, on this connection or a lost one.
         var wasSent = false
-        /// The server has an answer, which is not ours.
+        /// Another client has answered.
         var isResolved = false
 
         var kind: CodexAsk.Kind? { if case .approval(let kind) = matter { kind } else { nil } }
         var isApproval: Bool { if case .approval = matter { true } else { false } }
         var questions: [CodexQuestion] { if case .questions(let questions, _) = matter { questions } else { [] } }
         var form: CodexForm { if case .questions(_, let form) = matter { form } else { .userInput } }
-        /// The end of its call shows what was decided.
+        /// The end of the call shows the decision.
         var isOfCall: Bool {
             switch matter {
             case .approval(.command?), .approval(.fileChange?), .approval(nil): true
@@ -52,37 +53,37 @@ struct CodexOpenAsks {
     }
 
     private enum Matter {
-        /// Nil: of an earlier process.
+        /// Nil if an earlier process asked.
         case approval(CodexAsk.Kind?)
         case questions([CodexQuestion], CodexForm)
     }
 
     private struct Name {
-        /// Nil: the record of an earlier process does not say.
+        /// Nil if the record of an earlier process lacks it.
         var fingerprint: AskFingerprint?
-        /// Not so: an earlier process has shown it, and it was not asked again yet.
+        /// True once the ask has ended; false for one that an earlier process showed and the server has not repeated.
         var isOver: Bool
     }
 
     private static let limit = 1_000
 
     private var open: [String: Open] = [:]
-    /// Questions that an earlier process had shown.
+    /// Questions that an earlier process showed.
     private var earlier: Set<QuestionID> = []
-    /// Answers to those, which wait until they are asked again, with what was read.
+    /// Answers to these questions, with the fingerprint of the text that was read, until the server repeats them.
     private var early: [QuestionID: (answer: QuestionAnswer, shown: AskFingerprint?)] = [:]
-    /// Names that are not free for another ask, besides those of `open`.
+    /// Taken names that are not in `open`.
     private var names: [String: Name] = [:]
 
     var isEmpty: Bool { open.isEmpty }
-    /// None of them waits for a person: the server's word is due.
+    /// No ask waits for a person: the server's confirmation is due.
     var areAnswered: Bool { open.values.allSatisfy(\.isSent) }
-    /// Some of an earlier process are neither asked again nor over.
+    /// An earlier process's ask is neither repeated nor settled.
     var hasEarlier: Bool { !earlier.isEmpty || open.values.contains { $0.thread == nil } }
-    /// Some have no request on this connection.
+    /// An ask has no request on this connection.
     var hasUnasked: Bool { open.values.contains { $0.id == nil } }
     func holds(_ approval: ApprovalID) -> Bool { open[approval.text]?.isApproval == true }
-    /// Of one that is open, or that an earlier process has shown.
+    /// Fingerprint of an open ask, or of one that an earlier process showed.
     func fingerprint(of approval: ApprovalID) -> AskFingerprint? {
         open[approval.text].map(\.fingerprint) ?? names[approval.text]?.fingerprint
     }
@@ -92,7 +93,7 @@ struct CodexOpenAsks {
 
     mutating func adopt(_ questions: [QuestionID]) { earlier.formUnion(questions) }
 
-    /// What was shown, and decisions that may have left.
+    /// Adopts the shown asks, and decisions that may have left.
     mutating func adopt(_ asks: [EarlierTurn.Ask], _ decisions: [EarlierTurn.Decision]) {
         for ask in asks.prefix(Self.limit) {
             names[ask.approval.text] = Name(fingerprint: ask.fingerprint, isOver: ask.isOver)
@@ -107,7 +108,7 @@ struct CodexOpenAsks {
         }
     }
 
-    /// It was decided, but nothing says what was shown: if it is asked again, it is another one.
+    /// The record of this yes has no fingerprint: if the server asks again, that is a new ask.
     mutating func forget(_ approval: ApprovalID) { names[approval.text]?.isOver = true }
 
     // MARK: From the server
@@ -122,7 +123,7 @@ struct CodexOpenAsks {
             + take(ask, asked, as: id, isStopping: isStopping)
     }
 
-    /// The patch of an item is another one now. An undecided ask about it is asked anew under the next name: Codex applies the newest patch.
+    /// An item has a new patch. Undecided asks about it are asked anew under the next name, because Codex applies the newest patch.
     mutating func changed(
         _ change: CodexChange?, of item: String, in turn: String?, thread: String?, isStopping: Bool
     ) -> [Said] {
@@ -136,7 +137,7 @@ struct CodexOpenAsks {
         return asks.sorted { $0.1.text < $1.1.text }.flatMap { asked($0, as: $1, isStopping: isStopping) }
     }
 
-    /// The same ask under its name, and any other one under the next that is free.
+    /// Reuses the name of the same ask; another ask gets the next free one.
     private func named(_ ask: CodexAsk, as id: JSONText) -> CodexAsk? {
         (1...Self.limit).lazy.map { ask.named($0) }.first { isFree($0, as: id) }
     }
@@ -144,11 +145,11 @@ struct CodexOpenAsks {
     private func isFree(_ ask: CodexAsk, as id: JSONText) -> Bool {
         if let known = open[ask.name] {
             guard known.id == nil || known.id == id else { return false }
-            // Without a fingerprint, a denial alone is of this item whatever it shows.
+            // Without a fingerprint only a denial applies to whatever the item shows.
             return known.fingerprint.map { $0 == ask.fingerprint } ?? (known.decision == .deny)
         }
         guard let name = names[ask.name] else { return true }
-        // Undecided: whether the card that the earlier process made shows this is judged where the cards are.
+        // Undecided: the core compares the card of the earlier process with this ask.
         return !name.isOver && (name.fingerprint == nil || name.fingerprint == ask.fingerprint)
     }
 
@@ -165,7 +166,7 @@ struct CodexOpenAsks {
             return shown + answer(ask.name, isStopping: isStopping)
         case .questions(let questions, let form):
             isAsked(ask, .questions(questions, form), as: id)
-            // An answer that was given before the Stop counts no more.
+            // A Stop overrides answers given before it.
             if isStopping { for question in questions { open[ask.name]?.answers[question.member] = .declined } }
             let given = takeEarly(questions, of: ask.name)
             let answers = open[ask.name]?.answers ?? [:]
@@ -193,7 +194,7 @@ struct CodexOpenAsks {
         }
     }
 
-    /// There is no one to ask.
+    /// Refuses a request that nobody can answer.
     static func refusal(
         of ask: CodexAsk, as id: JSONText, isStopping: Bool,
         why: String = "Codex asked for something when its turn was over; it is refused"
@@ -207,7 +208,7 @@ struct CodexOpenAsks {
         return [.answer(id, result), .note(why)]
     }
 
-    /// `isOver`: no turn continues any more. Otherwise, what another client decided shows in the call.
+    /// `isOver`: no turn continues. Otherwise the call shows what another client decided.
     mutating func resolved(_ id: JSONText, isOver: Bool) -> [Said] {
         guard let name = open.first(where: { $0.value.id == id })?.key, let known = open[name] else { return [] }
         if known.isSent, let decision = known.decision { return close(name, as: .decided(decision)) }
@@ -219,7 +220,7 @@ struct CodexOpenAsks {
         return []
     }
 
-    /// A call has ended, and with it what was asked about it.
+    /// The end of a call settles the asks about it.
     mutating func ended(_ item: FrameNode, in turn: String?, thread: String?) -> [Said] {
         guard !open.isEmpty, let turn = turn ?? thread, let id = item["id"]?.string,
             item["status"]?.holds("inProgress") == false
@@ -239,7 +240,8 @@ struct CodexOpenAsks {
         }
     }
 
-    /// The turn is over, and with it what was asked in its thread. Sub-agents wait on for an answer that no one can give any more.
+    /// The end of the turn settles the asks of its thread. Sub-agents still wait: they get a refusal, as nobody can answer any
+    /// more.
     mutating func closeAll(besides thread: String? = nil) -> [Said] {
         let names = open.keys.sorted()
         let refusals = names.compactMap { name -> Said? in
@@ -258,7 +260,7 @@ struct CodexOpenAsks {
         return refusals + said + takeEarlier()
     }
 
-    /// The turn was to stop and continues: nothing that it waits for is given.
+    /// The turn ignored its interrupt: deny every open ask.
     mutating func refuseAll() -> [Said] {
         let refusals = open.keys.sorted().compactMap { name -> Said? in
             guard let known = open[name], !known.isSent, let id = known.id else { return nil }
@@ -268,8 +270,8 @@ struct CodexOpenAsks {
         return refusals + closeAll()
     }
 
-    /// What was not asked again when the thread was resumed, and what was called resolved: a call that was declined would have ended
-    /// meanwhile, as far as its frames were read.
+    /// Settles asks that were not repeated after the resume, and those that another client resolved. A declined call would have
+    /// ended by now, as far as its frames were read.
     mutating func closeUnasked() -> [Said] {
         let names = open.filter { $0.value.id == nil }.keys.sorted()
         let said = names.flatMap { name -> [Said] in
@@ -289,7 +291,7 @@ struct CodexOpenAsks {
         .event(.questionSettled(QuestionSettlement(id: question, reason)))
     }
 
-    /// `elsewhere`: another client answered its questions.
+    /// `elsewhere`: another client answered the questions.
     private mutating func close(
         _ name: String, as outcome: ApprovalSettlement.Outcome, elsewhere: Bool = false
     ) -> [Said] {
@@ -319,7 +321,7 @@ struct CodexOpenAsks {
     ) -> [Said] {
         guard let known = open[approval.text] else { return [] }
         if decision != .deny, let shown, let asked = known.fingerprint, shown != asked { return [] }
-        // A late denial is dropped by the server where the approval has arrived.
+        // The server drops a late denial once the approval has arrived.
         if known.decision == .deny || known.decision == decision { return [] }
         if known.decision != nil, decision != .deny { return [] }
         open[approval.text]?.decision = decision
@@ -351,7 +353,7 @@ struct CodexOpenAsks {
         return []
     }
 
-    /// When all of them are answered, or one is declined.
+    /// Replies once all questions are answered or one is declined.
     private mutating func reply(_ name: String) -> [Said] {
         guard let known = open[name], let id = known.id, !known.isSent else { return [] }
         let isDeclined = known.answers.values.contains(.declined)

@@ -1,11 +1,11 @@
 import JSONReading
 import Vocabulary
 
-/// What a chat must know after a restart: its thread, and the folder of it, which never changes.
+/// Thread of a chat and its folder, which never changes: the facts that a chat needs after a restart.
 struct CodexPlace: Hashable {
     var thread: String
     var folder: String
-    /// Some message is in it. Records of earlier versions do not say.
+    /// The thread has a message. Records of earlier versions lack this flag.
     var hasTurns: Bool
 
     init(thread: String, folder: String, hasTurns: Bool) {

@@ -1,7 +1,7 @@
 import JSONReading
 import Vocabulary
 
-/// Requests of one connection that are not answered, each with its deadline: some never are (codex.md#framing).
+/// Unanswered requests of one connection, each with its deadline: Codex never answers some (codex.md#framing).
 struct CodexRequests<Purpose: Hashable> {
     private struct Open {
         var purpose: Purpose
@@ -30,7 +30,7 @@ struct CodexRequests<Purpose: Hashable> {
         return expired.compactMap { open.removeValue(forKey: $0)?.purpose }
     }
 
-    /// The connection is gone.
+    /// Empties the table when the connection is lost.
     mutating func takeAll() -> [Purpose] {
         defer { open = [:] }
         return open.keys.sorted().compactMap { open[$0]?.purpose }

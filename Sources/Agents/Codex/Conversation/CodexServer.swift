@@ -1,18 +1,20 @@
 import Links
 import Vocabulary
 
-/// The server of the bridge's own, as a process: which program would be started, and which one runs.
+/// The bridge's own server as a process: the program to start, and the process that runs.
 ///
 /// States of the process:
-/// - `unknown`: an earlier bridge may have started it. Can transition to `queued`, `starting` (its socket does not answer).
-/// - `queued`: another server of the same CODEX_HOME is being started. Can transition to `starting` (it has started, or takes too long),
-///   `running` (its socket answered).
-/// - `starting`: written down and ordered; its socket is tried until it answers. Can transition to `running`, `unknown` (it ended).
-/// - `running`: its socket answered. Can transition to `ending` (it is to be started again), `unknown` (it ended).
+/// - `unknown`: an earlier bridge may have started the process. Can transition to `queued`, `starting` (its socket does not
+///   answer).
+/// - `queued`: another server of the same CODEX_HOME is starting. Can transition to `starting` (the other has started, or takes too
+///   long), `running` (the socket answered).
+/// - `starting`: recorded and ordered; its socket is tried until it answers. Can transition to `running`, `unknown` (the process
+///   ended).
+/// - `running`: its socket answered. Can transition to `ending` (for another start), `unknown` (the process ended).
 /// - `ending`: Can transition to `unknown`.
 ///
-/// One is started and awaited at a time, by all connections and `doctor`, under a lock file: several first starts with one CODEX_HOME
-/// end all but one (codex.md#starting-it).
+/// All connections and `doctor` start one server at a time, under a lock file: of several first starts with one CODEX_HOME all but
+/// one end (codex.md#starting-it).
 struct CodexServer {
     enum Process: Hashable { case unknown, queued(until: Instant), starting(until: Instant), running, ending }
 
@@ -23,33 +25,33 @@ struct CodexServer {
     static let grace = Duration.seconds(10)
 
     var process = Process.unknown
-    /// Of the program; nil: not asked yet.
+    /// Version of the program, or nil before the first look.
     var version: String?
-    /// The process, where it is known.
+    /// Process of the server, if known.
     var name: ProcessName?
-    /// The one that this bridge has started.
+    /// Process that this bridge started.
     var child: ProcessName?
-    /// The process that was known before that.
+    /// Process known before that start.
     var before: ProcessName?
-    /// What the running one was started with.
+    /// Mark of the running server's start.
     var startedWith: String?
-    /// Lock files that are held.
+    /// Paths of the held lock files.
     var locks: [String] = []
-    /// The one that is `starting` has been ordered: an end before that is of the one before it.
+    /// The start of the `starting` process is ordered; an exit before that belongs to its predecessor.
     var isOrdered = false
-    /// Size of the log when the last one was started: what is before it may hold words of chats.
+    /// Size of the log at the newest start: text before it may hold words of chats.
     var logStart: Int64?
-    /// How the last one ended.
+    /// End of the process that ran last.
     var end: ProcessEnd?
-    /// Why the program cannot be started, by its last look.
+    /// Reason against a start, from the last look at the program.
     var fault: CodexTrouble?
     var tries = CodexTries()
     var rest = CodexRest()
 
-    /// What a second server on one socket says and ends with (codex.md#starting-it).
+    /// Last words of a second server on one socket (codex.md#starting-it).
     static func isBesideAnother(_ lastWords: String) -> Bool { lastWords.contains("already in use") }
 
-    /// Its start has timed out.
+    /// The start has timed out.
     func isLate(at now: Instant) -> Bool { if case .starting(let until) = process { until <= now } else { false } }
 
     /// Started and not ready, or queued for the start lock.
@@ -60,7 +62,7 @@ struct CodexServer {
         }
     }
 
-    /// Differs where a server that runs is to be started again: other program, version, command or environment.
+    /// Program version, command and environment in one word: a server with another mark is outdated.
     func mark(_ own: CodexSettings.Own) -> String { "\(version ?? "?") \(own.fingerprint)" }
 
     func isOutdated(_ own: CodexSettings.Own) -> Bool {
@@ -69,18 +71,18 @@ struct CodexServer {
     }
 }
 
-/// The history of connection attempts, for the back-off and for finding a wedged server.
+/// History of connection attempts, for the back-off and for finding a wedged server.
 struct CodexTries {
     private static let wedgedAfter = Duration.seconds(300)
     private static let steadyAfter = Duration.seconds(60)
 
-    /// The connection that is live, and how many in a row did not hold for a minute.
+    /// Beginning of the live connection, and the back-off of connections that held for less than a minute.
     private var greetedAt: Instant?
     private var shortLinks = BackOff(first: .zero, .seconds(1), longest: .seconds(8))
     /// Consecutive dials that ended without a handshake.
     private var vainDials = BackOff(
         first: .seconds(1), .seconds(1), .seconds(1), .seconds(1), longest: .seconds(8))
-    /// Handshakes in a row that it did not answer, and since when.
+    /// Consecutive handshakes without an answer, and the time of the first.
     private var unanswered = 0
     private var unansweredSince: Instant?
 
@@ -95,16 +97,17 @@ struct CodexTries {
         isForgiven()
     }
 
-    /// The process is replaced: its failures do not count against the next one.
+    /// Forgets the failures of a process that is replaced.
     mutating func isForgiven() { (unanswered, unansweredSince) = (0, nil) }
 
-    /// A process that takes connections and answers none is of no use to its turns; on a busy computer it is only slow.
+    /// A process that accepts connections and answers none is useless to its turns. The bound leaves time to one on a busy
+    /// computer.
     func isWedged(at now: Instant) -> Bool {
         unanswered >= 3 && unansweredSince.map { $0 + Self.wedgedAfter <= now } == true
     }
 
-    /// A connection is lost. The own server is started again where it is gone, so that to wait helps nothing; but for one that ends
-    /// again and again.
+    /// A lost connection redials at once, because an own server that is gone is started again. Connections that end again and again
+    /// back off.
     mutating func isLost(at now: Instant) -> Redial {
         guard let since = greetedAt.take() else { return .after(vainDials.next()) }
         guard now - since < Self.steadyAfter else {

@@ -1,20 +1,20 @@
 import AgentKit
 package import Vocabulary
 
-/// What the configuration says of Codex, and the sockets, children and settings that follow from it.
+/// The configuration's values for Codex, and the sockets and children made from them.
 package struct CodexSettings: Hashable, Sendable {
     /// A server that the bridge starts and rejoins.
     package struct Own: Hashable, Sendable {
         var command: [String]
         var environment: ChildEnvironment
-        /// Where it is started.
+        /// Working folder of the process.
         var folder: String
-        /// Nil: no place has a path that is short enough.
+        /// Nil if every candidate path exceeds the length limit of a Unix socket address.
         var socket: String?
         var log: String
-        /// Held while a server is started with its CODEX_HOME; nil: there is no place for it.
+        /// Lock file of one CODEX_HOME, held during the start of a server, or nil without a place for it.
         var lock: String?
-        /// Changes with the command and the environment, in which a server would act otherwise.
+        /// Hash of the command and the environment: a server started with another one would act differently.
         var fingerprint: String
 
         package init(
@@ -38,11 +38,11 @@ package struct CodexSettings: Hashable, Sendable {
 
     var server: Server
     var listener = ListenerTrust.own
-    /// Of all chats, where the configuration names one.
+    /// Folder of all chats, if the configuration names one.
     var folder: String?
     var sandbox: String
     var approvalPolicy: String
-    /// Of the bridge, for the handshake.
+    /// Version of the bridge, for the handshake.
     var version: String
 
     init(server: Server, folder: String?, sandbox: String, approvalPolicy: String, version: String) {
@@ -59,13 +59,13 @@ package struct CodexSettings: Hashable, Sendable {
             version: "1.0.0")
     }
 
-    /// A path of a socket has to be shorter than this (`UnixSocket` in Transport).
+    /// Longest path of a socket (`UnixSocket` in Transport).
     static let socketPathLimit = 100
     private static let grace = Duration.seconds(2)
 
     var own: Own? { if case .own(let own) = server { own } else { nil } }
 
-    /// It may open the files that a message brought.
+    /// The server can open the files of a message.
     var readsFiles: Bool { if case .named(.web, _) = server { false } else { true } }
 
     var name: String {
@@ -90,14 +90,14 @@ package struct CodexSettings: Hashable, Sendable {
 }
 
 extension CodexSettings.Own {
-    /// Without goals: with them the server would begin turns by itself (codex.md#what-moves-without-us).
+    /// Disables goals, with which the server would begin turns by itself (codex.md#what-moves-without-us).
     private static let features = ["--disable", "goals"]
 
     var serverPlan: ChildPlan {
         let address = "unix://\(socket ?? "")"
         return plan(["app-server", "--listen", address] + Self.features, .outlives, .none(log: log))
     }
-    /// For `doctor`, where no server runs.
+    /// Plan of `doctor`'s server, where no other runs.
     var checkPlan: ChildPlan {
         plan(["app-server"] + Self.features, .withBridge(grace: .seconds(6)), .lines(limit: 1 << 20))
     }

@@ -1,17 +1,17 @@
 import Vocabulary
 
-/// Why no message can be answered although nothing is out of reach: a person has to mend it. It is looked at again with each message.
+/// A fault that a person has to mend before messages can be answered. Each message has the bridge look again.
 enum CodexTrouble: Hashable {
     case notInstalled(String)
     case tooOld(String)
     case noPlaceForSocket
-    /// The socket of its server, or what listens there, belongs to another user.
+    /// Another user owns the socket or listens on it.
     case foreignSocket(String)
     case cannotStart(String)
     case loggedOut
     case configuration(String)
 
-    /// The first version whose threads have one writer and whose turns are listed (codex.md#versions).
+    /// The first version with one writer for each thread and with lists of turns (codex.md#versions).
     static let oldest = [0, 147, 0]
 
     var reason: String {
@@ -38,7 +38,7 @@ enum CodexTrouble: Hashable {
         }
     }
 
-    /// For a bubble.
+    /// Text for the bubble.
     var sentence: String {
         "\(reason.prefix(1).uppercased())\(reason.dropFirst()). To mend it, \(remedy); then write again."
     }
@@ -52,7 +52,7 @@ enum CodexTrouble: Hashable {
         }
     }
 
-    /// Of `codex --version`, or of a server's `userAgent`: the first word that is a version.
+    /// The first version number in the output of `codex --version` or in a server's `userAgent`.
     static func version(in text: String) -> String? {
         let words = text.split { $0.isWhitespace || $0 == "/" }
         return words.map(String.init).first { numbers($0) != nil }
@@ -68,7 +68,7 @@ enum CodexTrouble: Hashable {
         return core.count == 3 && numbers.count == 3 ? numbers : nil
     }
 
-    /// A `configWarning` that the file as a whole is not in force (codex.md#starting-it).
+    /// Nil unless the `configWarning` rejects the file as a whole (codex.md#starting-it).
     static func configuration(summary: String?, details: String?) -> CodexTrouble? {
         guard let summary, summary.hasPrefix("Invalid configuration") else { return nil }
         return .configuration(details ?? summary)

@@ -1,83 +1,83 @@
 import Vocabulary
 
-/// A message for Codex. Its run is also its label there (codex.md#what-survives).
+/// A message for Codex, which carries the run's id as its label (codex.md#what-survives).
 struct CodexPrompt: Hashable {
     var run: RunID
     var text: String
-    /// Paths that Codex reads.
+    /// Paths of pictures, which Codex reads itself.
     var images: [String] = []
-    /// All of it is known: of an earlier process's message the files are not.
+    /// False if files of the message are missing: an earlier process kept its words alone.
     var isWhole = true
     var model: String?
     var level = LevelChoice.unchanged
-    /// The message is to steer the active turn, if that is ours.
+    /// The message steers the active turn if that is ours.
     var steers = false
-    /// Where the chat's thread begins, if it has none.
+    /// Folder of a thread that this message begins.
     var folder: String?
 
     var heldBytes: Int { text.utf8.count + images.reduce(0) { $0 + $1.utf8.count } + HeldBytes.entryCost }
 }
 
-/// The turn of ours that one thread is at.
+/// Our turn in one thread.
 ///
 /// States:
-/// - `written`: on this connection, unanswered. Can transition to `accepted` (the answer, or the turn itself), `doubtful` (the
-///   connection is gone), and to an end (refused).
-/// - `doubtful`: it may have arrived. The list of turns decides: to `accepted` (it is there), or to an end; where the process that would have
-///   it still lives and does not, the prompt is written again.
-/// - `accepted`: Codex has named it. Can transition to `going` (`turn/started`), and to an end.
-/// - `going`: Can transition to an end, and back to `accepted` (another client's message began it, and ours is not in it yet).
+/// - `written`: sent on this connection, unanswered. Can transition to `accepted` (the answer, or the turn itself), `doubtful` (the
+/// connection is lost), and to an end (refused).
+/// - `doubtful`: the prompt may have arrived. The list of turns decides: to `accepted` if it has the turn, else to an end, or back
+///   to a prompt if the process that it was sent to is alive.
+/// - `accepted`: Codex has named the turn. Can transition to `going` (`turn/started`), and to an end.
+/// - `going`: Can transition to an end, and back to `accepted` (another client's message began the turn, which lacks ours so far).
 struct CodexTurn {
     enum State: Hashable { case written, doubtful, accepted, going }
 
     enum Stop: Hashable {
         case no
-        /// It is interrupted as soon as it has begun: earlier ones are refused, and the turn runs on (codex.md#stop-steer-busy).
+        /// The interrupt waits for `turn/started`: an earlier one is refused, and the turn runs on (codex.md#stop-steer-busy).
         case due(until: Instant)
         case asked(until: Instant)
     }
 
     static let startPatience = Duration.seconds(5)
     static let stopPatience = Duration.seconds(15)
-    /// From the idle status to a look, where the turn's end does not come (codex.md#known-bugs).
+    /// Pause between the idle status and a look at the list, for a turn whose end does not come (codex.md#known-bugs).
     static let idlePatience = Duration.seconds(2)
     static let silence = Duration.seconds(360)
-    /// From an answer of a person to the server's word that it has it.
+    /// Pause between a person's answer and the server's confirmation.
     static let answerPatience = Duration.seconds(30)
-    /// Between two looks at a list that does not have the turn.
+    /// Pause between two looks at a list that lacks the turn.
     static let lookAgain = Duration.seconds(1)
 
     let prompt: CodexPrompt
     var state: State
-    /// Of an earlier process of the bridge.
+    /// An earlier process of the bridge sent the prompt.
     var isAdopted = false
-    /// Codex has answered for it, in this process or in an earlier one.
+    /// Codex has answered the prompt, in this process or an earlier one.
     var wasAccepted = false
-    /// The bridge knows that it was accepted.
+    /// The core knows that Codex accepted the prompt.
     var isReported = false
-    /// Codex's name of it.
+    /// Codex's id of the turn.
     var id: String?
     var stop = Stop.no
     var stopReach = StopReach.everyRun
-    /// What was said into it, and is not among its items yet.
+    /// Words that steer the turn and are not among its items yet.
     var words: CodexPrompt?
     var watch: Watch
 
-    /// What it holds, where a list has it in short.
+    /// Items of a turn that a list has in short.
     enum Items { case unread, reading, read, refused }
 
     struct Watch {
         var lastHeard: Instant
-        /// Looks at the list in a row that did not have it.
+        /// Consecutive looks at a list without the turn.
         var emptyLooks = 0
         var lookDue: Instant?
-        /// When an interrupt is repeated that was refused, or had no answer.
+        /// Next try of an interrupt that was refused or unanswered.
         var interruptDue: Instant?
-        /// The process in which it would be is the one that it was sent to. Nil before the first look; once it was another one, it stays
-        /// so.
+        /// Whether the process now asked is the one that the prompt was sent to, or nil before the first look. Once false, it stays
+        /// false.
         var isOfSameServer: Bool?
         var items = Items.unread
-        /// Another client's turn behind it, which goes on while its items are read.
+        /// Another client's turn behind ours, which continues while the items of ours are read.
         var other: String?
 
         mutating func sees(isSameServer isSame: Bool) { isOfSameServer = isSame && isOfSameServer != false }
@@ -91,10 +91,10 @@ struct CodexTurn {
 
     var run: RunID { prompt.run }
     var isStopping: Bool { stop != .no }
-    /// Where it is known that it did not arrive.
+    /// A turn that is known not to have arrived may be sent again.
     var mayBeRepeated: Bool { !wasAccepted && !isStopping && prompt.isWhole }
 
-    /// Why it ends where Codex does not have it.
+    /// Failure of a turn that Codex does not have.
     var lossSentence: String {
         wasAccepted
             ? "Codex does not have this turn any more"
@@ -103,7 +103,7 @@ struct CodexTurn {
 
     mutating func heard(at now: Instant) { watch.lastHeard = now }
 
-    /// Only what something is done about when it comes. `silence`: nil while it says nothing, because a person is asked.
+    /// Next moment that needs an action. `silence`: patience without a frame, or nil while a person is asked.
     func nextDeadline(isOpen: Bool, silence: Duration?) -> Instant? {
         var moments: [Instant?] = []
         switch stop {

@@ -10,17 +10,17 @@ package struct LoadedFile: Hashable, Sendable {
     }
 }
 
-/// Files of messages on their way from the bridge's disk into a frame, those of one message one after another.
+/// Files of messages on their way from the bridge's disk into a frame, one after the other for each message.
 ///
 /// - A message whose files are being read is not read a second time.
-/// - Each that was begun ends once: with all of its files, with the one that cannot be read, or by `drop`, after which nothing of it
-///   is reported.
-/// - A read that failed for want of room or time is tried again; a file that is gone is not.
+/// - Each begun message ends once: with all its files, with the first unreadable one, or by `drop`, after which nothing of it is
+///   reported.
+/// - A read that failed is retried, unless the file is gone.
 package struct FileLoads: Sendable {
     package struct Loaded: Hashable, Sendable {
         package var run: RunID
         package var files: [LoadedFile] = []
-        /// Not along, for whatever reason.
+        /// Files left out, for whatever reason.
         package var missing: [MissingFile] = []
 
         package init(run: RunID, missing: [MissingFile] = []) {
@@ -30,7 +30,7 @@ package struct FileLoads: Sendable {
     }
 
     package enum Step {
-        /// It is no work of these.
+        /// The work belongs to another part of the machine.
         case foreign
         case more([AgentOrder])
         case loaded(Loaded)
@@ -51,7 +51,7 @@ package struct FileLoads: Sendable {
 
     private var loads: [RunID: Load] = [:]
     private var works: [WorkID: RunID] = [:]
-    /// Far from the numbers that a machine gives its own works.
+    /// Start of the work ids, far from the machine's own.
     private var lastNumber = 1 << 40
 
     package init() {}
@@ -64,7 +64,7 @@ package struct FileLoads: Sendable {
         return next(of: run)
     }
 
-    /// They are of no use any more.
+    /// Drops a message's files, which nobody needs.
     package mutating func drop(_ run: RunID) { loads[run] = nil }
 
     private mutating func next(of run: RunID) -> [AgentOrder] {

@@ -1,12 +1,12 @@
 package import Vocabulary
 
-/// What an agent takes of the files of a message: decided by their kinds and sizes, before any of them is read.
+/// Selects the files of a message that an agent takes, by kind and size, before any of them is read.
 package struct FileRules: Hashable, Sendable {
-    /// Why it takes nothing but pictures; nil: it takes every kind.
+    /// Reason of an agent that takes pictures alone, or nil if it takes every kind.
     package var picturesAlone: String?
     package var fileLimit: Int
     package var pictureLimit: Int
-    /// What a frame has room for, in bytes of base64.
+    /// Room of a frame, in bytes of base64.
     package var room: Int
 
     package init(picturesAlone: String? = nil, fileLimit: Int, pictureLimit: Int, room: Int) {

@@ -1,6 +1,6 @@
-/// How long a frame may need to leave on a slow line.
+/// Longest time for a frame to leave on a slow line.
 package enum FrameTime {
-    /// A line slower than this counts as none.
+    /// A slower line counts as dead.
     private static let bytesASecond = 20_000
 
     package static func limit(for bytes: Int) -> Duration {

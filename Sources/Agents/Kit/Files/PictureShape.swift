@@ -1,12 +1,12 @@
-/// What the bytes of a picture say of themselves, without decoding it.
+/// Size and completeness of a picture, read from its bytes without decoding.
 ///
-/// Agents that keep pictures in their session send them with every later prompt. One that the model's provider refuses would make each
-/// of these fail, so that it is refused here, before the agent has it.
+/// Agents that keep pictures in their session send them with every later prompt. One picture that the model's provider refuses
+/// would fail all of them, so the bridge refuses it first.
 enum PictureShape {
-    /// In either direction: the largest that the providers of models take.
+    /// Longest edge that the providers of models take.
     static let edgeLimit = 8_000
 
-    /// As the rest of a sentence about it; nil: nothing is wrong with it, or it is no picture whose form is known.
+    /// Rest of a sentence about the fault, or nil for a sound picture and for an unknown form.
     static func problem(of bytes: [UInt8]) -> String? {
         guard let found = png(bytes) ?? jpeg(bytes) ?? gif(bytes) ?? webp(bytes) else { return nil }
         guard let size = found.size, found.isWhole else { return "the picture is damaged" }
@@ -16,7 +16,7 @@ enum PictureShape {
 
     private typealias Found = (size: (width: Int, height: Int)?, isWhole: Bool)
 
-    /// Nil beyond the end.
+    /// Nil if the number reaches beyond the end.
     private static func number(_ bytes: [UInt8], at place: Int, count: Int, isBigEndian: Bool = true) -> Int? {
         guard place >= 0, place + count <= bytes.count else { return nil }
         let digits = bytes[place..<place + count]
@@ -33,7 +33,7 @@ enum PictureShape {
         return (width, height)
     }
 
-    /// Chunks of a length, a name, that many bytes and a checksum; `IHDR` is the first, `IEND` the last.
+    /// Chunks: a length, a name, that many bytes, a checksum; `IHDR` is the first, `IEND` the last.
     private static func png(_ bytes: [UInt8]) -> Found? {
         guard bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) else { return nil }
         guard holds("IHDR", bytes, at: 12) else { return (nil, false) }
@@ -47,8 +47,8 @@ enum PictureShape {
         return (size, false)
     }
 
-    /// Segments up to the scan, which ends with the marker of the image's end: within a scan a marker's first byte is never followed
-    /// by that one.
+    /// Segments up to the scan, then the marker of the image's end. Within a scan that marker cannot occur: another byte follows
+    /// each 0xFF.
     private static func jpeg(_ bytes: [UInt8]) -> Found? {
         guard bytes.starts(with: [0xFF, 0xD8, 0xFF]) else { return nil }
         var size: (width: Int, height: Int)?

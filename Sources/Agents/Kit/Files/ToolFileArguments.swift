@@ -2,8 +2,7 @@ package import JSONReading
 package import Vocabulary
 
 extension ToolFile {
-    /// The file that a call is about to touch, where its tool is one of those that agents have in common: read, write, and what
-    /// ends in edit.
+    /// The file that a call is about to touch, if its tool is one that agents share: read, write, or a name that ends in edit.
     package static func of(_ tool: String, _ arguments: FrameNode?) -> ToolFile? {
         guard let use = use(of: tool.lowercased()) else { return nil }
         for key in ["file_path", "path", "file"] as [StaticString] {
@@ -12,10 +11,10 @@ extension ToolFile {
         return nil
     }
 
-    /// Nil: it is no path.
+    /// Nil if the text is no path.
     package static func named(_ use: Use, _ path: String) -> ToolFile? {
         var path = path[...]
-        // What is left relative is not yet known to be below any folder (`ToolFile.path`).
+        // A path that stays relative is not yet known to be below any folder (`ToolFile.path`).
         while path.hasPrefix("./") { path = path.dropFirst(2) }
         guard (1...4_096).contains(path.utf8.count), !path.utf8.contains(0) else { return nil }
         return ToolFile(use, String(path))
@@ -35,7 +34,7 @@ extension ToolFile {
 }
 
 extension Observation {
-    /// With the files of its tool call below the folder that the agent works in.
+    /// Puts relative files of the tool call below the agent's working folder.
     package func filesBelow(_ folder: String) -> Observation {
         guard case .signal(var signal) = self, case .tool(let event) = signal.event else { return self }
         switch event {

@@ -1,6 +1,6 @@
-/// Carries machines: one implementation for `run`, `doctor` and the tests, so that all take the same way.
+/// Carries machines: one implementation serves `run`, `doctor` and the tests.
 package protocol AgentHost {
-    /// `settings` rereads them, on the thread that carries the machine's orders out; nil: they cannot be read now.
+    /// `settings` rereads them, on the thread that carries out the machine's orders, or returns nil if they cannot be read now.
     func carry<Machine: AgentMachine & ~Copyable>(
         _ machine: consuming sending Machine, settings: @escaping @Sendable () -> Machine.Settings?
     ) -> any AgentLink

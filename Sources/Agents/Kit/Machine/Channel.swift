@@ -6,10 +6,10 @@ package struct ChannelID: Hashable, Sendable {
     package init(_ number: Int) { self.number = number }
 }
 
-/// A way to the agent that carries frames both ways.
+/// A two-way path of frames to the agent.
 package enum Channel: Hashable, Sendable {
     case socket(SocketPlan)
-    /// Frames are its lines; the host adds the LF.
+    /// A child whose lines are the frames; the host adds the LF.
     case child(ChildPlan)
 }
 
@@ -17,21 +17,21 @@ package struct SocketPlan: Hashable, Sendable {
     package var url: String
     package var headers: [HTTPHeader] = []
     package var trust = Trust()
-    /// WebSocket over a Unix socket, which must belong to this user.
+    /// Path of a WebSocket over a Unix socket, which must belong to this user.
     package var unixPath: String?
-    /// A longer message ends the connection.
+    /// Longest message; a longer one ends the connection.
     package var messageLimit = 64 << 20
 
     package init(url: String) { self.url = url }
 }
 
-/// The far side that gets a token: under TLS by its certificate, without TLS on this machine by its user.
+/// Trust in the far side that gets a token: by its certificate under TLS, or by its user for a plain connection on this machine.
 package struct Trust: Hashable, Sendable {
     package enum Certificates: Hashable, Sendable {
         case system
         /// The certificates in a file.
         case authority(file: String)
-        /// The one with this SHA-256 of its DER, whatever signed it; compared before any byte of ours is sent.
+        /// The certificate with this SHA-256 of its DER, whoever signed it; compared before the first byte is sent.
         case leaf([UInt8])
     }
 
@@ -46,19 +46,19 @@ package struct Trust: Hashable, Sendable {
 
 package enum Closing: Hashable, Sendable {
     case socket(code: Int, reason: String)
-    /// No more is written to the child, which may still write: the channel stays open.
+    /// Closes the child's input. The child may still write: the channel stays open.
     case input
-    /// By the steps of its life, or at once.
+    /// Ends the child by the steps of its life, or at once.
     case child(atOnce: Bool)
 }
 
-/// Why a channel failed, where the machine acts on it.
+/// Cause of a failed channel, as far as the machine acts on it.
 package enum ChannelFault: Hashable, Sendable {
-    /// A process may listen, which is slow or out of reach.
+    /// A process may listen, slow or out of reach.
     case unknown
-    /// The far side's certificate is not believed.
+    /// The far side's certificate is not trusted.
     case untrusted
-    /// No process of ours listens at the address.
+    /// No process of this user listens at the address.
     case absent
     /// Another user's program may listen at the address; nothing was sent.
     case foreignListener
@@ -67,23 +67,23 @@ package enum ChannelFault: Hashable, Sendable {
 package enum ChannelEvent: Hashable, Sendable {
     /// The socket is open.
     case opened
-    /// The child runs; the journal has its name, so that a later process finds it.
+    /// The child runs; the journal has its name for a later process.
     case spawned(ProcessName)
-    /// So many children run, and none of them can end: the child is started when one does. `behind`: where all of them wait for a
-    /// person, their chats. Said again when those change.
+    /// `running` children hold all places, and none of them can end: the child starts once one does. `behind` lists their chats if
+    /// all of them wait for a person. The event repeats when those change.
     case waits(running: Int, behind: [WaitingChat] = [])
-    /// Another child waits for the place of this idle one, which is to end, or says that it is not idle any more.
+    /// Another child waits for the place of this idle one, which ends, or says that it is busy again.
     case wanted
-    /// A line over its limit was left out.
+    /// A line above its limit was dropped.
     case skipped(bytes: Int)
-    /// A ping or a pong: the far side lives, and says nothing else.
+    /// A ping or a pong: a sign of life without content.
     case heard
 
     // One of these comes last.
     case refused(status: Int, body: [UInt8])
-    /// It did not open, or broke without a word.
+    /// The channel did not open, or broke without a word.
     case failed(message: String, ChannelFault = .unknown)
     case closed(code: Int, reason: String)
-    /// `lastWords`: the end of its standard error.
+    /// `lastWords`: the end of the child's standard error.
     case exited(ProcessEnd, lastWords: String)
 }

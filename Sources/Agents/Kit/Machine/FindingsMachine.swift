@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// An agent that `doctor` need not connect to: all is found already.
+/// A machine for `doctor` without a connection: its findings are known before.
 package struct FindingsMachine: AgentMachine {
     private let findings: [DoctorFinding]
 

@@ -9,26 +9,27 @@ package struct WorkID: Hashable, Sendable {
 /// A look at the outside, or a change of it, beside the channels.
 package enum Work: Sendable {
     case http(HTTPRequest, Trust)
-    /// A program to its end, such as `--version`. `input` is written, then its input ends.
+    /// Runs a program to its end, such as `--version`. The program gets `input`, then the end of its input.
     case run(ChildPlan, input: [UInt8], outputLimit: Int, deadline: Duration)
     case read(path: String, from: Int64, limit: Int)
-    /// A piece of a child's own log, for a sentence: the host reads it, and replaces secrets.
+    /// A piece of a child's own log, for a sentence. The host reads it and masks secrets.
     case complaints(log: String, from: Int64, limit: Int)
-    /// Whole or not at all, 0600, in a folder that the connection may write to.
+    /// Writes the whole file or nothing, 0600, in a folder that the connection may write to.
     case write(path: String, [UInt8])
-    /// A lock file, made where it is missing, that no other connection and no other process holds. Held until
-    /// `unlock`, or until the process ends. Never waited for: `full` where it is held.
+    /// Takes a lock file, made if missing, against other connections and processes, until `unlock` or the end of the process. The
+    /// work never waits: it fails with `full` if the lock is held.
     case lock(path: String)
     case unlock(path: String)
-    /// Paths that match, sorted; `*` matches any part of one component.
+    /// Matching paths, sorted; `*` matches any part of one component.
     case find(pattern: String, limit: Int)
-    /// Which of them run.
+    /// Finds which of these processes run.
     case look(at: [ProcessName])
-    /// With all that descend from it: SIGTERM, after the grace SIGKILL.
+    /// Ends a process and all its descendants: SIGTERM, and SIGKILL after the grace.
     case end(ProcessName, grace: Duration)
-    /// In the journal, all or none; synced when it is finished. Never a secret.
+    /// Keeps all facts in the journal or none, synced before it finishes. Never a secret.
     case keep([Fact])
-    /// A private file of the connection, 0600: tokens that the agent gave. `keepSecret` replaces it whole; nil deletes it.
+    /// Reads a private file of the connection, 0600, with a token from the agent. `keepSecret` replaces the whole file; nil deletes
+    /// it.
     case secret(name: String)
     case keepSecret(name: String, Secret?)
 }
@@ -36,13 +37,13 @@ package enum Work: Sendable {
 package enum WorkResult: Sendable {
     case answered(HTTPResponse)
     case ran(ProcessEnd, output: [UInt8], errors: String)
-    /// `size`: of the whole file.
+    /// `size`: bytes of the whole file.
     case read([UInt8], size: Int64)
     case found([String])
     case alive([ProcessName])
-    /// Nil: there is none.
+    /// Nil if no such secret is stored.
     case secret(Secret?)
-    /// Of `write`, `lock`, `unlock`, `end`, `keep`, `keepSecret`, and of a `send` with `telling`.
+    /// Result of `write`, `lock`, `unlock`, `end`, `keep`, `keepSecret`, and of a `send` with `telling`.
     case done
     case failed(WorkFailure)
 }
@@ -50,18 +51,18 @@ package enum WorkResult: Sendable {
 package struct WorkFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         case absent, forbidden, unreachable, timedOut, tooLarge
-        /// The far side's certificate is not believed.
+        /// The far side's certificate is not trusted.
         case untrusted
-        /// The listener's user is not trusted or not known.
+        /// The listener's user is not trusted, or unknown.
         case foreignListener
-        /// Too much is under way.
+        /// Too many works are open, or the lock is held.
         case full
         case other
     }
 
     package var code: Code
     package var message: String
-    /// It may still have been carried out.
+    /// The work may still have been carried out.
     package var mayHaveLanded: Bool
 
     package init(_ code: Code, _ message: String, mayHaveLanded: Bool = false) {
@@ -73,8 +74,8 @@ package struct WorkFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { message }
 }
 
-/// The port to all that a machine's work touches.
+/// Port to the outside that a machine's works touch.
 package protocol WorkPort: Sendable {
-    /// Never blocks. `completion` is called once, on any thread, also before this returns.
+    /// Never blocks. `completion` is called once, on any thread, possibly before this returns.
     func carryOut(_ work: Work, completion: @escaping @Sendable (WorkResult) -> Void)
 }
