@@ -6,8 +6,8 @@ package import Vocabulary
 
 /// Runner of the machine `Bridge`: takes the lock, calls one method, leaves the lock, and carries out the orders.
 ///
-/// Events may come from any thread. One thread at a time carries orders out, in the order they were made: the first that finds no other at it.
-/// So the relay's answer to a call starts the lane's next call on the HTTP client's own thread, without a hop.
+/// Events may come from any thread. One thread at a time carries orders out, in the order they were made; a thread that finds another at this
+/// leaves its orders to it. So the relay's answer to a call starts the lane's next call on the HTTP client's own thread, without a hop.
 ///
 /// With a journal, a call's first try and a message to the agent leave the bridge after the journal has stored them; the journal's own thread hands
 /// them on.
@@ -191,7 +191,7 @@ package final class BridgeRunner: Sendable {
         }
     }
 
-    /// A record and the call or command it was made for are one job of the journal: neither is of use without the other.
+    /// A record and the call or command that waits for it are one job of the journal: neither is of use without the other.
     private func carryOut(_ work: [Work]) {
         var index = work.startIndex
         while index < work.endIndex {
@@ -407,7 +407,7 @@ package final class BridgeRunner: Sendable {
         if let meter = edges.meter, attempt.name == .open, answer.outcome.isDelivered { tell(meter, of: attempt.turn) }
         var random = RandomAdapter(source: edges.random)
         tell { bridge, now in bridge.answered(attempt.call, with: answer, at: now, using: &random) }
-        // After any answer: drop the stored body, unless the same call is tried again.
+        // Drop the stored body after any answer, unless the same call is tried again.
         if case .stored(let key) = attempt.payload {
             state.withLock { state in if !state.bridge.isPending(attempt.call) { state.forget(key) } }
         }

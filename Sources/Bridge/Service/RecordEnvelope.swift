@@ -77,7 +77,7 @@ package enum RecordEnvelope {
         try Reading(bytes, now: now, wall: wall).content(TurnOpening.self)
     }
 
-    /// Version of a program that was never released.
+    /// A record of a version that no released program writes.
     private struct UnknownVersion: Error, CustomStringConvertible {
         var number: Int
         var description: String { "no program that was released writes records of version \(number)" }

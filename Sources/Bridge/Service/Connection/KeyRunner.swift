@@ -5,8 +5,8 @@ package import Vocabulary
 
 /// Runner of `KeyRing`: locks, tells it the event, unlocks, and carries out its orders.
 ///
-/// One thread at a time carries orders out, in the order they were made: the first that finds no other at it. A save is handed on and answered
-/// later, so that no thread of a socket waits for the disk.
+/// One thread at a time carries orders out, in the order they were made; a thread that finds another at this leaves its orders to it. A save is
+/// handed on and answered later, so that no thread of a socket waits for the disk.
 package final class KeyRunner: Sendable {
     package struct Edges: Sendable {
         package var http: any HTTPClient

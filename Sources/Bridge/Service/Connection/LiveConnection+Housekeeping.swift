@@ -70,6 +70,6 @@ extension LiveConnection {
         agent?.slept()
     }
 
-    /// 30 days, in milliseconds.
+    /// How long ended turns are kept: 30 days, in milliseconds.
     static let memory: Int64 = 30 * 86_400_000
 }

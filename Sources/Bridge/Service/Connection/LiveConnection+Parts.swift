@@ -40,7 +40,7 @@ extension LiveConnection {
             set { beside.notices = newValue }
         }
         package var journal: any TurnJournal
-        /// Nil if placeholders must not be marked as this bridge's.
+        /// Place of the state directory, or nil if placeholders must not be marked as this bridge's.
         package var statePlace: StatePlace?
         /// Agent session that answers in a chat of the phone.
         package var agentSession: @Sendable (SessionID) -> AgentSession

@@ -38,7 +38,7 @@ struct TokenState: Sendable {
     /// Chooses how to switch. `hasOpenTurns` is true if an immediate switch would lose something.
     mutating func use(_ new: Secret, hasOpenTurns: Bool, at now: Instant) -> Step {
         if farewell != nil {
-            // The newest token wins; turns that are ending go on ending.
+            // The newest token wins; the farewell in progress continues.
             farewell?.next = new
             return .none
         }

@@ -134,7 +134,7 @@ package final class LiveConnection: Sendable {
         agent?.shutDown()
     }
 
-    /// Aborts and denials that the agent has not confirmed.
+    /// True while the agent has not confirmed every abort and denial.
     package var owesAgent: Bool { runner?.ask { $0.owesAgent } ?? false }
 
     /// True if nothing is in flight and the links have said goodbye.

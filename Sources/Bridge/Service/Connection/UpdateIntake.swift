@@ -8,7 +8,7 @@ struct Arriving: Sendable {
     var accepting: [TurnID: TurnOpening] = [:]
     var relayTime = RelayTime()
     var relayClock = RelayClock()
-    /// Nil if placeholders must not be marked as this bridge's.
+    /// Place of the state directory, or nil if placeholders must not be marked as this bridge's.
     var place: LiveConnection.StatePlace?
     var mark: StateMark?
     /// Stops without a time, with their first delivery; at the limit the oldest is dropped.

@@ -81,7 +81,7 @@ package struct CallComparison {
             members["idempotency_key"] = .string(name)
             members["interaction_id"] = nil
             members["message_id"] = nil
-            // The time from the moment when the card leaves, which differs by milliseconds.
+            // A card's life counts from the moment when the card leaves, which differs by milliseconds.
             if members["expires_in_ms"] != nil { members["expires_in_ms"] = .string("its life") }
             if let session = members["session_id"]?.string {
                 let number = sessions[session] ?? sessions.count + 1
@@ -94,7 +94,7 @@ package struct CallComparison {
     }
 
     /// Splits a key into the turn's name and the call's name within the turn (DESIGN.md#lanes-buckets-pacing). Names may contain text that looks
-    /// like an ending, so that endings are searched only for turns that were not opened.
+    /// like an ending: match the turns that were opened first, and search for an ending in other keys alone.
     private static func parts(of key: String, turns: some Collection<String>) -> (turn: String, name: String) {
         if let turn = turns.filter({ key.hasPrefix($0 + "-") }).max(by: { $0.count < $1.count }) {
             return (turn, String(key.dropFirst(turn.count + 1)))

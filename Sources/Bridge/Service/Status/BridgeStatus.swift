@@ -172,7 +172,7 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
 
         /// The session at the relay, or nil for a sealed chat.
         package var chat: String?
-        /// `ChatFigure.State`.
+        /// Raw value of `ChatFigure.State`.
         package var state: String
         package var since: Int64
 

@@ -41,11 +41,11 @@ package struct Mirroring: Sendable {
         package var chat: SessionID
         package var run: RunID
         package var said: [RunSignal]
-        /// An earlier process heard how it began.
+        /// True if an earlier process heard the run's beginning.
         package var isUnseen = false
-        /// The agent's link was lost after what the run had said.
+        /// True if the agent's link was lost after what the run had said.
         package var mayLackWords = false
-        /// The run is shown in the phone's own chat, sealed as its messages are.
+        /// True if the run is shown in the phone's own chat, sealed as that chat's messages are.
         package var isAtHome = false
     }
 

@@ -39,7 +39,7 @@ struct RunChat: Sendable, Hashable {
     private static let backOff = BackOff(first: .seconds(2), factor: 4, longest: .seconds(8))
     private(set) var state = State.absent
 
-    /// `state` is other than `absent` for a chat that an earlier process left.
+    /// A chat from an earlier process may have any `state`.
     init(_ state: State = .absent) { self.state = state }
 
     var chat: SessionID? { if case .made(let chat) = state { chat } else { nil } }
