@@ -16,7 +16,7 @@ enum SealingBench {
         var length = 0
         for _ in 0..<count { length += sealer.content(of: call, random: library)?.members[0].sealed.utf8.count ?? 0 }
         let spent = cpuNanoseconds - begun
-        // A member is 229 bytes in base64.
+        // The envelope has 229 bytes, which are 308 characters of base64.
         guard length == count * 308 else { return print("a member of another length") }
         print(Double(spent) / Double(count))
     }

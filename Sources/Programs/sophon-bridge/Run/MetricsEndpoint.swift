@@ -84,7 +84,7 @@ final class MetricsEndpoint: Sendable {
     func ends() { state.withLock { $0.isEnding = true } }
 
     func stop() {
-        // Stop the server outside the lock: this waits for its thread.
+        // Stop the server outside the lock: stopping waits for its thread.
         server.withLock { $0.take() }?.stop()
         alarm.stop()
     }

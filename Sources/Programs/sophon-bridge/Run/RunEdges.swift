@@ -127,7 +127,7 @@ final class RunEdges {
         let limits = loaded.configuration.limits
         (settings.turn.quiet, settings.turn.stuck) = limits.silence
         settings.delivery.connections = limits.relayConnections
-        // A quarter of this connection's share is for lanes; the rest is for what is never cut.
+        // Lanes cut the payloads of cards above a quarter of this connection's share; the rest is for what is never cut.
         let connections = loaded.configuration.connections.count
         settings.delivery.heldBytes = limits.heldBytes(of: connections)
         var http = CurlClient.Settings()

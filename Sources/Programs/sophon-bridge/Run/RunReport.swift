@@ -10,7 +10,7 @@ import Vocabulary
 /// Output of a running bridge: events for programs on standard output, and the log.
 final class RunReport: Sendable {
     private struct State {
-        /// Connections of whose token the relay accepts nothing more.
+        /// Connections whose token the relay accepts no longer.
         var stopped: Set<ConnectionName> = []
         var lastStop: CommandFailure?
         var losses = LossLimit()
