@@ -27,8 +27,8 @@ package struct LinkEdges: Sendable {
 
 /// Runner of a session machine: carries out its orders and feeds it events. It has the socket and the timer, but no policy of its own.
 ///
-/// Events come from any thread. One thread at a time carries orders out, in the order they were made: the first that finds no other at it.
-/// Events of a socket that the machine has closed are dropped here, by the socket's number.
+/// Events come from any thread. One thread at a time carries orders out, in the order they were made; a thread that finds another at this leaves
+/// its orders to it. Events of a socket that the machine has closed are dropped here, by the socket's number.
 package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
     private final class State {
         var machine: Machine

@@ -231,7 +231,7 @@ package final class RecordingReader {
         }
         var stream: Int64 = 1
         if let number = member(root, "stream") { _ = sb_node_integer(number, &stream) }
-        // A frame that is no JSON is returned as it came.
+        // A frame that is no JSON is returned unchanged.
         var raw = sb_bytes()
         let isRaw = member(frame, "_raw").map { sb_node_string($0, &raw) } ?? false
         let compact = isRaw ? raw : sb_node_compact(json, frame)

@@ -2,7 +2,8 @@
 /// was said in them.
 ///
 /// The list names what is kept, so that additions of a later agent are covered until they are known: the members of `kept` that are one word
-/// or id, numbers, and names that are words of a protocol. The input and output of tools and forms lose their names and numbers too.
+/// or id, numbers, and names that are words of a protocol. The input and output of tools and forms lose their names and numbers too; their
+/// structure, true, false and null stay.
 struct WordCover {
     static let marker = Array("\"[covered]\"".utf8)
 
