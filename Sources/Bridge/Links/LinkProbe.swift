@@ -1,7 +1,7 @@
 import Locking
 package import Vocabulary
 
-/// Drives a session machine as far as one verdict, then says goodbye: what `doctor` needs of a link.
+/// Drives a session machine to one verdict, then closes its socket: a link as `doctor` needs it.
 package final class LinkProbe<Machine: SessionMachine & ~Copyable, Verdict: Sendable>: Sendable {
     private struct State {
         var runner: LinkRunner<Machine>?
@@ -11,8 +11,8 @@ package final class LinkProbe<Machine: SessionMachine & ~Copyable, Verdict: Send
     private let state = Locked(State())
     private let deadline: any Alarm
 
-    /// `judge` receives each order that is not about the socket, until it gives a verdict. `completion` is called once: with the
-    /// verdict, or with nil when the time is over. `deadline` rings for that, and serves nothing else.
+    /// `judge` receives each order that is not about the socket, until it returns a verdict. `completion` is called once: with the verdict,
+    /// or with nil after `limit`. `deadline` rings for the limit, and serves nothing else.
     package init(
         _ machine: consuming sending Machine, edges: LinkEdges, limit: Duration, deadline: any Alarm,
         judge: @escaping @Sendable (Machine.Order) -> Verdict?, completion: @escaping @Sendable (Verdict?) -> Void

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a person can do about a link that is down; it is also retried automatically.
+/// Remedy for a person while a link is down; the link is also retried automatically.
 package struct LinkRemedy: Hashable, Sendable {
     package var words: String
     package var exitCode: ExitCode?

@@ -7,10 +7,10 @@ package struct LinkEdges: Sendable {
     package var clock: any Clock
     package var alarm: any Alarm
     package var random: any RandomSource
-    /// The certificates of a private authority.
+    /// Certificates of a private authority, or nil for the system's.
     package var authorityFile: String?
     package var messageLimit = 64 << 20
-    /// Hears every frame, incoming ones with true.
+    /// Hears every frame; the flag is true for incoming ones.
     package var record: (@Sendable (Bool, [UInt8]) -> Void)?
 
     package init(
@@ -25,20 +25,20 @@ package struct LinkEdges: Sendable {
     }
 }
 
-/// Carries out a session machine's orders and feeds it events: the socket, the timer, and no policy of its own.
+/// Runner of a session machine: carries out its orders and feeds it events. It has the socket and the timer, but no policy of its own.
 ///
-/// Events come from any thread. Orders are carried out in the order they were made, by whichever thread finds no other else at
-/// it. What a socket says after the machine has closed it is dropped here, by the socket's number.
+/// Events come from any thread. One thread at a time carries orders out, in the order they were made; a thread that finds another at this leaves
+/// its orders to it. Events of a socket that the machine has closed are dropped here, by the socket's number.
 package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
     private final class State {
         var machine: Machine
         var orders: [Machine.Order] = []
         var isPerforming = false
         var wake: Instant?
-        /// The socket whose events count; 0: none.
+        /// Number of the socket whose events count, or 0 for none.
         var current = 0
         var lastNumber = 0
-        /// Also those that are closing: letting go of a link cuts it.
+        /// Links that are open or closing: releasing a link cuts it.
         var links: [Int: any WebSocketLink] = [:]
 
         init(_ machine: consuming sending Machine) { self.machine = machine }
@@ -65,7 +65,7 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
         if mayPerform { perform() }
     }
 
-    /// The machine has slept: a connection of before is dead, though nothing may say so.
+    /// The computer has slept: an earlier connection is dead, though no event may report it.
     package func slept() {
         tell { machine, now in
             var random = RandomAdapter(source: edges.random)
@@ -86,7 +86,7 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
         for link in links { link.cut() }
     }
 
-    /// No socket is open or closing.
+    /// True if no socket is open or closing.
     package var isClosed: Bool { state.withLock { $0.links.isEmpty } }
 
     // MARK: The socket
@@ -195,7 +195,7 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
             self?.happened(event, on: number)
         }
         state.withLock { state in
-            // It may have ended before it was known here.
+            // The socket may have ended before its link could be registered here.
             if !isOver.withLock({ $0 }) { state.links[number] = link }
         }
     }

@@ -1,10 +1,10 @@
 package import Vocabulary
 
-/// What the link's runner does by itself; everything else is for the link's owner.
+/// Orders that the link's runner carries out itself; the link's owner handles all others.
 package enum SocketOrder: Sendable {
     case dial(url: String, headers: [HTTPHeader])
     case send([UInt8])
-    /// One of the WebSocket itself, behind what was sent.
+    /// A WebSocket ping, behind everything that was sent.
     case ping
     case close(code: Int, reason: String)
 }
@@ -20,9 +20,9 @@ package protocol SessionMachine: ~Copyable, SendableMetatype {
     mutating func start(at now: Instant)
     mutating func shutDown(at now: Instant)
     mutating func opened(at now: Instant)
-    /// Something came that shows that the far side lives, and says nothing else.
+    /// A sign of life of the far side, without a message.
     mutating func heard(at now: Instant)
-    /// Likewise; all that was sent before the last ping has arrived.
+    /// A sign of life which also proves that everything sent before the last ping has arrived.
     mutating func ponged(at now: Instant)
     mutating func received(
         _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread that is not to be had: out of processes, or out of memory.
+/// A thread that could not be started, for lack of processes or of memory.
 package struct ThreadFault: Error, Hashable, Sendable, CustomStringConvertible {
     package var purpose: String
     package var status: Int32

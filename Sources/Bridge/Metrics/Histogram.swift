@@ -1,6 +1,6 @@
 /// Counts of observed times by upper bounds that never change.
 package struct Histogram: Sendable {
-    /// In seconds, ascending; above the last one there is `+Inf`.
+    /// Upper bounds in seconds, ascending; `+Inf` follows the last one.
     package let bounds: [Double]
     /// Observations of each bound alone, the last count those above all bounds.
     private var counts: [UInt64]
@@ -14,7 +14,7 @@ package struct Histogram: Sendable {
 
     package mutating func observe(_ duration: Duration) {
         let (whole, attoseconds) = duration.components
-        // A clock that was set back makes no negative time.
+        // A clock that was set back must not count as a negative time.
         let seconds = max(0, Double(whole) + Double(attoseconds) * 1e-18)
         counts[bounds.firstIndex { seconds <= $0 } ?? bounds.count] += 1
         sum += seconds

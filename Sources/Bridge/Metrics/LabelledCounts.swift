@@ -1,16 +1,16 @@
-/// A counter for each combination of label values. All combinations are there from the beginning, at zero, and no other can be added:
-/// neither the memory nor the page grows with what happens.
+/// A counter for each combination of label values. All combinations exist from the start, at zero, and no other can be added: neither the
+/// memory nor the page grows with the events.
 package struct LabelledCounts: Sendable {
     private let columns: [[String]]
     private var counts: [UInt64]
 
-    /// The values of each label. The values of one label differ.
+    /// The values of each label, each once.
     package init(_ columns: [[String]]) {
         self.columns = columns
         counts = Array(repeating: 0, count: columns.reduce(1) { $0 * $1.count })
     }
 
-    /// A value outside its column counts as `other`, and not at all where the column has none.
+    /// A value outside its column counts as `other`, or not at all if the column has no `other`.
     package mutating func count(_ values: String...) {
         precondition(values.count == columns.count, "a value for each label")
         var index = 0

@@ -1,7 +1,7 @@
-/// A figure under the name that Prometheus reads: `Metric.all` is the list of them, and docs/METRICS.md its table.
+/// A figure under the name that Prometheus reads. `Metric.all` lists all of them, and docs/METRICS.md is its table.
 ///
-/// Values of labels come from sets that are known when the bridge starts. No label holds an id, a word of a chat, or a name that a user
-/// wrote but the connection's.
+/// Values of labels come from sets that are known when the bridge starts. No label holds an id, a word of a chat, or a name that a user wrote
+/// other than the connection's.
 package struct Metric: Sendable {
     package enum Kind: String, Sendable { case counter, gauge, histogram }
 
@@ -74,7 +74,7 @@ package struct Metric: Sendable {
     package static let residentMemory = Metric(
         "process_resident_memory_bytes", .gauge, in: "bytes", "Resident memory of the process.")
 
-    /// In the order of the page.
+    /// All metrics, in the order of the page.
     package static let all = [
         buildInfo, turns, relayCalls, relayRefusals, bucketLevel, laneWaiting, laneOldest, placeholder, addedLatency,
         approvalsOpen, questionsOpen, asksUnanswered, linkUp, reconnects, agentProcesses, notices, journalBytes,

@@ -51,7 +51,7 @@ package struct MetricsText {
         text += " \(Self.number(sample.value))\n"
     }
 
-    /// A double quote stands as it is in a help text.
+    /// A help text keeps its double quotes.
     private static func escaped(_ text: String, quotes: Bool) -> String {
         var result = ""
         for character in text.unicodeScalars {

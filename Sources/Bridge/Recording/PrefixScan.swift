@@ -1,5 +1,5 @@
-/// Scans the members before `"frame":` in a line of the usual form. Whatever is unusual (escapes, other
-/// types, unknown members) makes it give up, and the parser decides.
+/// Scans the members before `"frame":` in a line of the usual form. Anything unusual (escapes, other types, unknown members) ends the scan, and
+/// the parser decides.
 struct PrefixScan {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
@@ -7,12 +7,12 @@ struct PrefixScan {
     private(set) var direction: RecordedEntry.Direction?
     private(set) var isRelay = false
     private(set) var stream: Int64?
-    /// Where the frame begins.
+    /// Offset of the frame.
     private(set) var frame: Int?
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// False when the line is of another form.
+    /// False if the line has another form.
     mutating func begins() -> Bool {
         guard take(UInt8(ascii: "{")) else { return false }
         for _ in 0..<8 {
@@ -26,7 +26,7 @@ struct PrefixScan {
         return false
     }
 
-    /// The frame holds what was no JSON, as a string.
+    /// True if the frame holds bytes that are no JSON, as a string.
     var frameIsRaw: Bool {
         guard let frame else { return false }
         let mark: StaticString = "{\"_raw\":"

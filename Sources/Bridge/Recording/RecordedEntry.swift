@@ -5,21 +5,21 @@ package struct RecordedEntry {
 
     package var milliseconds: Int64
     package var link: Link
-    /// Numbers the socket, the child or the exchange.
+    /// Number of the socket, the child or the exchange.
     package var stream: Int
     package var direction: Direction
     package var frame: UnsafeRawBufferPointer
-    /// Bytes from the frame's beginning that may be read.
+    /// Readable bytes from the frame's beginning.
     package var capacity: Int
     package var line: Int
 }
 
-/// The first line of a recording of our own; recordings without one are taken as they are.
+/// First line of a recording of our own; a recording without one is accepted too.
 package struct RecordingHeader: Sendable, Hashable {
     package static let version = 1
 
     package var version: Int
     package var agent: String?
-    /// When it was recorded, as in RFC 3339.
+    /// Date of the recording, in the form of RFC 3339.
     package var date: String?
 }

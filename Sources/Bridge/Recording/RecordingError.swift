@@ -1,4 +1,4 @@
-/// What is wrong with a recording: where, what was found, what was expected.
+/// A fault of a recording: where, what was found, what was expected.
 package struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         case unreadable, lineTooLong, notJSON, tooDeep, wrongShape, truncated, unknownAgent, timeGoesBack, empty,
@@ -8,7 +8,7 @@ package struct RecordingError: Error, Hashable, Sendable, CustomStringConvertibl
 
     package var code: Code
     package var file: String
-    /// Counted from 1; 0 where no line is meant.
+    /// Counted from 1, or 0 if no line is meant.
     package var line: Int
     package var message: String
 

@@ -1,21 +1,20 @@
 import CSimdjson
 import Glibc
 
-/// Reads a recording line by line (DESIGN.md#recording), also those that have no header, link, connection and stream.
+/// Reads a recording line by line (DESIGN.md#recording), also one without header, link, connection and stream.
 ///
-/// Lines are found with `memchr` over new bytes only, and a frame is handed over where it lies: a line costs one copy from the
-/// system and one pass of the parser.
+/// `memchr` searches new bytes alone, and a frame is handed over in place: a line costs one copy from the system and one pass of the parser.
 package final class RecordingReader {
-    /// pi's lines may be very long (pi.md#framing); beyond this a file is no recording.
+    /// pi's lines may be very long (pi.md#framing); a file with a longer one is no recording.
     package static let lineLimit = 64 << 20
     private static let readSize = 1 << 20
-    /// Thirty years: more is no time since a beginning, and what reckons with nanoseconds could not hold much more.
+    /// Thirty years in milliseconds: no recording is longer, and a count of nanoseconds could not hold much more.
     private static let timeLimit: Int64 = 1_000_000_000_000
 
     private let file: String
     private let descriptor: Int32
     private let json: OpaquePointer
-    /// What the parser may read behind a line.
+    /// Bytes behind a line that the parser may read.
     private let padding: Int
     private var buffer: UnsafeMutableRawPointer
     private var size: Int
@@ -23,7 +22,7 @@ package final class RecordingReader {
     private var end = 0
     private var searched = 0
     private var isAtEnd = false
-    /// The line in hand has no line feed behind it: its writer may have been cut off.
+    /// The current line has no line feed behind it: its writer may have been cut off.
     private var lacksLineFeed = false
     private var line = 0
     private var lastMilliseconds: Int64 = 0
@@ -47,7 +46,7 @@ package final class RecordingReader {
         buffer = .allocate(byteCount: size, alignment: 64)
     }
 
-    /// A recording that is in memory already.
+    /// A recording that is in memory.
     package init(text: String, name: String) throws(RecordingError) {
         file = name
         descriptor = -1
@@ -213,7 +212,7 @@ package final class RecordingReader {
         return String(decoding: UnsafeRawBufferPointer(start: bytes.start, count: bytes.count), as: UTF8.self)
     }
 
-    /// Any order of members: the frame is written out again, in the parser's memory.
+    /// Entry of a line with its members in any order. The frame is written out again, in the parser's memory.
     private func slowEntry(_ root: sb_node) throws(RecordingError) -> RecordedEntry {
         var milliseconds: Int64 = 0
         guard let time = member(root, "at_ms"), sb_node_integer(time, &milliseconds), milliseconds >= 0 else {
@@ -232,7 +231,7 @@ package final class RecordingReader {
         }
         var stream: Int64 = 1
         if let number = member(root, "stream") { _ = sb_node_integer(number, &stream) }
-        // What was no JSON comes back as it came.
+        // A frame that is no JSON is returned unchanged.
         var raw = sb_bytes()
         let isRaw = member(frame, "_raw").map { sb_node_string($0, &raw) } ?? false
         let compact = isRaw ? raw : sb_node_compact(json, frame)
@@ -242,11 +241,11 @@ package final class RecordingReader {
             capacity: bytes.count, line: line)
     }
 
-    /// Recordings of one channel may leave it out.
+    /// Recordings of one channel may leave the number out.
     private static func stream(_ number: Int64?) -> Int { Int(max(1, min(number ?? 1, Int64(Int32.max)))) }
 
-    /// The form our writer and the traces have: `{"at_ms":N,…,"frame":{…}}` with the frame last and nothing odd before it. The
-    /// frame itself is not looked into: its decoder does that.
+    /// Entry of the form that our writer and the traces have: `{"at_ms":N,…,"frame":{…}}` with the frame last and nothing unusual before it.
+    /// The frame itself is left to its decoder.
     private func quickEntry(_ bytes: UnsafeRawBufferPointer, capacity: Int) -> RecordedEntry? {
         var scan = PrefixScan(bytes)
         guard scan.begins(), let base = bytes.baseAddress, let at = scan.frame, bytes.count > at + 2 else { return nil }

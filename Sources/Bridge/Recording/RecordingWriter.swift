@@ -1,14 +1,14 @@
 import Glibc
 
-/// Writes a recording (DESIGN.md#recording): `RecordingFormatter` makes the lines, this puts them into a file that only its
-/// owner may read.
+/// Writes a recording (DESIGN.md#recording): `RecordingFormatter` makes the lines, and this type puts them into a file that only its owner
+/// may read.
 ///
-/// - A line is in the file whole or not at all: where a write fails the file is cut back to its last whole line, and
-///   everything after is refused with the same error.
-/// - `at_ms` never decreases, whatever it is given, because a reader would refuse the file.
-/// - Nothing is appended to another recording: its times would go back.
+/// - A line is in the file whole or not at all: after a failed write the file is cut back to its last whole line, and every further line is
+/// refused with the same error.
+/// - `at_ms` never decreases, whatever the caller passes, because a reader would refuse the file.
+/// - A recording is never appended to another: its times would go back.
 package final class RecordingWriter {
-    /// Larger recordings are refused a further line.
+    /// Size limit of a file; further lines are refused.
     package static let fileLimit = 4 << 30
 
     private let file: String
@@ -20,7 +20,7 @@ package final class RecordingWriter {
     private var lastMilliseconds: Int64 = 0
     private var failure: RecordingError?
 
-    /// `date` as in RFC 3339. `cover` replaces the secrets of the moment in each line: more of them become known meanwhile.
+    /// `date` has the form of RFC 3339. `cover` replaces the secrets that are known when a line is written: more become known meanwhile.
     package init(
         file: String, agent: String, date: String, limit: Int = RecordingWriter.fileLimit,
         cover: (([UInt8], RecordedEntry.Link) -> [UInt8])? = nil
@@ -61,7 +61,7 @@ package final class RecordingWriter {
             throw RecordingError(
                 .unwritable, file: file, "is there already and not empty; remove it, or give another name")
         }
-        // A file that was there may be open to others.
+        // A file that existed before may be open to others.
         guard fchmod(descriptor, 0o600) == 0 else {
             throw RecordingError(
                 .unwritable, file: file,

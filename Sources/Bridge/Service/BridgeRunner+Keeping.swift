@@ -1,9 +1,9 @@
 import BridgeCore
 import Vocabulary
 
-// What is kept beside the turns' records, and what is looked at before a message is passed on.
+// Journal entries beside the turns' records, and the look at a message's folder before it is passed on.
 extension BridgeRunner {
-    /// The folder is looked at last: what a link leads to may have changed since it was configured.
+    /// Looks at the folder last: a symbolic link may lead elsewhere by now than when it was configured.
     func passOn(_ number: CommandNumber, in folder: String?) {
         guard let folder, let folders = edges.folders else {
             return tell { bridge, now in bridge.commandKept(number, at: now) }
@@ -18,7 +18,7 @@ extension BridgeRunner {
         }
     }
 
-    /// Where the message that an earlier process handed over is carried out, if the agent never got it.
+    /// Folder in which a message that an earlier process handed over runs, if the agent never got it.
     func folder(of record: TurnRecord) -> String? {
         guard !record.forwarded.isAccepted, let folder = ask({ $0.folder(of: record.opening) }) else { return nil }
         guard let folders = edges.folders else { return folder }

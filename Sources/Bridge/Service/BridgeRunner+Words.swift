@@ -24,7 +24,7 @@ extension CallAttempt.Payload {
 extension RelayAnswer.Outcome {
     var isDelivered: Bool { if case .delivered = self { true } else { false } }
 
-    /// For `explain`: constant words and codes, nothing that the user wrote.
+    /// Constant words and codes for `explain`, nothing that the user wrote.
     var words: String {
         switch self {
         case .delivered(let receipt): receipt.repeated ? "delivered before" : "delivered"

@@ -4,13 +4,13 @@ import Locking
 import RelayProtocol
 package import Vocabulary
 
-/// The other half of the machine `Bridge`: takes the lock, calls one method, leaves the lock, and does what the orders say.
+/// Runner of the machine `Bridge`: takes the lock, calls one method, leaves the lock, and carries out the orders.
 ///
-/// Events may come from any thread. Orders are carried out in the order they were made, by whichever thread finds no other
-/// else at it; so a call's answer leads to the lane's next call on the HTTP client's own thread, without a hop.
+/// Events may come from any thread. One thread at a time carries orders out, in the order they were made; a thread that finds another at this
+/// leaves its orders to it. So the relay's answer to a call starts the lane's next call on the HTTP client's own thread, without a hop.
 ///
-/// With a journal, nothing that is to be kept leaves the bridge before the journal says that it is: a call's first try and
-/// a message to the agent are handed on by the journal's own thread, once it has written them.
+/// With a journal, a call's first try and a message to the agent leave the bridge after the journal has stored them; the journal's own thread hands
+/// them on.
 package final class BridgeRunner: Sendable {
     package struct Edges: Sendable {
         package var http: any HTTPClient
@@ -18,15 +18,15 @@ package final class BridgeRunner: Sendable {
         package var alarm: any Alarm
         package var random: any RandomSource
         package var journal: (any TurnJournal)?
-        /// Nil: no turn is sealed here.
+        /// Sealer of turns, or nil if this bridge seals none.
         package var sealer: TurnSealer?
-        /// For one whole call to the relay; what takes longer has an unknown outcome.
+        /// Timeout of one whole call to the relay; a call that takes longer has an unknown outcome.
         package var callLimit: Duration
-        /// Nil: folders are passed on as configured.
+        /// Looks at the folders of messages, or nil to pass folders on as configured.
         package var folders: (any FolderPort)?
-        /// The sink of metrics; nil if the endpoint is disabled.
+        /// Sink of metrics, or nil if the endpoint is disabled.
         package var meter: Meter?
-        /// What is written in one job with the end of a turn.
+        /// Entries to write in one job with the end of a turn.
         package var besideEnd: (@Sendable (TurnID, TurnOutcome) -> [JournalEntry])?
 
         package init(
@@ -51,17 +51,17 @@ package final class BridgeRunner: Sendable {
         var bridge: Bridge
         var work: [Work] = []
         var isPerforming = false
-        /// What the alarm was set to last.
+        /// Moment that the alarm was last set to.
         var wake: Instant?
         /// Turns whose newest record could not be written, and why.
         var notKept: [TurnID: JournalFailure] = [:]
-        /// What an earlier process stored and had no answer to.
+        /// Calls that an earlier process stored and got no answer to.
         var storedCalls: [IdempotencyKey: StoredCall] = [:]
         var storedBytes = 0
 
         init(_ bridge: consuming sending Bridge) { self.bridge = bridge }
 
-        /// Of a turn that is closed meanwhile no record is wanted any more.
+        /// Clears the note of a turn that was closed meanwhile: nobody needs its record.
         mutating func note(_ turn: TurnID, notKept failure: JournalFailure?) {
             notKept[turn] = bridge.turn(turn) == nil ? nil : failure
         }
@@ -100,14 +100,14 @@ package final class BridgeRunner: Sendable {
     /// Gives the bridge its events, and carries out its orders.
     package func tell(_ event: (inout Bridge, Instant) -> Void) {
         let mayPerform = state.withLock { state in
-            // Read while the lock is held: between two threads time would go back, and what was counted by it be wrong.
+            // Read the clock under the lock: two threads could otherwise report their times in the wrong order.
             event(&state.bridge, edges.clock.now)
             return collect(&state)
         }
         if mayPerform { perform() }
     }
 
-    /// Likewise; `whenKept` is called once all that changed by it would survive a power cut.
+    /// Tells an event likewise, and calls `whenKept` once every change it made would survive a power cut.
     package func tell(
         _ event: (inout Bridge, Instant) -> Void, whenKept: @escaping @Sendable (JournalFailure?) -> Void
     ) {
@@ -124,12 +124,12 @@ package final class BridgeRunner: Sendable {
         state.withLock { question($0.bridge) }
     }
 
-    /// No turn is open, and everything that was ordered has been carried out: the last turn's end has been observed too.
+    /// True if no turn is open and every order has been carried out, so that the last turn's end has been observed too.
     package var isAtRest: Bool {
         state.withLock { $0.bridge.openTurns == 0 && !$0.isPerforming && $0.work.isEmpty }
     }
 
-    /// The bodies that a restored bridge will ask for by their keys.
+    /// Remembers the bodies that a restored bridge asks for by their keys.
     package func remember(_ calls: [StoredCall]) {
         state.withLock { state in
             for call in calls {
@@ -140,7 +140,7 @@ package final class BridgeRunner: Sendable {
         }
     }
 
-    /// Bytes queued here, for the ledger; the journal counts its own.
+    /// Bytes held here and in the journal, for the memory ledger.
     package var heldBytes: HeldBytes {
         state.withLock { state in
             var held = HeldBytes()
@@ -157,14 +157,14 @@ package final class BridgeRunner: Sendable {
         relay.withLock { $0 = RelayAddress(baseURL: $0.baseURL, token: token.text) }
     }
 
-    /// For the calls to come.
+    /// Sets the timeout of later calls.
     package func use(callLimit limit: Duration) { callLimit.withLock { $0 = limit } }
 
     package func stop() { edges.alarm.stop() }
 
     // MARK: Orders
 
-    /// True for the one thread that has to carry them out.
+    /// True if the calling thread must carry the orders out.
     private func collect(_ state: inout State) -> Bool {
         if state.bridge.hasOrders {
             for order in state.bridge.takeOrders() { state.work.append(.order(order)) }
@@ -181,7 +181,7 @@ package final class BridgeRunner: Sendable {
                 state.work = []
                 if work.isEmpty {
                     state.isPerforming = false
-                    // Set while the lock is held: else an older moment could take the place of a newer one.
+                    // Set the alarm under the lock: an older moment could otherwise replace a newer one.
                     setAlarm(&state)
                 }
                 return work
@@ -191,7 +191,7 @@ package final class BridgeRunner: Sendable {
         }
     }
 
-    /// A record and the call or the command it was made for are one job of the journal: neither is any good without the other.
+    /// A record and the call or command that waits for it are one job of the journal: neither is of use without the other.
     private func carryOut(_ work: [Work]) {
         var index = work.startIndex
         while index < work.endIndex {
@@ -245,7 +245,7 @@ package final class BridgeRunner: Sendable {
         }
     }
 
-    /// A record that could not be written just before this is not made good by an empty job that could: it goes along.
+    /// Writes failed records again in the same job: an empty job that succeeds would say nothing about them.
     private func settle(in journal: any TurnJournal, _ done: @escaping @Sendable (JournalFailure?) -> Void) {
         let records = state.withLock { state in state.notKept.keys.compactMap { state.bridge.record(of: $0) } }
         journal.submit(records.flatMap { entries(of: $0) }, .synced) { [weak self] failure in
@@ -255,7 +255,7 @@ package final class BridgeRunner: Sendable {
                 for record in records { state.notKept[record.id] = nil }
                 return (state.notKept.values.first, state.notKept.keys.contains { state.bridge.record(of: $0) != nil })
             }
-            // It failed while this was under way.
+            // Another record failed while this job was under way.
             if isNew { return settle(in: journal, done) }
             done(
                 left.map { _ in
@@ -268,7 +268,7 @@ package final class BridgeRunner: Sendable {
         edges.journal?.submit(entries(of: record), durability) { [weak self] in self?.kept(record, $0) }
     }
 
-    /// What could not be written is written with the next chance.
+    /// A record that failed to write stays due until the next save.
     private func kept(_ record: TurnRecord, _ failure: JournalFailure?) {
         state.withLock { $0.note(record.id, notKept: failure) }
         guard let failure else { return wereKept(record.parts, of: record.id) }
@@ -281,7 +281,7 @@ package final class BridgeRunner: Sendable {
         state.withLock { $0.bridge.partsWereKept(of: turn, through: last) }
     }
 
-    /// The record, and the parts that may not be written yet: one job, so that neither is there without the other.
+    /// The record and its pending parts as one job, so that neither is stored without the other.
     private func entries(of record: TurnRecord) -> [JournalEntry] {
         let bytes = RecordEnvelope.bytes(
             of: record, now: edges.clock.now, wall: edges.clock.wallMilliseconds, sealer: edges.sealer)
@@ -294,13 +294,13 @@ package final class BridgeRunner: Sendable {
         return parts + [.turn(record.id, record: bytes, place: record.place)]
     }
 
-    /// Written down before the first byte leaves (DESIGN.md#a-runs-journey); then asked again, for a Stop may have come meanwhile.
+    /// Stores the command before its first byte leaves (DESIGN.md#a-runs-journey), then asks the bridge again: a Stop may have come meanwhile.
     private func pass(_ command: AgentCommand, _ number: CommandNumber, keeping record: TurnRecord? = nil) {
         let kept: @Sendable () -> Void = { [self] in tell { bridge, now in bridge.commandKept(number, at: now) } }
         guard let journal = edges.journal else { return kept() }
         var entries = record.map { self.entries(of: $0) } ?? []
         guard case .send(let turn, _, let run, let message) = command else {
-            // What a person decided is worth more than the record of it.
+            // A person's decision leaves even if its record could not be written.
             return journal.submit(entries, entries.isEmpty ? .written : .synced) { [self] failure in
                 if let record { self.kept(record, failure) }
                 kept()
@@ -367,7 +367,7 @@ package final class BridgeRunner: Sendable {
         edges.http.send(request, meanwhile: { [self] in prepareNext(behind: attempt.call) }, completion: completion)
     }
 
-    /// While the relay works on a call, the body of the next call is made.
+    /// Makes the body of the next call while the relay works on this one.
     private func prepareNext(behind call: CallID) {
         guard let next = state.withLock({ $0.bridge.callAhead(behind: call) }),
             let body = Self.body(of: next.call, next.seal, edges.sealer)
@@ -375,7 +375,7 @@ package final class BridgeRunner: Sendable {
         state.withLock { $0.bridge.keep(body, of: next.call, behind: call) }
     }
 
-    /// What is to be sealed is sealed now, once; each later try sends these bytes. Nil: the call is not made.
+    /// Seals the call's body once; each later try sends these bytes. Nil if it could not be sealed, and the call is not made.
     private func body(of call: RelayCall, _ attempt: CallAttempt) -> [UInt8]? {
         if let body = attempt.body { return body }
         let made = Self.body(of: call, attempt.seal, edges.sealer)
@@ -407,7 +407,7 @@ package final class BridgeRunner: Sendable {
         if let meter = edges.meter, attempt.name == .open, answer.outcome.isDelivered { tell(meter, of: attempt.turn) }
         var random = RandomAdapter(source: edges.random)
         tell { bridge, now in bridge.answered(attempt.call, with: answer, at: now, using: &random) }
-        // Whatever it came to: unless the same call is tried again, its body has served.
+        // Drop the stored body after any answer, unless the same call is tried again.
         if case .stored(let key) = attempt.payload {
             state.withLock { state in if !state.bridge.isPending(attempt.call) { state.forget(key) } }
         }

@@ -1,7 +1,7 @@
 import BridgeCore
 import Vocabulary
 
-/// What a chat has of its own, as the journal keeps it: a setting of the connection.
+/// Journal record of a chat's own session and workspace: a setting of the connection.
 enum HomeRecord {
     private static let version = 1
     private static let prefix = "home:"
@@ -15,7 +15,7 @@ enum HomeRecord {
 
     static func isRecord(_ name: String) -> Bool { name.hasPrefix(prefix) }
 
-    /// Nil: nothing is left of it.
+    /// An entry with nil deletes the record.
     static func entry(of chat: SessionID, _ home: ChatHome?) -> JournalEntry {
         guard let home else { return .setting(name: prefix + chat.text, value: nil) }
         let content = Content(
@@ -23,7 +23,7 @@ enum HomeRecord {
         return .setting(name: prefix + chat.text, value: SettingRecord.bytes(of: content))
     }
 
-    /// Nil for a setting that is something else, or cannot be read.
+    /// Nil if the setting is another one, or its record cannot be read.
     static func home(name: String, value: [UInt8]) -> (chat: SessionID, home: ChatHome)? {
         guard name.hasPrefix(prefix), let content = SettingRecord.read(Content.self, value),
             content.version <= version

@@ -1,7 +1,7 @@
 import Vocabulary
 
 extension JournalFailure {
-    /// For the person at the phone, who may be far from the machine.
+    /// Remedy for the person at the phone, who may be far from the machine.
     var remedyForUser: String {
         code == .full
             ? "There must be room on the agent's machine first."

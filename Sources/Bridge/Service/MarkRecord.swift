@@ -1,15 +1,15 @@
 import BridgeCore
 import Vocabulary
 
-/// The mark of a state directory, and the other bridge that was seen (`Claim`), as the journal keeps them: settings of the connection.
+/// Journal records of the mark of a state directory and of the other bridge that was seen (`Claim`): settings of the connection.
 enum MarkRecord {
     struct Mark: Codable, Hashable {
         private(set) var version = 1
         var bits: UInt32
         var since: Int64
-        /// Where the state directory was when the mark was made. In a copy of it elsewhere the mark is no longer its own.
+        /// Place of the state directory when the mark was made. A copy elsewhere does not own the mark.
         var place: String
-        /// The start of the machine in which it was made; nil: a record of an earlier version, or the system did not say.
+        /// The machine's start in which the mark was made. Nil in a record of an earlier version, or if the system did not name it.
         var start: String?
 
         init(bits: UInt32, since: Int64, place: String, start: String? = nil) {
@@ -20,8 +20,8 @@ enum MarkRecord {
         }
     }
 
-    /// The mark that a process has there; new bits where the known one was made at another place or in another start. After a start alone
-    /// it is as old as it was: messages from before it are still marked.
+    /// Mark of a process at this place, with new bits if the known mark was made at another place or in another start. After a start alone its
+    /// age stays: messages from before it are still marked.
     static func mark(_ known: Mark?, at place: String, start: String?, wall: Int64, bits: () -> UInt32) -> Mark {
         let here = known.flatMap { $0.place == place ? $0 : nil }
         if let here, here.start == start { return here }
@@ -53,7 +53,7 @@ enum MarkRecord {
         return entry(Other(last: wall - ago, messages: other.messages), otherName)
     }
 
-    /// A wall clock that was set back makes it no later than now.
+    /// A wall clock that was set back yields no moment after now.
     static func moment(_ then: Int64, now: Instant, wall: Int64) -> Instant {
         now - .milliseconds(max(0, wall.subtractingReportingOverflow(then).partialValue))
     }

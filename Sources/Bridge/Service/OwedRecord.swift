@@ -1,20 +1,20 @@
 import BridgeCore
 import Vocabulary
 
-/// What a Stop owes to the agent, as the journal keeps it: a setting of its own, because the turn may be closed by then.
+/// Journal record of a Stop's obligation to the agent: a setting of its own, because the turn may be closed by then.
 enum OwedRecord {
     private static let version = 1
     private static let prefix = "owed:"
 
     private struct Content: Codable {
         var version: Int
-        /// When it began, in milliseconds since 1970.
+        /// When the obligation began, in milliseconds since 1970.
         var since: Int64
         var session: String?
         var run: String?
         var approval: String?
         var subject: String?
-        /// True: the stop is no person's, and ends no run of another client. Nil: a record of an earlier version, which does not say.
+        /// True if the stop is no person's, and ends no run of another client. Nil in a record of an earlier version, which does not tell.
         var ownRunsAlone: Bool?
     }
 
@@ -29,19 +29,19 @@ enum OwedRecord {
         return .setting(name: prefix + obligation.name, value: SettingRecord.bytes(of: content))
     }
 
-    /// The agent has answered: nothing is left of it.
+    /// Deletes the record, once the agent has answered.
     static func entry(of obligation: Obligation) -> JournalEntry {
         .setting(name: prefix + obligation.name, value: nil)
     }
 
-    /// Nil for a setting that is something else, or cannot be read.
+    /// Nil if the setting is another one, or its record cannot be read.
     static func obligation(
         name: String, value: [UInt8], now: Instant, wall: Int64
     ) -> (obligation: Obligation, since: Instant)? {
         guard name.hasPrefix(prefix), let content = SettingRecord.read(Content.self, value),
             content.version <= version
         else { return nil }
-        // A wall clock that went back says nothing about the age.
+        // A wall clock that was set back says nothing about the age.
         let age = wall.subtractingReportingOverflow(content.since)
         let since = now - .milliseconds(age.overflow ? 0 : min(max(age.partialValue, 0), 7 * 86_400_000))
         if let session = content.session, let run = content.run {

@@ -3,17 +3,16 @@ import FoundationEssentials
 import Sealing
 package import Vocabulary
 
-/// Records as bytes: JSON with the version of its form. The clock of decisions restarts with each start of the
-/// machine, so a record says what both clocks showed when it was made, and its moments are moved by the difference when it is
-/// read.
+/// Records as bytes: JSON with the version of its form. The monotonic clock restarts with each start of the machine, so a record holds the
+/// readings of both clocks when it was made, and reading it shifts its moments by the difference.
 ///
-/// What is kept of a sealed turn is sealed too, under a key of this machine alone, and of an accepted message that came sealed only
-/// what came is kept: nothing that was said is readable in the journal's files, nor in what `explain` and `journal export` print.
-/// Both are of version 3, so that a program which knows nothing of sealing leaves them alone and says nothing of it in the open.
+/// A sealed turn's record is sealed too, under a key of this machine alone, and of a message that came sealed only the sealed text is stored:
+/// no words can be read in the journal's files, nor in the output of `explain` and `journal export`. Both have version 3, so that a program
+/// without sealing leaves them alone and says nothing of them in the open.
 package enum RecordEnvelope {
-    /// Of what is written for turns in the open. There was a version before it, which was never released.
+    /// Version of records for turns in the open. The one before it was never released.
     package static let version = 2
-    /// Of what is written for sealed turns.
+    /// Version of records for sealed turns.
     package static let sealedVersion = 3
 
     private struct Header: Decodable {
@@ -37,7 +36,7 @@ package enum RecordEnvelope {
         var version: Int
         var now: Int64
         var wall: Int64
-        /// An envelope with the content in it. Nil: there was nothing to seal it with.
+        /// Envelope around the content, or nil if there was no sealer.
         var sealed: Data?
     }
 
@@ -53,7 +52,7 @@ package enum RecordEnvelope {
         return json(of: Sealed(version: sealedVersion, now: now.nanoseconds, wall: wall, sealed: sealed))
     }
 
-    /// Of an accepted message.
+    /// Bytes of an accepted message.
     package static func bytes(of opening: TurnOpening, now: Instant, wall: Int64) -> [UInt8] {
         let isOpen = opening.sealing == .open && opening.sealedText == nil && opening.refusal == nil
         return json(
@@ -69,7 +68,7 @@ package enum RecordEnvelope {
         return try reading.version == sealedVersion ? reading.sealedTurn(sealer) : reading.content(TurnRecord.self)
     }
 
-    /// Of a turn that was sealed, whether or not it can be read.
+    /// True if the record is of a sealed turn, whether or not it can be read.
     static func isSealed(_ bytes: [UInt8]) -> Bool {
         (try? JSONDecoder().decode(Header.self, from: Data(bytes)))?.version == sealedVersion
     }
@@ -78,7 +77,7 @@ package enum RecordEnvelope {
         try Reading(bytes, now: now, wall: wall).content(TurnOpening.self)
     }
 
-    /// Of a program that was never released.
+    /// A record of a version that no released program writes.
     private struct UnknownVersion: Error, CustomStringConvertible {
         var number: Int
         var description: String { "no program that was released writes records of version \(number)" }
@@ -98,7 +97,7 @@ package enum RecordEnvelope {
             }
             guard header.version >= RecordEnvelope.version else { throw UnknownVersion(number: header.version) }
             version = header.version
-            // A wall clock that was set back says nothing about how long it has been.
+            // A wall clock that was set back says nothing about the time that has passed.
             let elapsed = max(0, wall.subtractingReportingOverflow(header.wall).partialValue)
             let shift = now.nanoseconds &- elapsed &* 1_000_000 &- header.now
             decoder.userInfo[Instant.shiftKey] = shift
@@ -128,7 +127,7 @@ package enum RecordEnvelope {
         var sealed: Data?
     }
 
-    /// No moment is in a part, so that it needs no clock.
+    /// A part holds no moment, so it needs no clock.
     package static func bytes(
         of part: KeptParts.Part, isSealed: Bool, sealer: TurnSealer? = nil
     ) -> [UInt8] {

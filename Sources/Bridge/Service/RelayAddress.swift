@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Where the relay is and who we are there.
+/// Address of the relay, and the headers that authorise the bridge there.
 package struct RelayAddress: Sendable, Hashable {
     package var baseURL: String
     let headers: [HTTPHeader]

@@ -8,7 +8,7 @@ enum SettingRecord {
         }
     }
 
-    /// The value of a setting; nil where none is kept or its bytes cannot be read.
+    /// The value of a setting, or nil if none is stored or its bytes cannot be read.
     static func read<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]?) -> Value? {
         bytes.flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
     }

@@ -2,19 +2,19 @@ package import BridgeCore
 package import Sealing
 package import Vocabulary
 
-/// What the bridge asks of the keys of its chats: what goes out in sealed turns, what came in, and what the journal keeps of both.
+/// Sealing for the turns and the journal: seals outgoing calls and records, opens incoming messages and records.
 ///
-/// Asked from any thread, and never under the lock of the bridge.
+/// May be called from any thread, but never under the lock of the bridge.
 package struct TurnSealer: Sendable {
-    /// Of a chat's key by its name; nil: the key is not there any more, or not on the disk yet.
+    /// Sealer under a chat's key of that name, or nil if the key is gone, or not on the disk yet.
     package var sealer: @Sendable (SessionID, KeyName) -> SessionSealer?
-    /// What the user wrote, and the key that a turn of this chat begins with.
+    /// Text of the user, and the key that a turn of this chat begins with.
     package var open: @Sendable (_ sealed: String, SessionID) -> (text: OpenedMessage, key: KeyName?)
-    /// `KeyRing.recordKey`, asked each time: another installation's is another one.
+    /// `KeyRing.recordKey`, read each time since another installation has another one.
     package var recordKey: @Sendable () -> SecretKey
     package var library: any SealingLibrary
     package var secrets: any SecretRandom
-    /// A text that was sealed here, so that it is known should it come back as the user's (`ReplayGuard.said`).
+    /// Notes a text that was sealed here, so that it is recognised if it comes back as the user's (`ReplayGuard.said`).
     package var said: @Sendable (String) -> Void = { _ in }
 
     package init(
@@ -29,10 +29,10 @@ package struct TurnSealer: Sendable {
         self.open = open
     }
 
-    /// What the call says, sealed; nil: it needs a key that is not there, and the call is not made.
+    /// Sealed content of the call, or nil if its key is missing and the call cannot be made.
     package func seal(_ call: RelayCall, under seal: CallSeal) -> SealedContent? {
         let sealer = seal.key.flatMap { self.sealer(seal.session, $0) }
-        // A placeholder that says whose it is does so under the key alone.
+        // A placeholder can carry its mark under the key alone.
         let isMarked = call.mark != nil && sealer != nil
         if !isMarked, let empty = SealedContent.withoutKey(of: call) { return empty }
         guard let sealer else { return nil }
@@ -43,7 +43,7 @@ package struct TurnSealer: Sendable {
         return content
     }
 
-    /// Of a delta that an earlier process stored. Nil: its key is not there any more, or it is not what was stored.
+    /// Text of a delta that an earlier process stored. Nil if its key is gone, or the bytes are not those that were stored.
     func text(ofDelta sealed: String, in session: SessionID, under key: KeyName) -> String? {
         guard let sealer = sealer(session, key) else { return nil }
         return try? sealer.text(of: sealed, .messages)

@@ -1,10 +1,10 @@
 package import Vocabulary
 
-/// One thing that is wrong with the configuration: where, what was found, what was expected, and what to do.
+/// One fault of the configuration: where it is, what was found, what was expected, and what to do.
 package struct ConfigurationFault: Hashable, Sendable, CustomStringConvertible {
-    /// Such as `connections[0].relay.base_url`; empty where the file as a whole is meant.
+    /// A path such as `connections[0].relay.base_url`, or empty if the file as a whole is meant.
     package var path: String
-    /// The location; where the path is empty, a clause that names the file.
+    /// The finding; if the path is empty, a clause that names the file.
     package var found: String
     package var expected: String
     package var remedy: String
@@ -21,7 +21,7 @@ package struct ConfigurationFault: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// All that is wrong, at once.
+/// All faults, reported together.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     package var faults: [ConfigurationFault]
 
@@ -30,7 +30,7 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
     package var description: String { faults.map { "config: \($0)" }.joined(separator: "\n") }
 }
 
-/// Where a value comes from.
+/// Source of a value.
 package enum ConfigurationOrigin: Hashable, Sendable, CustomStringConvertible {
     case fallback
     case file(String, line: Int)
@@ -52,7 +52,7 @@ package enum ConfigurationOrigin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What changes a value that came from here.
+    /// How to change a value from this source.
     var remedy: String {
         switch self {
         case .fallback: "set it"
@@ -66,7 +66,7 @@ package enum ConfigurationOrigin: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// One value in force, as it may be shown: a secret is not in it.
+/// One value in force as it may be shown, without a secret.
 package struct SettingInForce: Hashable, Sendable {
     package enum Shown: Hashable, Sendable {
         case value(JSONText)
@@ -77,10 +77,10 @@ package struct SettingInForce: Hashable, Sendable {
     package var path: String
     package var shown: Shown
     package var origin: ConfigurationOrigin
-    /// A hash of what `shown` hides, so that a change of it can be seen; nil where nothing is hidden.
+    /// Hash of the part that `shown` hides, so that a change of it can be seen, or nil if nothing is hidden.
     package var hidden: String?
 
-    /// The variable of the environment whose value was meant for the bridge alone: one that the file names, or that holds a secret.
+    /// Variable of the environment whose value is for the bridge alone: one that the file names, or that holds a secret.
     package var privateVariable: String? {
         switch origin {
         case .variable(let name, _, _): name

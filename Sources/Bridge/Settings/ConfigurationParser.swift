@@ -1,5 +1,5 @@
-/// JSON for the configuration alone: `JSONDecoder` reports neither the position of a fault nor a duplicate key, and accepts
-/// a comma too many. It is read once, at the start, so it is written to be exact and not to be fast.
+/// JSON parser for the configuration alone: `JSONDecoder` reports neither the position of a fault nor a duplicate key, and accepts a trailing
+/// comma. The file is read once, at the start, so that exactness matters here, and speed does not.
 package struct ConfigurationParser {
     package struct Fault: Error, Hashable, Sendable {
         package var line: Int
@@ -54,7 +54,7 @@ package struct ConfigurationParser {
             guard byte == UInt8(ascii: "\"") else { throw fault("a key in double quotes") }
             let start = index
             let name = try string()
-            // Comments are allowed any number of times.
+            // A comment's key may repeat.
             guard names.insert(name).inserted || name.hasPrefix("//") else {
                 index = start
                 throw Fault(line: line, column: column, found: "\"\(name)\" a second time", expected: "each key once")
@@ -91,7 +91,7 @@ package struct ConfigurationParser {
         throw fault("a value")
     }
 
-    /// RFC 8259, section 6.
+    /// A number in the form of RFC 8259, section 6.
     private mutating func number() throws(Fault) -> Double {
         let start = index
         while let byte, "+-.eE0123456789".utf8.contains(byte) { index += 1 }
@@ -149,7 +149,7 @@ package struct ConfigurationParser {
         units.append(contentsOf: Array(String(Character(scalar)).utf8))
     }
 
-    /// The second half of a surrogate pair, where the first half was read.
+    /// Joins the second half of a surrogate pair to the first.
     private mutating func joined(_ first: UInt32) throws(Fault) -> UInt32 {
         guard (0xD800..<0xDC00).contains(first) else { return first }
         guard take("\\"), take("u") else { throw fault("the second half of a surrogate pair") }

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// An object of the file, or the place where it is missing.
+/// An object of the file, or its place if it is missing.
 package struct ConfigurationSection {
     package var path: String
     package var members: [ConfigurationValue.Member]
@@ -12,7 +12,7 @@ package struct ConfigurationSection {
 
     package func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    /// Null says the same as nothing.
+    /// A member that is null counts as missing.
     package subscript(key: String) -> ConfigurationValue? {
         members.first { $0.name == key && $0.value.content != .null }?.value
     }
@@ -23,12 +23,12 @@ package struct ConfigurationReader {
     private let sources: ConfigurationSources
     package private(set) var faults: [ConfigurationFault] = []
     package private(set) var settings: [SettingInForce] = []
-    /// The variables that were looked for, by the path that they set.
+    /// Variables that were looked up, by the path that they set.
     package private(set) var variables: [String: [String]] = [:]
 
     package init(_ sources: ConfigurationSources) { self.sources = sources }
 
-    /// Checks that it is an object and has no other keys than these; those that begin with `//` are comments.
+    /// Checks that the value is an object with no other keys than these; keys that begin with `//` are comments.
     package mutating func section(
         _ value: ConfigurationValue?, at path: String, keys: [String]
     ) -> ConfigurationSection {
@@ -74,14 +74,14 @@ package struct ConfigurationReader {
         }
     }
 
-    /// The same for a value that may be missing.
+    /// Reads a value that may be missing.
     package mutating func optional<Value>(
         _ key: String, of section: ConfigurationSection, as form: ValueForm<Value>, environment names: [String] = []
     ) -> Value? {
         value(key, of: section, as: form.optional, environment: names, else: nil)
     }
 
-    /// For a value that has been read elsewhere. No origin: nothing has set it.
+    /// Remembers a value that was read elsewhere. Without an origin nothing has set it.
     package mutating func remember(_ path: String, _ shown: JSONText, origin: ConfigurationOrigin? = nil) {
         settings.append(SettingInForce(path: path, shown: .value(shown), origin: origin ?? .fallback))
     }
@@ -123,7 +123,8 @@ package struct ConfigurationReader {
         return value.flatMap { resolved(path, $0) }
     }
 
-    /// In the file `"${NAME}"` is a value of the environment; there and in the environment `"@/path"` is the contents of a file.
+    /// Resolves a reference: in the file `"${NAME}"` is a value of the environment; there and in the environment `"@/path"` is the contents of a
+    /// file.
     private mutating func resolved(
         _ path: String, _ value: ConfigurationValue
     ) -> (ConfigurationValue.Content, ConfigurationOrigin)? {
@@ -161,7 +162,7 @@ package struct ConfigurationReader {
         do {
             let bytes = try ConfigurationSources.read(secret, limit: ConfigurationSources.valueLimit, isOrdinary: true)
             if var text = String(validating: bytes, as: UTF8.self) {
-                // One line break at the end is the editor's, not the value's.
+                // One line break at the end is the editor's, and not part of the value.
                 if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
                 return (.string(text), origin)
             }
@@ -181,7 +182,7 @@ extension String {
         return isName ? String(name) : nil
     }
 
-    /// Means a value from elsewhere, or was meant to.
+    /// True if the text means a value from elsewhere, or was meant to.
     fileprivate var isReference: Bool { contains("${") || hasPrefix("@/") }
 
     private static var nameBytes: [UInt8] {

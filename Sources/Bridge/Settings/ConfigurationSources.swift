@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the configuration is made from.
+/// Sources of the configuration.
 package struct ConfigurationSources: Sendable {
     package struct File: Hashable, Sendable {
         package var name: String
@@ -12,11 +12,11 @@ package struct ConfigurationSources: Sendable {
         }
     }
 
-    /// The option's name and its text, by the path it sets.
+    /// Name and text of an option, by the path that it sets.
     package var flags: [String: (name: String, text: String)]
     package var environment: [String: String]
     package var file: File?
-    /// Where the program was started; nil: it does not count.
+    /// Folder in which the program was started, or nil if it must not count.
     package var currentDirectory: String?
 
     package init(
@@ -37,11 +37,11 @@ package struct ConfigurationSources: Sendable {
         return ([directory == "/" ? "" : directory] + steps.map(String.init)).joined(separator: "/")
     }
 
-    /// The most bytes of a configuration file, and of a file that one of its values refers to.
+    /// Size limits of a configuration file, and of a file that one of its values names.
     package static let fileLimit = 1 << 20
     package static let valueLimit = 1 << 16
 
-    /// Reads the file: the one that is named, else `bridge.json` in the configuration directory, which may be absent.
+    /// Reads the named file, else `bridge.json` in the configuration directory, which may be absent.
     package mutating func readFile(named name: String?) throws(ConfigurationError) {
         guard let path = name ?? standardFile else { return }
         if name == nil, access(path, F_OK) != 0 { return }
@@ -67,7 +67,7 @@ package struct ConfigurationSources: Sendable {
         return home + directory.dropFirst()
     }
 
-    /// Whether programs read along, which must be known before anything is read that could be at fault.
+    /// True if a program reads the output, which must be known before anything is read that could have a fault.
     package var wantsJSON: Bool { environment["SOPHON_JSON"].flatMap(SwitchWord.meaning) ?? false }
 
     package struct Unreadable: Error {
@@ -75,7 +75,7 @@ package struct ConfigurationSources: Sendable {
         package var isAbsent = false
     }
 
-    /// `isOrdinary`: a pipe or a terminal, whose other end may never write, is refused.
+    /// With `isOrdinary` a pipe or a terminal is refused, since its other end may never write.
     package static func read(_ path: String, limit: Int, isOrdinary: Bool = false) throws(Unreadable) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isOrdinary ? O_NONBLOCK | O_NOCTTY : 0))
         guard descriptor >= 0 else { throw unreadable(errno) }

@@ -19,7 +19,7 @@ package struct ConfigurationValue: Hashable, Sendable {
     package var content: Content
     package var line: Int
 
-    /// All strings in it, at any depth.
+    /// All strings of the value, at any depth.
     package var strings: [String] {
         switch content {
         case .string(let text): [text]

@@ -1,12 +1,12 @@
 import Glibc
 package import Vocabulary
 
-/// Why a value cannot be taken.
+/// Why a value was refused.
 package struct Complaint: Error {
     package var expected: String
-    /// What was found, where the value itself must not be shown or says too little.
+    /// Words in place of the value, if the value must not be shown or says too little.
     package var found: String?
-    /// Besides changing the value.
+    /// Remedy beside changing the value.
     package var remedy: String?
 
     package init(_ expected: String, found: String? = nil, remedy: String? = nil) {
@@ -16,13 +16,13 @@ package struct Complaint: Error {
     }
 }
 
-/// What a value may be: how it is read, how it is shown, and what is said when it is something else.
+/// The form of a value: how it is read, how it is shown, and the complaint about any other value.
 package struct ValueForm<Value: Sendable>: Sendable {
     package var isSecret = false
     package var read: @Sendable (ConfigurationValue.Content) throws(Complaint) -> Value
-    /// Nil: not set.
+    /// Nil if the value is not set.
     package var show: @Sendable (Value) -> JSONText?
-    /// What `show` leaves out of a value that it shows; see `SettingInForce.hidden`.
+    /// Hash of the part that `show` leaves out; see `SettingInForce.hidden`.
     package var hide: @Sendable (Value) -> String? = { _ in nil }
 
     package init(
@@ -34,7 +34,7 @@ package struct ValueForm<Value: Sendable>: Sendable {
         self.show = show
     }
 
-    /// The same for a value that may be missing.
+    /// The form of a value that may be missing.
     package var optional: ValueForm<Value?> {
         var form = ValueForm<Value?>(isSecret: isSecret) { [read] content throws(Complaint) in
             try read(content)
@@ -46,7 +46,7 @@ package struct ValueForm<Value: Sendable>: Sendable {
     }
 }
 
-/// The longest text that any value may be.
+/// Length limit of every text.
 private let textLimit = 4096
 
 extension ValueForm where Value == String {
@@ -76,7 +76,7 @@ extension ValueForm where Value == String {
         }
     }
 
-    /// From the root, or from `~`, which is the user's home.
+    /// A path from the root, or from `~`, the user's home.
     package static func path(_ expected: String, home: String? = nil) -> Self {
         let form = line(expected)
         return Self { content throws(Complaint) in
@@ -137,7 +137,7 @@ extension ValueForm where Value == String {
 }
 
 extension ValueForm where Value == Secret {
-    /// Goes into a header unchanged.
+    /// A token, which goes into a header unchanged.
     package static var token: Self {
         Self(isSecret: true) { content throws(Complaint) in
             guard case .string(let text) = content else { throw Complaint("a token as text") }
@@ -154,7 +154,7 @@ extension ValueForm where Value == Secret {
     }
 }
 
-/// Yes or no as a variable of the environment says it.
+/// Yes or no in the words of an environment variable.
 package enum SwitchWord {
     package static func meaning(_ word: String) -> Bool? {
         switch word.lowercased() {
@@ -178,7 +178,7 @@ extension ValueForm where Value == Bool {
         }
     }
 
-    /// On as soon as there is anything (no-color.org).
+    /// True once the variable has any value (no-color.org).
     package static var presence: Self {
         Self { _ throws(Complaint) in
             true
@@ -225,7 +225,7 @@ extension ValueForm where Value == Duration {
         }
     }
 
-    /// Zero is off.
+    /// A duration in the range, or zero for never.
     package static func durationOrOff(_ range: ClosedRange<Duration>) -> Self {
         let expected =
             "a time from \(text(range.lowerBound)) to \(text(range.upperBound)), such as \"90s\" or \"10m\", or \"0s\" for never"
@@ -258,7 +258,7 @@ extension ValueForm where Value == Duration {
 }
 
 extension ValueForm where Value == [String] {
-    /// A text is cut at its spaces, as the environment has it.
+    /// A list of words. A text is split at its spaces, as an environment variable has it.
     package static func words(atMost limit: Int, _ expected: String, mayBeEmpty: Bool = false) -> Self {
         Self { content throws(Complaint) in
             let words: [String?] =
@@ -279,7 +279,7 @@ extension ValueForm where Value == [String] {
 }
 
 extension ValueForm where Value == String {
-    /// One of these, verbatim.
+    /// One of these words, verbatim.
     package static func word(of words: [String]) -> Self {
         Self { content throws(Complaint) in
             guard case .string(let text) = content, words.contains(text) else {
@@ -308,12 +308,12 @@ extension ValueForm where Value: RawRepresentable<String> & CaseIterable {
 }
 
 extension ValueForm where Value == WebAddress {
-    /// Without encryption only where the way is private, or the host is allowed by name.
+    /// An unencrypted address must lead into a private network, or its host be allowed by name.
     package static func address(_ schemes: [WebAddress.Scheme], plain: [String]) -> Self {
         let begins = "an address that begins with \(schemes.map { "\($0)://" }.joined(separator: " or "))"
         return Self { content throws(Complaint) in
             guard case .string(let text) = content else { throw Complaint(begins) }
-            // Where a secret is allowed none of the text is shown, whatever else is wrong with it.
+            // Show nothing of a text that may hold a secret, whatever else is wrong with it.
             guard !text.contains(where: { "@?#".contains($0) }) else {
                 throw Complaint(
                     "an address without @, ? and #; secrets go into the key token",

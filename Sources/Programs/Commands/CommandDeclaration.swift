@@ -1,11 +1,11 @@
-/// What a command takes: the one place that its parser, its help and its completion are made from.
+/// Declaration of a command: the one source of its parser, its help and its completion.
 package struct CommandDeclaration: Sendable {
     package struct Option: Sendable {
         package var name: String
-        /// The value's name in the help; nil: the option is a switch.
+        /// Name of the value in the help, or nil for a switch.
         package var value: String?
         package var help: String
-        /// It may be given several times.
+        /// True if the option may be given several times.
         package var repeats: Bool
 
         package init(_ name: String, _ value: String? = nil, _ help: String, repeats: Bool = false) {
@@ -18,14 +18,14 @@ package struct CommandDeclaration: Sendable {
 
     package var name: String
     package var summary: String
-    /// The positional arguments, such as `FILE…`; nil: none are allowed.
+    /// Positional arguments, such as `FILE…`, or nil if none are allowed.
     package var operands: String?
-    /// The allowed words, where they are few; exactly one is required.
+    /// Allowed first words, if they are few; exactly one is required.
     package var actions: [String]
-    /// What must follow such a word, by the word.
+    /// Argument that must follow such a word, by the word.
     package var subjects: [String: String]
     package var options: [Option]
-    /// For tests: accepted, and not listed in the help.
+    /// Options for tests: accepted, and not listed in the help.
     package var hidden: [Option]
     package var examples: [String]
 
@@ -44,7 +44,7 @@ package struct CommandDeclaration: Sendable {
         self.examples = examples
     }
 
-    /// With those that every command has.
+    /// The command's options and those of every command.
     package var shownOptions: [Option] { options + [.json, .help] }
 }
 

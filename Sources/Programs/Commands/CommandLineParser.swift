@@ -1,8 +1,8 @@
 import Vocabulary
 
-/// What was asked for on the command line.
+/// Request of the command line.
 package enum Invocation: Sendable, Equatable {
-    /// Nil: the program as a whole.
+    /// Names the command, or is nil if the help of the whole program is meant.
     case help(String?)
     case version(json: Bool)
     case command(ParsedCommand)
@@ -32,7 +32,7 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String { "\(message)\ntry: \(advice)" }
 }
 
-/// Long options, `--key value` or `--key=value`; what is unknown or said twice is refused, with the nearest name.
+/// Long options, `--key value` or `--key=value`. Unknown and repeated ones are refused, with the nearest name.
 package struct CommandLineParser {
     private let commands: [CommandDeclaration]
 
@@ -52,7 +52,7 @@ package struct CommandLineParser {
         return try parse(Array(arguments.dropFirst()), declaration)
     }
 
-    /// An option of a command that stands before it. Its value is not repeated: it may be a token.
+    /// Error for an option of a command that stands before the command. The advice leaves out its value, which may be a token.
     private func misplacedOption(_ first: String, _ arguments: [String]) -> UsageError? {
         guard first.hasPrefix("--") else { return nil }
         let name = first.dropFirst(2).prefix { $0 != "=" }

@@ -4,7 +4,7 @@ import Glibc
 import Journal
 import Vocabulary
 
-/// How fast the journal commits, one call at a time: the next is submitted when the one before has completed.
+/// Rate of commits of the journal, one call at a time: each is submitted once the one before has completed.
 enum JournalBench {
     private static let turn = TurnID("turn")
 
@@ -19,7 +19,7 @@ enum JournalBench {
         let journal: any TurnJournal
         let durability: Durability
         let count: Int
-        /// Called on the journal's thread after each, before the next is handed in.
+        /// Called on the journal's thread after each commit, before the next is submitted.
         let told: @Sendable (Int) -> Void
         let end = DispatchSemaphore(value: 0)
 
@@ -61,7 +61,7 @@ enum JournalBench {
         journal.close()
     }
 
-    /// Writes until it is killed, and prints a line with its number for each call that is done: for a test of the journal.
+    /// Writes until it is killed, and prints the number of each completed call on a line: for a test of the journal.
     static func tell(directory: String) throws {
         let journal = try Journal.open(directory: directory, wall: { 0 })
         let main = journal.connection(ConnectionName("main"))

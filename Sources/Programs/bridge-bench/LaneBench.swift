@@ -7,14 +7,14 @@ import RelayProtocol
 import Transport
 import Vocabulary
 
-/// One lane through the whole delivery, buckets and all.
+/// One lane through the whole delivery, with its buckets.
 enum LaneBench {
-    /// A lane holds 512 posts.
+    /// Two posts for each tool: a lane holds 512.
     private static let tools = 250
     private static let lanes = 8
 
-    /// Calls per second of one lane: the cards of tools, which nothing paces, posted at once. A first pass, not measured,
-    /// writes the bodies, so that the bare loop can send the same.
+    /// Calls per second of one lane: cards of tools, which nothing paces, posted at once. A first pass, not measured, writes the bodies, so
+    /// that the bare loop can send the same.
     static func calls(url: String, bodies: String) throws {
         let lines = Locked<[UInt8]>([])
         _ = try seconds(url) { call in lines.withLock { $0 += RelayEncoder.body(of: call) + [10] } }
@@ -22,9 +22,9 @@ enum LaneBench {
         print(Double(lanes * 2 * tools) / (try seconds(url) { _ in }))
     }
 
-    /// Lane after lane, each from its first card to its last answer.
+    /// Seconds of all lanes, one after another, each from its first card to its last answer.
     private static func seconds(_ url: String, sent: @escaping @Sendable (RelayCall) -> Void) throws -> Double {
-        // The moment is noted by the lane itself: who asks it all the time takes the processor and the lock from it.
+        // The lane itself notes the moment: a poll in a tight loop would take the processor and the lock from it.
         let lastAnswer = Locked(Instant.zero)
         let runner = try runner(url) { call in
             lastAnswer.withLock { $0 = SystemClock().now }
@@ -58,7 +58,7 @@ enum LaneBench {
         bridge.agentSays(RunSignal(run: run, session: nil, event: .tool(.finished(result))), at: now)
     }
 
-    /// 25 tokens a second, evenly, a hundred of them: the moments at which they were emitted, for comparison with the relay's.
+    /// A hundred tokens, evenly, 25 a second. Logs the moments at which they were emitted, for comparison with the relay's.
     static func latency(url: String, log: String) throws {
         let runner = try runner(url) { _ in }
         defer { runner.stop() }
@@ -68,7 +68,7 @@ enum LaneBench {
         var moments = ""
         for number in 0..<100 {
             usleep(40_000)
-            // One delta a token, also when the machine stalled for so long that two would be joined.
+            // Keep one delta for each token, even if the machine stalled so long that two would be joined.
             try untilDelivered(number + 1, of: runner)
             moments += "\(SystemClock().now.nanoseconds)\n"
             runner.tell { bridge, now in
@@ -79,7 +79,7 @@ enum LaneBench {
         try Data(moments.utf8).write(to: URL(filePath: log))
     }
 
-    /// Looks twice a millisecond: what is measured continues in other threads. Fails when the relay takes nothing for 30 seconds.
+    /// Polls twice a millisecond, since the measured work runs in other threads. Throws if the relay takes nothing for 30 seconds.
     private static func untilDelivered(_ count: Int, of runner: BridgeRunner) throws {
         let end = SystemClock().now + .seconds(30)
         while runner.ask({ $0.tally.delivered }) < count {

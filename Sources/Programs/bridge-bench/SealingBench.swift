@@ -3,9 +3,9 @@ import Glibc
 import Sealing
 import Vocabulary
 
-/// What it costs to seal a piece of text for the phone: from the call as a value to its member in base64.
+/// Cost of sealing a piece of text for the phone: from the call as a value to its member in base64.
 enum SealingBench {
-    /// Prints nanoseconds of CPU for each.
+    /// Prints nanoseconds of CPU for each piece.
     static func deltas(count: Int) throws {
         let library = try OpenSSLSealing()
         guard let key = SecretKey(library.bytes(SecretKey.length)) else { return }
@@ -16,7 +16,7 @@ enum SealingBench {
         var length = 0
         for _ in 0..<count { length += sealer.content(of: call, random: library)?.members[0].sealed.utf8.count ?? 0 }
         let spent = cpuNanoseconds - begun
-        // 229 bytes in base64.
+        // The envelope has 229 bytes, which are 308 characters of base64.
         guard length == count * 308 else { return print("a member of another length") }
         print(Double(spent) / Double(count))
     }

@@ -2,22 +2,21 @@ import Glibc
 import Vocabulary
 import Worlds
 
-// simulate-seeds trace SEED: all that passes in one world. simulate-seeds choices SEED: in the world of models and ends of that seed.
-// simulate-seeds asks SEED: in its world of asks. simulate-seeds silence SEED: in its world of silent runs.
-// simulate-seeds [SEEDS] [FIRST]: so many seeds of the decisions alone and of whole worlds, then whether each planted fault is
-// caught, then what the delivery makes of load. Prints the seed of whatever fails, and exits 1.
+// simulate-seeds trace SEED prints everything that passes in one world. simulate-seeds choices SEED does so in that seed's world of models and
+// ends, simulate-seeds asks SEED in its world of asks, simulate-seeds silence SEED in its world of silent runs.
+// simulate-seeds [SEEDS] [FIRST] runs so many seeds of the decisions alone and of whole worlds. Prints the seed of each failure, and exits 1.
 //
-// scripts/simulate runs it on all processors, in parts: `seeds FIRST COUNT STRIDE`, `planted NAME FIRST COUNT`, `load`. Before
-// each seed its number is printed, so that a seed that ends the process is known too. At the end of `seeds` there is a line for each
-// habit of the outside: in how many seeds it happened, how often, and how many open asks, Stops and prompts it met.
+// scripts/simulate runs it on all processors, in parts: `seeds FIRST COUNT STRIDE`, `planted NAME FIRST COUNT`, `load`. The number of each seed
+// is printed before it runs, so that a seed that ends the process is known too. At the end of `seeds` there is a line for each habit of the
+// outside: in how many seeds it happened, how often, and how many open asks, Stops and prompts it met.
 //
-// Sets and dictionaries have an order of their own in each process unless this is set; a seed is to be the same run everywhere.
+// Sets and dictionaries have an order of their own in each process unless this variable is set; a seed must run the same everywhere.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
     setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
     execv("/proc/self/exe", CommandLine.unsafeArgv)
 }
 
-/// At once: a seed that ends the process is known by what was said last.
+/// Writes unbuffered: the last line names the seed that ended the process.
 func say(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     var sent = 0
@@ -31,9 +30,9 @@ func say(_ line: String) {
 struct SeedTally {
     var calls = 0
     var failed = 0
-    /// Of all worlds: another run of the same seeds has the same.
+    /// Fingerprint of all worlds: another run of the same seeds has the same.
     var fingerprint: UInt64 = 0
-    /// Of all worlds, and in how many of them each happened.
+    /// Habits of all worlds, and the number of seeds in which each happened.
     var habits: [String: HabitTally.Entry] = [:]
     var seedsOfHabits: [String: Int] = [:]
 
@@ -42,7 +41,7 @@ struct SeedTally {
         for habit in world.keys { seedsOfHabits[habit, default: 0] += 1 }
     }
 
-    /// One line for each: seeds, times, and what it met of open asks, Stops and prompts.
+    /// One line for each habit: seeds, times, and how many open asks, Stops and prompts it met.
     func tellHabits() {
         for (habit, entry) in habits.sorted(by: { $0.key < $1.key }) {
             let met = entry.met
@@ -52,7 +51,7 @@ struct SeedTally {
     }
 }
 
-/// The decisions alone and the whole world, one after the other.
+/// Runs the decisions alone and the whole world, one after the other.
 func run(_ seed: UInt64, _ tally: inout SeedTally) {
     guard isChosen(seed) else { return }
     let plan = WorldPlan.random(seed: seed)
@@ -86,7 +85,7 @@ func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> SeedTally {
             ?? ChoiceWorld.run(seed: seed).first ?? AskWorld.run(seed: seed).first ?? SilenceWorld.run(seed: seed).first
     }
 
-    /// The first seed that sees it.
+    /// Prints the first seed that catches the fault.
     func planted(_ fault: PlantedFault, _ first: UInt64, _ count: UInt64) -> Bool {
         for seed in first..<(first + count) where isChosen(seed) {
             say("seed \(seed)")
@@ -116,7 +115,7 @@ func load() {
     say("6 messages a second: end waits \(end), open waits \(open)")
 }
 
-/// Such as `Codex`: of the seeds, those whose first side has it.
+/// Name such as `Codex`: run those seeds alone whose first side has it.
 let onlyAgent = getenv("ONLY_AGENT").map { String(cString: $0) }
 func isChosen(_ seed: UInt64) -> Bool {
     onlyAgent.map { WorldPlan.random(seed: seed).summary.hasPrefix($0) } ?? true

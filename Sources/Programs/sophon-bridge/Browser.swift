@@ -3,7 +3,7 @@ import Glibc
 
 /// Opens web addresses with the desktop's own program.
 struct Browser {
-    /// Nil: there is no desktop to open anything on.
+    /// The desktop's program for addresses, or nil if there is no desktop.
     private let program: String?
 
     init(environment: [String: String]) {
@@ -16,7 +16,7 @@ struct Browser {
         }
     }
 
-    /// Whether a program took the address. It goes as an argument, past any shell, and the program's own words go nowhere.
+    /// True if a program took the address. The address is an argument, past any shell, and the program's output is discarded.
     func open(_ address: String) -> Bool {
         guard let program else { return false }
         var actions = posix_spawn_file_actions_t()
@@ -37,8 +37,8 @@ struct Browser {
         return true
     }
 
-    /// What was blocked or ignored for us would stay so in the browser, which would not end when it is asked to; and Ctrl-C on
-    /// our terminal is not meant for it.
+    /// Resets signals that the bridge blocks or ignores: the browser would inherit that, and not end on request. A session of its own
+    /// keeps Ctrl-C on our terminal from it.
     private static func letGo(_ attributes: inout posix_spawnattr_t) {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -52,7 +52,7 @@ struct Browser {
     /// `POSIX_SPAWN_SETSID` of glibc's spawn.h, which hides it from Swift behind `_GNU_SOURCE`.
     private static let newSession: Int32 = 0x80
 
-    /// It may stay as long as we do, so a thread of its own waits for its end.
+    /// The browser may live as long as this process, so a thread of its own waits for its end.
     private static func reap(_ child: pid_t) {
         DispatchQueue(label: "browser").async {
             var status: Int32 = 0

@@ -2,7 +2,7 @@ import CEmbedded
 
 /// The build's commit and the versions of the linked libraries.
 enum BuildFacts {
-    /// The commit's abbreviated hash; empty if the build did not record one.
+    /// Abbreviated hash of the commit, empty if the build did not record one.
     static var commit: String { String(cString: build_commit()) }
 
     static var libraries: String {

@@ -1,9 +1,9 @@
 import Commands
 
-/// A command of the program. Its folder holds what is its own; what several commands use lies beside the folders.
+/// A command of the program. Its folder holds its own code; code that several commands use lies beside the folders.
 protocol Command: SendableMetatype {
     static var declaration: CommandDeclaration { get }
-    /// What becomes of it when its output is not read.
+    /// Behaviour of the command if nobody reads its output.
     static var conduct: Output.Conduct { get }
 
     init(_ command: ParsedCommand, _ output: Output)
@@ -14,7 +14,7 @@ extension Command {
     static var conduct: Output.Conduct { .results }
 }
 
-/// The commands, in the order of the help. A new one is a folder and a line here.
+/// The commands, in the order of the help. A new one needs a folder and a line here.
 enum CommandTable {
     static let all: [any Command.Type] = [
         RunCommand.self,

@@ -7,9 +7,9 @@ import FoundationEssentials
 import Glibc
 import Vocabulary
 
-/// The configuration for a command, from its options, the environment and the file.
+/// The configuration of a command, from its options, the environment and the file.
 enum CommandConfiguration {
-    /// The options that set a value, and the value they set.
+    /// Options that set a value of the configuration, with the value's path.
     private static let paths = [
         "state-dir": "state_dir", "log-level": "log.level", "host-label": "host_label", "record": "record_dir",
         "metrics": "metrics",
@@ -17,14 +17,14 @@ enum CommandConfiguration {
     private static let directories: Set = ["state-dir", "record"]
     private static let switches = ["json": "json", "manual": "manual_pair", "any-filesystem": "any_filesystem"]
 
-    /// Nil: it was deleted meanwhile, or may not be known.
+    /// Nil if the directory was deleted, or this user may not know its path.
     static var currentDirectory: String? {
         guard let path = getcwd(nil, 0) else { return nil }
         defer { free(path) }
         return String(cString: path)
     }
 
-    /// Every fault is shown before it ends in a failure.
+    /// Shows every fault before it throws.
     static func load(_ command: ParsedCommand, _ output: Output) throws -> LoadedConfiguration {
         var flags: [String: (name: String, text: String)] = [:]
         let here = currentDirectory
@@ -62,7 +62,7 @@ enum CommandConfiguration {
         }
     }
 
-    /// The file says which programs run, and may hold secrets.
+    /// Refuses a file that others may write, since it names programs to run, and warns of one that others may read if it holds secrets.
     private static func tellOfFile(
         _ path: String, _ loaded: LoadedConfiguration, _ output: Output
     ) throws(ConfigurationError) {
@@ -85,11 +85,11 @@ enum CommandConfiguration {
     }
 }
 
-/// One connection of the configuration and where its credentials are kept, for the commands that deal with them.
+/// One connection of the configuration and the folder of its credentials, for the commands that deal with them.
 struct ConnectionOfCommand {
     let connection: Configuration.Connection
     let directory: String
-    /// What sets a token already, in words; nil: the saved one is used.
+    /// Origin of a token that is set already, in words, or nil if the saved one is used.
     let tokenOrigin: String?
 
     init(_ command: ParsedCommand, in loaded: LoadedConfiguration) throws {

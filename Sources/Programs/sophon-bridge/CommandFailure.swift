@@ -1,7 +1,7 @@
 import LocalServer
 import Vocabulary
 
-/// Why a command ends, with the code that scripts see.
+/// Why a command ends, with the exit code for scripts.
 struct CommandFailure: Error, CustomStringConvertible {
     var code: ExitCode
     var message: String
@@ -10,8 +10,8 @@ struct CommandFailure: Error, CustomStringConvertible {
 }
 
 extension CommandFailure {
-    /// Why a server did not start. What another address mends is a mistake of the configuration or the command line; where `mayChange` is
-    /// set, a place that is taken or not there yet is none, since a later start may have it.
+    /// Failure of a server to start. A fault that another address mends is a mistake of the configuration or the command line. With `mayChange`
+    /// a place that is taken or not there yet is no such mistake, since a later start may have it.
     init(starting error: LocalServerError, _ subject: String = "", mayChange: Bool = false) {
         let isMistake =
             switch error.code {

@@ -10,7 +10,7 @@ import Transport
 import Vocabulary
 
 extension AgentRegistry {
-    /// The agent of a connection as `run`, a reload and `doctor` speak to it. Nil: this version plays its recordings alone.
+    /// The agent of a connection, the same for `run`, a reload and `doctor`. Nil if this version can only replay the agent's recordings.
     func live(
         _ connection: Configuration.Connection, in configuration: Configuration, clock: any Clock
     ) -> (any LiveAgent)? {
@@ -22,12 +22,12 @@ extension AgentRegistry {
         return self[kind: connection.agent.kind]?.live(connection.agent, in: context)
     }
 
-    /// Those that this version runs, in a sentence.
+    /// Names of the agents that this version runs, for a sentence.
     var liveNames: String { plugins.filter(\.isLive).map(\.name).joined(separator: " and ") }
 }
 
 extension SystemNotices {
-    /// `scale`: tests do not wait for whole limits.
+    /// `scale` divides the limits for tests.
     convenience init(children: any ChildRunner, scale: Int) {
         var limits = Limits()
         if scale > 1 {
@@ -39,7 +39,7 @@ extension SystemNotices {
 }
 
 extension AgentEdges {
-    /// The real outside, for `run` and `doctor` alike. Without a journal nothing is kept.
+    /// Edges to the real outside, for `run` and `doctor` alike. Nothing is kept without a journal.
     static func system(
         of connection: Configuration.Connection, in configuration: Configuration, journal: (any TurnJournal)?,
         clock: any Clock, alarm: any Alarm, places: ChildPlaces? = nil,

@@ -7,14 +7,14 @@ import Journal
 import Locking
 import Vocabulary
 
-/// Children of a bridge that the journal names and that still run: by process and start time, so that the next process of the same
-/// number is never meant.
+/// Children of a bridge that the journal names and that still run. Process and start time identify a child, so that a later process with the same
+/// number is never mistaken for it.
 struct LivingChildren {
     struct Child {
         var connection: ConnectionName
         var process: KeptProcess
 
-        /// What `status` and the log say of it.
+        /// Words for `status` and the log.
         var words: String {
             let program = process.program.isEmpty ? process.agent.rawValue : process.program
             return "\(program), process \(process.name.id) of connection \(connection)"
@@ -29,12 +29,12 @@ struct LivingChildren {
         }
     }
 
-    /// From SIGTERM to SIGKILL.
+    /// Time from SIGTERM to SIGKILL.
     static let grace = Duration.seconds(5)
 
     private(set) var all: [Child] = []
 
-    /// None where there is no journal.
+    /// Empty without a journal.
     init(in directory: String) {
         guard let settings = try? JournalReader(directory: directory).settings() else { return }
         let known = settings.compactMap { setting in
@@ -46,11 +46,11 @@ struct LivingChildren {
         all = known.filter { living.contains($0.process.name) }
     }
 
-    /// Those that do not end with the bridge.
+    /// Children that do not end with the bridge.
     var outliving: [Child] { all.filter { $0.process.life == .outlives || $0.process.life == .byItself } }
 
-    /// Of a connection that is left: nothing will look for them again. None where a bridge is at work there, which has them. Gives those
-    /// that could not be ended.
+    /// Ends the agents of a connection that is left, since nobody will look for them again, but none while a bridge runs there, which owns them.
+    /// Returns those that could not be ended.
     static func endAll(of name: ConnectionName, in directory: String, _ output: Output) throws -> [Child] {
         let children = LivingChildren(in: directory).all.filter { $0.connection == name }
         guard !children.isEmpty, try InstanceLock.holder(directory: directory) == .nobody else { return [] }
@@ -71,7 +71,7 @@ struct LivingChildren {
                 + "is, then run this again")
     }
 
-    /// Returns when they are gone, with all that descends from them, or cannot be ended. What was ended.
+    /// Returns once the children and all their descendants are gone, or cannot be ended. The result holds those that were ended.
     static func end(_ children: [Child], grace: Duration = Self.grace) -> [Child] {
         let left = Locked(children.count)
         for child in children {

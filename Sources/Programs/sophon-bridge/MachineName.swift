@@ -1,6 +1,6 @@
 import Glibc
 
-/// As the phone is to call this machine where nothing else was set.
+/// Name of this machine on the phone if none is configured.
 enum MachineName {
     static var own: String? {
         var name = [CChar](repeating: 0, count: 65)

@@ -4,16 +4,16 @@ import Glibc
 import Locking
 import Vocabulary
 
-/// Results and events on standard output, words for people on standard error. Each goes through a bounded queue to a thread that
-/// writes it, so that no terminal, pipe or disk holds a command that has something else to do.
+/// Results and events on standard output, words for people on standard error. Each goes through a bounded queue to a thread that writes it, so that
+/// no terminal, pipe or disk blocks a command that has other work.
 final class Output: Sendable {
-    /// What becomes of a command whose output is not read.
+    /// Behaviour of a command whose output is not read.
     enum Conduct: Sendable {
-        /// Its output is what it is for: it waits for its reader, and ends on a closed pipe or a full disk.
+        /// The output is the command's purpose: it waits for its reader, and ends on a closed pipe or a full disk.
         case results
-        /// It never blocks, and ends on a closed pipe.
+        /// The command never blocks, and ends on a closed pipe.
         case show
-        /// It never waits, and continues whatever becomes of its output.
+        /// The command never waits, and continues without its output.
         case service
     }
 
@@ -23,11 +23,11 @@ final class Output: Sendable {
         var isLeaving = false
     }
 
-    /// What a stalled reader may cost the end of the process.
+    /// Longest delay of the process's end by a stalled reader.
     private static let flushLimit = Duration.seconds(1)
 
     let json: Bool
-    /// What no line shows, on either stream.
+    /// Secrets that no line shows, on either stream.
     let secrets = SecretCover()
     private let state = Locked(State())
     private let standardOutput: OutputWriter
@@ -53,13 +53,13 @@ final class Output: Sendable {
         }
     }
 
-    /// From now on; before it a command has `results`.
+    /// Sets the conduct, which is `results` before.
     func conduct(_ conduct: Conduct) {
         state.withLock { $0.conduct = conduct }
         if conduct == .service { for writer in [standardOutput, standardError] { writer.endure() } }
     }
 
-    /// For a demo that ends in its own way on a closed pipe.
+    /// Sets an action for a demo that ends in its own way on a closed pipe.
     func whenUnreadable(_ action: @escaping @Sendable () -> Void) {
         state.withLock { $0.endsByItself = true }
         standardOutput.onFailure(action)
@@ -71,7 +71,7 @@ final class Output: Sendable {
         put(STDOUT_FILENO, Self.entry(name, members))
     }
 
-    /// A line of the result, where no program reads it. A line break in it is written out.
+    /// A line of the result for people. A line break in it is escaped.
     func line(_ text: String) { raw(TerminalText.line(text) + "\n") }
 
     /// A line of a result that is the same for people and programs.
@@ -80,7 +80,7 @@ final class Output: Sendable {
     /// A piece of a line, or several lines.
     func raw(_ text: String) { if !json { put(STDOUT_FILENO, OutputQueue.Entry(STDOUT_FILENO, .words, text)) } }
 
-    /// A line on standard error. A line break in it is written out.
+    /// A line on standard error. A line break in it is escaped.
     func say(_ text: String) { say(lines: [text]) }
 
     func say(lines: [String]) {
@@ -94,12 +94,12 @@ final class Output: Sendable {
     /// A line on a terminal that the next one replaces; empty clears it.
     func progress(_ text: String) { put(STDERR_FILENO, OutputQueue.Entry(STDERR_FILENO, .log, "\r\u{1B}[2K" + text)) }
 
-    /// A picture on a terminal, with what moves its cursor; the words in it are clean.
+    /// A picture on a terminal, with escapes that move its cursor; the words in it are clean.
     func picture(_ text: String) { put(STDOUT_FILENO, OutputQueue.Entry(STDOUT_FILENO, .log, text)) }
 
     private func put(_ descriptor: Int32, _ entry: OutputQueue.Entry) {
         var entry = entry
-        // A line of the log is covered where it is made.
+        // A line of the log was covered when it was made.
         if entry.rank != .log {
             let bytes = secrets.covered(entry.bytes)
             entry.bytes = json && descriptor == STDOUT_FILENO ? TerminalText.document(bytes) : TerminalText.words(bytes)
@@ -118,9 +118,9 @@ final class Output: Sendable {
 
     var logLinesDropped: Int { standardError.logLinesDropped }
 
-    // MARK: The end
+    // MARK: End of the process
 
-    /// Ends the process when what is queued has been written. A result is waited for; nothing else for more than a second.
+    /// Ends the process once the queues are written. Only a result is waited for longer than a second.
     func leave(_ code: ExitCode) -> Never {
         let (isFirst, conduct) = state.withLock { state in
             defer { state.isLeaving = true }
@@ -141,7 +141,7 @@ final class Output: Sendable {
         exit((code == .clean ? failure.map(Self.code) ?? .clean : code).rawValue)
     }
 
-    /// Before another program takes the place of this one.
+    /// Writes the queues before another program replaces this one.
     func flush() { for writer in [standardOutput, standardError] { writer.flush(atMost: Self.flushLimit) } }
 
     private static func code(of failure: OutputWriter.Failure) -> ExitCode {
@@ -153,7 +153,7 @@ final class Output: Sendable {
 
     // MARK: Descriptors
 
-    /// Where the process was started without one of its three descriptors, the next file that is opened would get its number: a
+    /// Opens `/dev/null` for each standard descriptor that the process was started without: the next opened file would get its number, and a
     /// line of ours would then be written into the journal.
     private static func fillClosedDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {

@@ -30,7 +30,7 @@ struct Pace {
         return true
     }
 
-    /// Looks every few milliseconds whether something has come true; false when the time is over before.
+    /// Polls every few milliseconds until the condition is true; false if the time ran out first.
     static func wait(atMost limit: Duration, until isTrue: () -> Bool) -> Bool {
         let clock = SystemClock()
         let end = clock.now + limit
@@ -41,7 +41,7 @@ struct Pace {
         return true
     }
 
-    /// Too short to be noticed.
+    /// A pause too short for a person to notice.
     static func doze() { sleep(.milliseconds(5)) }
 
     private static func sleep(_ duration: Duration) {

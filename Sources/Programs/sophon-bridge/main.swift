@@ -8,7 +8,7 @@ import FoundationEssentials
 import Glibc
 import Vocabulary
 
-// Decides nothing: makes the edges, hands them to the service.
+// Decides nothing: makes the edges and hands them to the service.
 OwnProcess.hide()
 let arguments = Array(CommandLine.arguments.dropFirst())
 let environment = ConfigurationSources(environment: ProcessInfo.processInfo.environment)

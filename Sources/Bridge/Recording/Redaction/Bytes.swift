@@ -19,7 +19,7 @@ enum Bytes {
 
     static func endsPlainValue(_ byte: UInt8) -> Bool { byte <= 32 || Array("&,;(){}[]<>=".utf8).contains(byte) }
 
-    /// No letter or digit before it; an escaped line feed of JSON inside JSON is none.
+    /// True if no letter or digit is before the index; the letter of an escaped line feed in nested JSON does not count.
     static func beginsWord(_ text: [UInt8], _ index: Int) -> Bool {
         guard index > 0, isAlphanumeric(text[index - 1]) else { return true }
         return index > 1 && text[index - 2] == UInt8(ascii: "\\") && Array("nrtbf".utf8).contains(text[index - 1])

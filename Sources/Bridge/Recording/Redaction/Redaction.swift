@@ -1,14 +1,14 @@
 import Vocabulary
 
 extension String {
-    /// Free text from outside, without what has the shape of a secret.
+    /// Free text from outside, with everything shaped like a secret redacted.
     package var withoutSecrets: String { String(decoding: Redaction().text(Array(utf8)), as: UTF8.self) }
 }
 
-/// Takes secrets out of frames and texts, and leaves every other byte unchanged.
+/// Redacts the secrets of frames and texts, and leaves every other byte unchanged.
 ///
-/// By name: a string or number that is the value of a secret's name, at any depth, is replaced whole. By shape: what
-/// `SecretShapes` finds inside any other string is replaced in its place.
+/// A string or number under a secret's name, at any depth, is replaced whole. Within any other string, the finds of `SecretShapes` are
+/// replaced in place.
 struct Redaction {
     static let marker = Array("[redacted]".utf8)
 
@@ -34,7 +34,7 @@ struct Redaction {
         return walk.result()
     }
 
-    /// The inside of a JSON string.
+    /// Redacts the inside of a JSON string.
     fileprivate func inside(_ string: ArraySlice<UInt8>) -> [UInt8] {
         guard let plain = PlainString(string) else { return text(Array(string)) }
         let ranges = shapes.ranges(in: plain.bytes)
@@ -49,13 +49,13 @@ struct Redaction {
     }
 }
 
-/// A string without its escapes, and where each byte came from, so that the rest keeps its original bytes.
+/// A string without its escapes, and the origin of each byte, so that the rest keeps its original bytes.
 private struct PlainString {
     private(set) var bytes: [UInt8] = []
-    /// One more than `bytes`: the last is the end.
+    /// One more than `bytes`: the last is the end of the string.
     private(set) var origins: [Int] = []
 
-    /// Nil when there are no escapes.
+    /// Nil if the string has no escapes.
     init?(_ string: ArraySlice<UInt8>) {
         guard string.contains(UInt8(ascii: "\\")) else { return nil }
         bytes.reserveCapacity(string.count)
@@ -105,12 +105,12 @@ private struct PlainString {
 private struct Walk {
     private struct Level {
         var isObject: Bool
-        /// All of it is the value of a secret's name.
+        /// True if everything in the level is the value of a secret's name.
         var isSecret: Bool
         var expectsName: Bool
-        /// The member in hand, or the next element.
+        /// True if the value of the current member, or the next element, is a secret.
         var nextIsSecret = false
-        /// A member `name` said the name of a secret; its `value` is one.
+        /// True if a member `name` named a secret: the member `value` is one then.
         var namesSecret = false
         var memberIsName = false
     }
@@ -189,7 +189,7 @@ private struct Walk {
         levels[last].nextIsSecret = isValueOfSecret || SecretNames.isSecret(name)
     }
 
-    /// `{"name":"Authorization","value":…}` and `["Authorization",…]` are names as well.
+    /// A name also stands in `{"name":"Authorization","value":…}` and `["Authorization",…]`.
     private mutating func valued(_ value: [UInt8]) {
         guard let last = levels.indices.last else { return }
         if !levels[last].isObject {

@@ -1,5 +1,5 @@
-/// Which names of members, headers and parameters carry secrets. Decided by the end of the name, so that `deviceToken`,
-/// `bot_token` and `X-Api-Key` need no entry of their own, and `inputTokens` is none.
+/// Names of members, headers and parameters that carry secrets. The end of a name decides, so that `deviceToken`, `bot_token` and `X-Api-Key`
+/// need no entry of their own, and `inputTokens` does not count.
 enum SecretNames {
     private static let endings: [[UInt8]] = [
         "token", "password", "passwd", "passphrase", "secret", "signature", "apikey", "publickey", "privatekey",
@@ -10,7 +10,7 @@ enum SecretNames {
         .map { Array($0.utf8) }
     /// Names whose value runs to the end of the line, as headers do.
     private static let lines = ["authorization", "proxyauthorization", "cookie", "setcookie"].map { Array($0.utf8) }
-    /// Names that say what they are without quotes: `password: x` is a secret, `token: what it is` may be prose.
+    /// Names that need no quotes around them: `password: x` is a secret, `token: what it is` may be prose.
     private static let plain = ["password", "passwd", "passphrase", "apikey"].map { Array($0.utf8) }
     private static let longest = 80
 

@@ -1,8 +1,8 @@
-/// Finds secrets in free text by their shape: relay tokens, keys with a known beginning, `Bearer …`, private keys, and what
-/// follows a secret's name (`"token":"…"`, `password=…`, `Authorization: …`).
+/// Finds secrets in free text by their shape: relay tokens, keys with a known beginning, `Bearer …`, private keys, and the value after
+/// a secret's name (`"token":"…"`, `password=…`, `Authorization: …`).
 ///
-/// It errs on the side of taking too much. What it cannot find is a secret without a name or a shape, and one that is cut
-/// over two frames; for those of the bridge itself `known` is there.
+/// It errs on the side of redacting too much. It cannot find a secret without a name or a shape, nor one that is split over two frames; `known`
+/// finds those of the bridge itself.
 struct SecretShapes {
     /// Values that are secret in any position.
     private let known: [[UInt8]]
@@ -12,7 +12,7 @@ struct SecretShapes {
         self.known = known.map { Array($0.utf8) }.filter { $0.count >= Self.shortestKnown }
     }
 
-    /// Ranges to be replaced, in order, none overlapping another.
+    /// Ranges to replace, in order and without overlaps.
     func ranges(in text: [UInt8]) -> [Range<Int>] {
         var found: [Range<Int>] = []
         var index = 0
@@ -52,7 +52,7 @@ struct SecretShapes {
         Prefix("ghu_", 20), Prefix("github_pat_", 20), Prefix("glpat-", 16), Prefix("xoxb-", 10), Prefix("xoxp-", 10),
         Prefix("xoxa-", 10), Prefix("xapp-", 10), Prefix("AKIA", 16), Prefix("AIza", 30),
     ]
-    /// How far is looked before something is judged, so that no text costs more than its length times this.
+    /// Most bytes to look at before a judgement, so that no text costs more than its length times this.
     private static let judged = 300
     private static let installation = Array("inst_".utf8)
     private static let jwt = Array("eyJ".utf8)
@@ -131,7 +131,7 @@ struct SecretShapes {
         guard Bytes.has(text, index, pem) else { return nil }
         let near = index..<min(text.count, index + 60)
         guard let head = near.first(where: { Bytes.has(text, $0, pemKind) }) else { return nil }
-        // Without an end the rest of the text is taken to be the key.
+        // Without an end the rest of the text counts as the key.
         guard let end = (head..<text.count).first(where: { Bytes.has(text, $0, pemEnd) }) else {
             return index..<text.count
         }

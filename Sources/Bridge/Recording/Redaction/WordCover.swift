@@ -1,8 +1,9 @@
-/// What a frame says, covered: of a connection with sealed chats a recording keeps what the frames are and in which order they
-/// came, and not a word that was said in them.
+/// Covers the words of a frame: for a connection with sealed chats a recording keeps the kinds of the frames and their order, and no word that
+/// was said in them.
 ///
-/// What is kept is named here, so that what a later agent adds is covered until it is known: the members of `kept` that are one word or id,
-/// numbers, and names that are words of a protocol. Of what a tool or a form is given, or gives, nothing is kept, neither names nor numbers.
+/// The list names what is kept, so that additions of a later agent are covered until they are known: the members of `kept` that are one word
+/// or id, numbers, and names that are words of a protocol. The input and output of tools and forms lose their names and numbers too; their
+/// structure, true, false and null stay.
 struct WordCover {
     static let marker = Array("\"[covered]\"".utf8)
 
@@ -21,7 +22,7 @@ struct WordCover {
         var isObject: Bool
         var isTools: Bool
         var expectsName: Bool
-        /// The member in hand, or each element.
+        /// True if the current member, or each element, is kept.
         var isKept: Bool
         var nextIsTools = false
     }
@@ -71,7 +72,7 @@ struct WordCover {
     private mutating func open(at index: Int) -> Int {
         let isObject = json[index] == UInt8(ascii: "{")
         let isTools = levels.last.map { $0.isTools || $0.nextIsTools } ?? false
-        // The elements of an array are as their array is named.
+        // The elements of an array are kept or covered by the array's name.
         let isKept = !isObject && levels.last?.isKept == true
         levels.append(Level(isObject: isObject, isTools: isTools, expectsName: isObject, isKept: isKept))
         return copy(index)

@@ -1,7 +1,7 @@
-/// What a recorder saw, before it is a line.
+/// An observation of a recorder, before it is a line.
 package struct EntryToRecord: Sendable, Hashable {
     package enum Content: Sendable, Hashable {
-        /// A frame as it came or went. What is no JSON object is kept as `_raw`.
+        /// A frame as it came or went. Bytes that are no JSON object are kept as `_raw`.
         case frame([UInt8])
         case socketOpened(url: String)
         case socketClosed(code: Int, reason: String?)
@@ -15,11 +15,11 @@ package struct EntryToRecord: Sendable, Hashable {
     package var link: RecordedEntry.Link
     /// The name of the connection, as configured.
     package var connection: String
-    /// Which socket, child or HTTP exchange of the connection, counted from 1.
+    /// Number of the socket, child or HTTP exchange of the connection, counted from 1.
     package var stream: Int
     package var direction: RecordedEntry.Direction
     package var content: Content
-    /// Nothing that was said may be in the recording (`WordCover`).
+    /// True if no word of a chat may be in the recording (`WordCover`).
     package var coversWords: Bool
 
     package init(

@@ -1,11 +1,11 @@
 import CSimdjson
 import Vocabulary
 
-/// Entries to lines of a recording (DESIGN.md#recording), without their secrets. Lives on one thread; does no I/O.
+/// Formats entries as lines of a recording (DESIGN.md#recording), without their secrets. Lives on one thread; does no I/O.
 package final class RecordingFormatter {
     private let redaction: Redaction
     private let json: OpaquePointer
-    /// What of a line is not its frame: names, numbers, the connection.
+    /// Leaves 4,096 bytes of a line for the other members: names, numbers, the connection.
     private static let frameLimit = RecordingReader.lineLimit - 4_096
 
     /// `knownSecrets` are redacted in any position: the bridge's own tokens and passwords.
@@ -17,7 +17,7 @@ package final class RecordingFormatter {
 
     deinit { sb_json_free(json) }
 
-    /// The first line. `date` as in RFC 3339.
+    /// The first line; `date` has the form of RFC 3339.
     package func header(agent: String, date: String) -> [UInt8] {
         var line = Line("{\"sophon_recording\":\(RecordingHeader.version),\"agent\":")
         line.string(agent)
@@ -38,7 +38,7 @@ package final class RecordingFormatter {
     }
 
     private func frame(of content: EntryToRecord.Content) -> [UInt8] {
-        // `line` leaves it out: it need not be looked over.
+        // Skip the redaction: `line` leaves this frame out.
         if case .frame(let bytes) = content, bytes.count > Self.frameLimit { return bytes }
         if case .frame(let bytes) = content, kind(of: bytes) != sb_object { return raw(bytes) }
         return redaction.frame(pseudoFrame(content))
@@ -51,7 +51,7 @@ package final class RecordingFormatter {
         return WordCover.frame(frame(of: content))
     }
 
-    /// No JSON object: kept as text, without what may be a secret. Bytes that are no UTF-8 become replacement characters.
+    /// Bytes that are no JSON object, kept as text without secrets. Invalid UTF-8 becomes replacement characters.
     private func raw(_ bytes: [UInt8]) -> [UInt8] {
         var line = Line("{\"_raw\":")
         line.string(String(decoding: redaction.text(bytes), as: UTF8.self))
@@ -59,7 +59,7 @@ package final class RecordingFormatter {
         return line.bytes
     }
 
-    /// A line that no reader would take is not written; that there was one is.
+    /// Placeholder for a frame in a line that no reader would accept.
     private func omitted(_ count: Int) -> [UInt8] { Array("{\"_raw\":\"[\(count) bytes left out]\"}".utf8) }
 
     private func pseudoFrame(_ content: EntryToRecord.Content) -> [UInt8] {
@@ -109,9 +109,9 @@ package final class RecordingFormatter {
         if kind(of: body) != nil { line.bytes += body } else { line.string(String(decoding: body, as: UTF8.self)) }
     }
 
-    /// Nil where it is no JSON.
+    /// Nil if the bytes are no JSON.
     private func kind(of bytes: [UInt8]) -> sb_kind? {
-        // A parser may step over a mark of byte order; a line may not hold one.
+        // A parser may skip a byte order mark; a line may not hold one.
         guard let first = bytes.first, first < 0x80 else { return nil }
         return bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return nil }

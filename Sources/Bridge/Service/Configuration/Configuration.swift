@@ -3,27 +3,27 @@ package import BridgeCore
 package import Sealing
 package import Vocabulary
 
-/// All that a user can set, with what holds when nothing is set.
+/// Everything that a user can set, with the defaults.
 ///
-/// A value comes from a flag, else from the environment, else from the file, else it is the one written here. Everything
-/// is checked at once by `ConfigurationLoader`; a bridge never begins with a configuration that has a fault.
+/// A value comes from a flag, else from the environment, else from the file, else it is the default here. `ConfigurationLoader` checks everything
+/// at once; a bridge never starts with a faulty configuration.
 package struct Configuration: Hashable, Sendable {
     package var connections: [Connection] = []
-    /// Where pairing keeps its token, and where the file is looked for; nil: there is no home either.
+    /// Folder of the paired token and of the configuration file, or nil without a home directory.
     package var configDirectory: String?
-    /// Where the durable state lies.
+    /// Folder of the durable state.
     package var stateDirectory: String
-    /// It may lie on a file system that does not keep the journal's promises.
+    /// Allows a state directory on a file system that does not keep the journal's promises.
     package var anyFileSystem = false
-    /// Where frames and updates are recorded; nil: nowhere.
+    /// Folder for recordings of frames and updates, or nil if recording is disabled.
     package var recordDirectory: String?
-    /// What this machine is called when it is paired; nil: its own name.
+    /// Name of this machine in pairing, or nil for its own name.
     package var hostLabel: String?
-    /// The listener of metrics and health, `ADDRESS:PORT` or `unix:PATH`; nil if it is disabled.
+    /// Listener of metrics and health, `ADDRESS:PORT` or `unix:PATH`, or nil if it is disabled.
     package var metrics: String?
     package var log = Log()
     package var onStop = OnStop.resume
-    /// Hosts outside private networks that may be spoken to without encryption.
+    /// Hosts outside private networks that the bridge may reach without encryption.
     package var allowPlain: [String] = []
     package var limits = Limits()
     package var notify = Notify()
@@ -47,7 +47,7 @@ package struct Configuration: Hashable, Sendable {
         package var messageFiles = MessageFiles.all
         package var routines = Routines.auto
         package var asks = Asks()
-        /// Nil: its agent has no use for them, or none is known.
+        /// Folders for the agent's chats, or nil if the agent uses none or none is known.
         package var workspaces: Workspaces?
 
         package init(agent: AgentSettings) { self.agent = agent }
@@ -55,39 +55,40 @@ package struct Configuration: Hashable, Sendable {
 
     package struct Relay: Hashable, Sendable {
         package var address = WebAddress(.https, "api.sophon.at")
-        /// Nil: the one that pairing has saved.
+        /// Token of the installation, or nil for the one that pairing saved.
         package var token: Secret?
-        /// The certificates of a private authority; nil: the system's.
+        /// Certificates of a private authority, or nil for the system's.
         package var authorityFile: String?
         package var http2 = false
 
         package init() {}
     }
 
-    /// Whether the phone may have the files that the agent's tools touch. A loopback address may lead out of this machine's file system,
-    /// into a container or through a tunnel: only a person knows.
+    /// Whether the phone may read files that the agent's tools touch. A loopback address may lead out of this machine's file system, into a
+    /// container or
+    /// through a tunnel: only a person knows.
     package enum AgentFiles: String, Hashable, Sendable, CaseIterable { case auto, off }
 
-    /// Which of the runs that no phone message began are shown on the phone.
+    /// Runs without a phone message that are shown on the phone.
     package enum Mirror: String, Hashable, Sendable, CaseIterable { case all, cron, none }
 
-    /// What becomes of the runs of a session whose chat the person has deleted: another chat, or none.
+    /// Later runs of a session whose chat the person deleted: shown in another chat, or not at all.
     package enum DeletedChats: String, Hashable, Sendable, CaseIterable { case new, mute }
 
-    /// What the relay may do with the agent's scheduler, in the open: see `RoutinePolicy`.
+    /// Which requests for the agent's scheduler the relay may make, unencrypted: see `RoutinePolicy`.
     package enum Routines: String, Hashable, Sendable, CaseIterable { case auto, allow, off }
 
-    /// What an agent asks a person to allow.
+    /// Treatment of an agent's requests for permission.
     package struct Asks: Hashable, Sendable {
         package var whenAsked = AskSettings.WhenAsked.refuse
         package var whenUnanswered = AskSettings.WhenUnanswered.hold
-        /// Besides the built-in rules.
+        /// Rules beside the built-in ones.
         package var severity: [SeverityMatch] = []
 
         package init() {}
     }
 
-    /// What becomes of running turns when the bridge is stopped.
+    /// Treatment of running turns when the bridge stops.
     package enum OnStop: String, Hashable, Sendable, CaseIterable { case resume, close }
 
     package struct Log: Hashable, Sendable {
@@ -100,7 +101,7 @@ package struct Configuration: Hashable, Sendable {
         package init() {}
     }
 
-    /// How the one who started the program is spoken to: from flags and the environment, never from the file.
+    /// Output to the person at the terminal: set by flags and the environment, never by the file.
     package struct Terminal: Hashable, Sendable {
         package var json = false
         package var color = true
@@ -111,31 +112,31 @@ package struct Configuration: Hashable, Sendable {
     }
 
     package struct Limits: Hashable, Sendable {
-        /// To one relay; eight of them are kept for the opens and ends of bubbles.
+        /// Connections to one relay; eight of them are reserved for the opens and ends of bubbles.
         package var relayConnections = 64
-        /// For one whole call.
+        /// Timeout of one whole call.
         package var relayCall = Duration.seconds(10)
         /// How long a stop waits for calls that are under way.
         package var stopFlush = Duration.seconds(5)
-        /// The memory limit of all queues of all connections; at it reading from agents pauses until there is room.
+        /// Memory limit of all queues of all connections. Reading from agents pauses at the limit until there is room.
         package var memoryMegabytes = 64
         package var memoryBytes: Int { memoryMegabytes << 20 }
         /// Children of all connections that may run at once.
         package var agents = 8
-        /// The part of one connection of so many.
+        /// Share of one out of `connections` connections.
         package func memory(of connections: Int) -> Int { memoryBytes / max(1, connections) }
-        /// Of that, what its lanes may hold.
+        /// Part of that share for the connection's lanes.
         package func heldBytes(of connections: Int) -> Int { memory(of: connections) / 4 }
 
-        /// What is fetched of one file that comes with a message, and for how long.
+        /// Limits of one file that comes with a message: its size, and the time to fetch it.
         package var fileMegabytes = 25
         package var fileBytes: Int { fileMegabytes << 20 }
         package var fileTime = Duration.seconds(60)
-        /// How long an ask is held open for a person.
+        /// How long an ask stays open for a person.
         package var unanswered = Duration.seconds(12 * 3_600)
-        /// How long nothing is heard of a run before its bubble says how it is; zero: never.
+        /// Silence of a run after which its bubble says how it is, or zero for never.
         package var quiet = Duration.seconds(5 * 60)
-        /// How long before the chat says once that there is still nothing; zero: never.
+        /// Silence of a run after which the chat says once that there is still nothing, or zero for never.
         package var stuck = Duration.seconds(20 * 60)
 
         package init() {}
@@ -143,7 +144,7 @@ package struct Configuration: Hashable, Sendable {
 }
 
 extension Configuration {
-    /// `home`: of the user that the bridge runs as.
+    /// Settings of a connection's asks; `home` is the home directory of the bridge's user.
     package func askSettings(of connection: Connection, home: String?) -> AskSettings {
         var settings = AskSettings()
         settings.whenAsked = connection.asks.whenAsked
@@ -157,7 +158,7 @@ extension Configuration {
 }
 
 extension Configuration.Limits {
-    /// `TurnSettings.quiet` and `stuck`.
+    /// Values of `TurnSettings.quiet` and `stuck`, where nil means never.
     package var silence: (quiet: Duration?, stuck: Duration?) {
         (quiet == .zero ? nil : quiet, stuck == .zero ? nil : stuck)
     }

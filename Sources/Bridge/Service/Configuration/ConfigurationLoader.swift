@@ -7,13 +7,13 @@ import Vocabulary
 package struct LoadedConfiguration: Sendable {
     package var configuration: Configuration
     package var settings: [SettingInForce]
-    /// The variables that set a value, by its path.
+    /// Variables that set a value, by its path.
     package var variables: [String: [String]] = [:]
-    /// Variables of the environment that are named almost as one of the bridge's.
+    /// Variables of the environment whose names nearly match one of the bridge's.
     package var strayVariables: [(name: String, near: String)] = []
 }
 
-/// The one place where the sources are merged and where every key of the file is named.
+/// The one place that merges the sources and names every key of the file.
 package struct ConfigurationLoader {
     private static let connectionLimit = 64
     private let sources: ConfigurationSources
@@ -148,7 +148,7 @@ package struct ConfigurationLoader {
         }
     }
 
-    // MARK: What is never in the file
+    // MARK: Settings outside the file
 
     private mutating func configDirectory() -> String? {
         reader.value(
@@ -264,7 +264,7 @@ package struct ConfigurationLoader {
         var relay = Configuration.Relay()
         let section = reader.section(
             connection["relay"], at: connection.path(of: "relay"), keys: ["base_url", "token", "ca_file", "http2"])
-        // One relay for all is what the variable means; a token is one installation's.
+        // The variable means one relay for all connections; a token belongs to one installation.
         relay.address = reader.value(
             "base_url", of: section, as: .address([.https, .http], plain: allowPlain),
             environment: ["SOPHON_BASE_URL"], else: relay.address)
@@ -281,7 +281,7 @@ package struct ConfigurationLoader {
         var section = reader.section(connection["agent"], at: connection.path(of: "agent"), keys: keys)
         let faults = reader.faults.count
         let plugin = plugin(section, isOnly: isOnly)
-        // The other keys belong to the agent that was meant: as another one's they would be faults that are none.
+        // The other keys belong to the agent that was meant; read as another agent's, they would be reported as false faults.
         if reader.faults.count > faults { section.members = [] }
         var own = AgentSection(
             section, reader: reader, isOnly: isOnly, allowPlain: allowPlain, home: sources.environment["HOME"])
@@ -304,7 +304,7 @@ package struct ConfigurationLoader {
         return agents[kind: AgentKind(rawValue: kind)] ?? first
     }
 
-    // MARK: What only shows when all are seen
+    // MARK: Faults across connections
 
     private static let tokenVariables = ["SOPHON_BOT_TOKEN", "SOPHON_TOKEN"]
 
@@ -328,7 +328,7 @@ package struct ConfigurationLoader {
         }
     }
 
-    /// With several connections a variable that belongs to one says not to which; it must be named where it is meant.
+    /// With several connections, a variable that belongs to one does not say to which; the file must name it there.
     private mutating func refuseAmbiguousVariables(
         _ connections: [Configuration.Connection], _ value: ConfigurationValue
     ) {

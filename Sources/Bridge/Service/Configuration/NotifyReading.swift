@@ -2,11 +2,11 @@ package import BridgeCore
 import ConfigurationFile
 package import Vocabulary
 
-/// `notify`: the second channel to the person.
+/// Reads `notify`, the second channel to the person.
 struct NotifyReading {
     private static let keys = ["command", "webhook", "token", "events", "waiting", "long", "quiet_hours"]
 
-    /// `plain`: hosts beyond private networks that may be spoken to without encryption.
+    /// Hosts in `plain`, beyond private networks, may be reached without encryption.
     func notify(
         _ top: ConfigurationSection, plain: [String], _ reader: inout ConfigurationReader
     ) -> Configuration.Notify {
@@ -48,12 +48,12 @@ extension Configuration {
         package var command: [String]?
         package var webhook: NoticeAddress?
         package var token: Secret?
-        /// Variables that no program may see.
+        /// Variables that the program must not see.
         package var withheld: [String] = []
 
         package init() {}
 
-        /// Nil: there is no recipient.
+        /// Recipient of notices, or nil if none is configured.
         package var recipient: NoticeRecipient? {
             if let command { return .command(command, withheld: withheld) }
             return webhook.map { .webhook($0, token: token) }
@@ -62,7 +62,7 @@ extension Configuration {
 }
 
 extension ValueForm where Value == NoticeAddress {
-    /// The rules of the relay's address, with a query besides: services take their templates in it.
+    /// Takes the forms of the relay's address, and a query besides: services read their templates from it.
     static func webhook(plain: [String]) -> Self {
         let form = ValueForm<WebAddress>.address([.https, .http], plain: plain)
         var webhook = Self { content throws(Complaint) in

@@ -1,8 +1,8 @@
 import ConfigurationFile
 
-/// Which differences between two configurations a running bridge can take; any other refuses the whole reload.
+/// Differences between two configurations that a running bridge can take; any other refuses the whole reload.
 package enum Reload {
-    /// The keys that differ and that only the next start can change, each once. Empty: all of it can be taken.
+    /// Differing keys that only the next start can change, each once. Empty if the bridge can take every difference.
     package static func fixedKeys(from old: LoadedConfiguration, to new: LoadedConfiguration) -> [String] {
         let count = (old.configuration.connections.count, new.configuration.connections.count)
         guard count.0 == count.1 else { return ["connections"] }
@@ -22,7 +22,7 @@ package enum Reload {
             uniquingKeysWith: { _, newer in newer })
     }
 
-    /// A key that is not named here is fixed: a new key is so until reloading it is implemented.
+    /// Keys not named here are fixed, so that a new key stays fixed until its reload is implemented.
     private static func isReloadable(_ path: String) -> Bool {
         if ["log.level", "log.format", "allow_plain"].contains(path) || path.hasPrefix("limits.")
             || path.hasPrefix("notify.")

@@ -1,7 +1,7 @@
 import ConfigurationFile
 import Vocabulary
 
-/// `connections[].severity`: texts as they are, in which `${` and `@/` mean nothing. Each rule is judged by itself.
+/// Reads `connections[].severity`. Texts are literal, so `${` and `@/` mean nothing in them; each rule is judged by itself.
 struct SeverityReading {
     private static let limit = 100
     private static let textLimit = 1_000
@@ -48,7 +48,7 @@ struct SeverityReading {
         return SeverityMatch(text, severity)
     }
 
-    /// Nil: it complained.
+    /// Value of a rule's member, or nil after a complaint.
     private func member<Value>(
         _ key: String, of section: ConfigurationSection, _ whole: ConfigurationValue, _ expected: String,
         _ reader: inout ConfigurationReader, read: (ConfigurationValue.Content) -> Value?
@@ -61,7 +61,7 @@ struct SeverityReading {
         return nil
     }
 
-    /// A text that is too long is not recognised by its beginning.
+    /// A text over the limit is shown by its length: its beginning would not identify it.
     private static func shown(_ content: ConfigurationValue.Content) -> String {
         guard case .string(let text) = content, text.utf8.count > textLimit else { return content.shown }
         return "a text of \(text.utf8.count) bytes"

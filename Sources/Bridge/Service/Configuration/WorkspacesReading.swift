@@ -3,8 +3,8 @@ import BridgeCore
 import ConfigurationFile
 import Files
 
-/// The folders that agents work in, from the configuration: `workspaces` with one default; else the variable; else where the program
-/// was started. A folder that is named and must not be used is a fault; whether it is there is looked at before each message.
+/// Folders that agents work in: `workspaces` with one default, else the variable, else the folder in which the program started.
+/// A named folder that must not be used is a fault; whether it exists is checked before each message.
 struct WorkspacesReading {
     private static let limit = 64
     private static let expected = "a folder for the agent to work in, such as \"~/site\""
@@ -21,7 +21,7 @@ struct WorkspacesReading {
         currentDirectory = sources.currentDirectory
     }
 
-    /// For agents whose own keys name no folder. `isUsed`: there is such an agent.
+    /// Workspaces for agents whose own keys name no folder; `isUsed` is true if there is such an agent.
     func workspaces(_ top: ConfigurationSection, isUsed: Bool, _ reader: inout ConfigurationReader) -> Workspaces? {
         if let value = top["workspaces"] { return named(value, top, &reader) }
         if let value = top["default_workspace"] {
@@ -33,7 +33,7 @@ struct WorkspacesReading {
         let path = reader.value(
             "workspace", of: ConfigurationSection(path: ""), as: directory.optional,
             environment: ["SOPHON_WORKSPACE"], else: currentDirectory)
-        // Where the program happens to stand is no fault of the configuration: messages say what to do.
+        // An unusable current directory is no fault of the configuration: messages say what to do.
         let origin = reader.settings.last?.origin ?? .fallback
         if let path, origin != .fallback { judge(path, at: "workspace", origin, &reader) }
         return path.map { Workspaces(standard: Workspace(folder: $0)) }
@@ -79,7 +79,7 @@ struct WorkspacesReading {
         return Workspaces(standard: first, others: known)
     }
 
-    /// The folder that an agent's own keys name is that of all its chats.
+    /// The folder that an agent's own keys name serves all its chats.
     func own(
         _ folder: String, at path: String, besides workspaces: Bool, _ reader: inout ConfigurationReader
     ) -> Workspaces {

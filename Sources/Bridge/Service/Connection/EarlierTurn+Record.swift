@@ -3,7 +3,7 @@ import BridgeCore
 import Vocabulary
 
 extension EarlierTurn {
-    /// `models`: the choices of the chats, which a message that is sent again needs as it did before. `folder`: that of its message.
+    /// `models` holds the choices of the chats: a message that is sent again needs the same ones. `folder` is that of the turn's message.
     init(_ record: TurnRecord, models: [SessionID: ChosenModel] = [:], folder: String? = nil) {
         let forwarded = record.forwarded
         let opening = record.opening
@@ -11,7 +11,7 @@ extension EarlierTurn {
             session: opening.agentSession,
             runs: forwarded.runs.map { run in
                 let message = run == opening.run ? record.prompt : nil
-                // Without any of its files it is text alone, and the same text as it was (openclaw.md#disconnects).
+                // A message that went without its files is text alone, and its text must stay the same (openclaw.md#disconnects).
                 let isBare = !forwarded.wentWithout.isEmpty
                 return Run(
                     run, text: message.map { PromptText.noting(forwarded.wentWithout, behind: $0.prompt) },

@@ -3,8 +3,8 @@ import FoundationEssentials
 import Sealing
 import Vocabulary
 
-/// What the journal holds, as values again. An unreadable record is ended from its plain columns; what a newer version
-/// wrote is left to that version. Both are said.
+/// Contents of the journal as values. A turn with an unreadable record is ended from its plain columns; a record of a newer version
+/// is left to that version. `faults` reports both.
 struct JournalRestoring: Sendable {
     struct Turn: Sendable {
         var record: TurnRecord
@@ -15,11 +15,11 @@ struct JournalRestoring: Sendable {
     private(set) var turns: [Turn] = []
     private(set) var unreadable: [UnreadableTurn] = []
     private(set) var openings: [TurnOpening] = []
-    /// By the keys that the restored turns will ask for.
+    /// Calls that the restored turns will ask for by key.
     private(set) var storedCalls: [StoredCall] = []
-    /// A card's name is used once, also after a restart.
+    /// Started cards: a card's name is used once, also after a restart.
     private(set) var cards: [(task: TaskID, turn: TurnID)] = []
-    /// What stops still owe to the agent.
+    /// Obligations of Stops that the agent has not answered.
     private(set) var owed: [(obligation: Obligation, since: Instant)] = []
     private(set) var faults: [String] = []
 
@@ -48,7 +48,7 @@ struct JournalRestoring: Sendable {
                 let keptAt = turn.calls.map { ($0.call.key, since($0.call.wall)) }
                 turns.append(
                     Turn(record: record, deltas: deltas, keptAt: Dictionary(keptAt) { first, _ in first }))
-                // Not every call that the turn ever made: cards that were delivered would stay in memory with their payloads.
+                // Keep the calls that the turn still asks for: cards that were delivered would stay in memory with their payloads.
                 var asking = record
                 asking.catchUp(with: deltas)
                 let asked = Set(asking.unanswered)
@@ -95,7 +95,7 @@ struct JournalRestoring: Sendable {
         }
     }
 
-    /// `opening`: of their turn, where its record could be read.
+    /// `opening` is that of the calls' turn, or nil if its record could not be read.
     private static func deltas(
         of calls: [JournalContents.Call], _ opening: TurnOpening?, _ sealer: TurnSealer?
     ) -> [StoredDelta] {
@@ -112,10 +112,10 @@ struct JournalRestoring: Sendable {
         }
     }
 
-    /// Its quotation marks cannot occur unescaped in a text.
+    /// The quotation marks of this pattern cannot occur unescaped in a text.
     private static func isSealed(_ body: [UInt8]) -> Bool { String(decoding: body, as: UTF8.self).contains("_ct\":\"") }
 
-    /// A message that was taken, and nothing was said about it yet: it is opened again, under the chat's current key.
+    /// Opens an accepted message again, under the chat's current key; no answer to it has begun.
     private static func opened(_ opening: TurnOpening, _ sealer: TurnSealer?) -> TurnOpening {
         guard opening.refusal == nil, let sealed = opening.sealedText else { return opening }
         var opening = opening

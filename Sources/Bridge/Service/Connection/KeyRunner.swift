@@ -3,23 +3,23 @@ import RelayProtocol
 package import Sealing
 package import Vocabulary
 
-/// The other half of `KeyRing`: locks, gives it the event, unlocks, and carries out its orders.
+/// Runner of `KeyRing`: locks, tells it the event, unlocks, and carries out its orders.
 ///
-/// Orders are carried out in the order they were made, by whichever thread finds no other else at it. Saving is handed on and answered
-/// later, so that no thread of a socket waits for the disk.
+/// One thread at a time carries orders out, in the order they were made; a thread that finds another at this leaves its orders to it. A save is
+/// handed on and answered later, so that no thread of a socket waits for the disk.
 package final class KeyRunner: Sendable {
     package struct Edges: Sendable {
         package var http: any HTTPClient
         package var clock: any Clock
         package var alarm: any Alarm
-        /// For keys and nonces.
+        /// Source of keys and nonces.
         package var secrets: any SecretRandom
-        /// Asked at each call: the token may be another one by then. Nil: there is none.
+        /// Relay of the next call, read at each call since the token may have changed; nil without a connection.
         package var relay: @Sendable () -> RelayAddress?
-        /// Writes both files and calls back when the disk has them, true, or cannot. Jobs come one at a time.
+        /// Writes both files and calls back: with true once the disk has them, with false if it cannot. Jobs come one at a time.
         package var save: @Sendable (StoredKeyRing, @escaping @Sendable (Bool) -> Void) -> Void
         package var callLimit = Duration.seconds(10)
-        /// What this machine is called on the phone.
+        /// Name of this machine on the phone.
         package var label: String?
 
         package init(
@@ -47,7 +47,7 @@ package final class KeyRunner: Sendable {
     private let edges: Edges
     private let handle: @Sendable (KeyRingOrder) -> Void
 
-    /// `handle` receives the orders that are about updates, turns and people, in order.
+    /// `handle` receives the orders about updates, turns and people, in order.
     package init(_ ring: KeyRing, edges: Edges, handle: @escaping @Sendable (KeyRingOrder) -> Void) {
         state = Locked(State(ring: ring))
         self.edges = edges
@@ -62,7 +62,7 @@ package final class KeyRunner: Sendable {
         if mayPerform { perform() }
     }
 
-    /// An event that leads to no order. The caller may hold other locks.
+    /// Tells an event that leads to no order. The caller may hold other locks.
     package func note(_ event: (inout KeyRing) -> Void) { state.withLock { event(&$0.ring) } }
 
     package func ask<Answer: Sendable>(_ question: (borrowing KeyRing) -> Answer) -> Answer {
@@ -73,7 +73,7 @@ package final class KeyRunner: Sendable {
 
     // MARK: Orders
 
-    /// True for the one thread that has to carry them out.
+    /// True if the calling thread must carry the orders out.
     private func collect(_ state: inout State) -> Bool {
         state.orders += state.ring.takeOrders()
         guard !state.isPerforming else { return false }

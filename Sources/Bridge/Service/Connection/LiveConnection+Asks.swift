@@ -2,15 +2,15 @@ package import BridgeCore
 import Locking
 import Vocabulary
 
-// Open asks, and the hours that their cards name.
+// Open asks, and the local time that their cards name.
 extension LiveConnection {
-    /// Nil: nothing is known.
+    /// Asks that wait for a person, or nil without a runner.
     package var waiting: BridgeStatus.Waiting? {
         let (now, wall) = (clock.now, clock.wallMilliseconds)
         return ask { BridgeStatus.Waiting($0.figures(at: now), at: now, wallMilliseconds: wall) }
     }
 
-    /// Other settings from the configuration, also for asks that are open.
+    /// Applies other settings from the configuration, to open asks as well.
     package func use(_ asks: AskSettings) {
         runner?.tell { bridge, now in bridge.use(asks: asks, at: now) }
         lookAtLocalTime()
@@ -22,7 +22,7 @@ extension LiveConnection {
         for ask in news { tell(.askUnanswered(name, ask.chat, cards: ask.cards)) }
     }
 
-    /// The wall clock may have been set, and its zone or the half of the year changed.
+    /// Reads the local time again: the clock may have been set, or the time zone or daylight saving have changed.
     func lookAtLocalTime() {
         condition.withLock { $0.chores.lookedAtTimeAt = clock.now }
         guard let time = clock.localTime else { return }
@@ -31,7 +31,7 @@ extension LiveConnection {
     }
 }
 
-/// What housekeeping does less often than it is called.
+/// Chores that housekeeping does less often than it runs.
 struct Chores: Sendable {
     static let timeInterval = Duration.seconds(600)
 
@@ -39,9 +39,9 @@ struct Chores: Sendable {
     var lookedAtTimeAt: Instant?
 }
 
-/// What is reported once.
+/// Conditions that are reported once.
 struct Reported: Sendable {
-    /// Until the journal works again.
+    /// Journal failures reported since the journal last worked.
     var failures: Set<JournalFailure.Code> = []
     var unanswered = UnansweredCards()
 }
@@ -58,10 +58,10 @@ package struct UnansweredCards: Sendable {
 
     package init() {}
 
-    /// From an earlier process, which has reported them.
+    /// Restores the asks of an earlier process, which has reported their cards.
     package mutating func restore(_ asks: [OpenAsk]) { known = Self.ended(asks) }
 
-    /// The asks of which another card is over.
+    /// Asks of which another card has expired.
     package mutating func news(_ asks: [OpenAsk]) -> [OpenAsk] {
         let before = known
         known = Self.ended(asks)

@@ -2,11 +2,11 @@ import BridgeCore
 import Locking
 import Vocabulary
 
-// Messages that another bridge with this token may have (`Claim`).
+// Messages that another bridge with this token may have taken (`Claim`).
 extension LiveConnection {
-    /// The mark of this state directory; a new one at its first start, and where the directory is a copy. A clone of a running machine is
-    /// a copy that only its own start tells: after each start the bits are new, and messages from before it are still marked. An open that
-    /// was stored keeps its bytes.
+    /// Takes up the mark of this state directory. The bits are new at the directory's first start, in a copy, and after each start of the machine:
+    /// a clone of a running machine is a copy that only its next start reveals. After a start alone, messages from before it are still marked.
+    /// A stored open keeps its bytes.
     func takeUpMark(_ settings: [String: [UInt8]]) {
         let (now, wall) = (clock.now, clock.wallMilliseconds)
         var mark: StateMark?
@@ -29,7 +29,7 @@ extension LiveConnection {
         tell(.anotherBridge(name, turn, messages: other.messages))
     }
 
-    /// That refusal is no fault: the message is another bridge's.
+    /// True if another bridge answers the message, so that the refusal is no fault.
     func isAnothers(_ attempt: CallAttempt, _ refusal: RelayRefusal) -> Bool {
         attempt.isMarked && refusal.isFinal && refusal.code == .idempotencyConflict
     }

@@ -3,9 +3,9 @@ import Locking
 package import Sealing
 import Vocabulary
 
-// What people see of the devices of a running bridge, and what they decide.
+// Devices of a running bridge: what people see of them, and what they decide.
 extension LiveConnection {
-    /// Nil: nothing is sealed here.
+    /// Figures of keys and devices, or nil if this connection seals nothing.
     package var sealing: BridgeStatus.Sealing? {
         guard let keys else { return nil }
         let (figures, publicKey) = keys.ask { ($0.figures, $0.publicKey) }
@@ -16,7 +16,7 @@ extension LiveConnection {
         return sealing
     }
 
-    /// A person's decision. `done` receives the outcome, and whether it is on the disk.
+    /// Carries out a person's decision. `done` receives the outcome, and whether it is on the disk.
     package func carryOut(
         _ order: DeviceOrders.Order, done: @escaping @Sendable (DeviceBook.ChosenAction, _ isKept: Bool) -> Void
     ) {

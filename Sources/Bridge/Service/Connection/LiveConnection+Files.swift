@@ -3,9 +3,9 @@ package import Vocabulary
 
 /// Files that come with messages, and those that the agent's tools touch.
 package struct FileParts: Sendable {
-    /// Nil: there is no place for files, and messages go without theirs.
+    /// Fetcher of attachments, or nil without a folder for them; messages then go without their files.
     package var fetcher: (any AttachmentPort)?
-    /// Nil: the agent's files are not this machine's, and none is shown.
+    /// Nil if the agent's files are not on this machine; the phone is shown none then.
     package var viewer: FileViewer.Parts?
 
     package init(fetcher: (any AttachmentPort)? = nil, viewer: FileViewer.Parts? = nil) {
@@ -14,7 +14,7 @@ package struct FileParts: Sendable {
     }
 }
 
-/// The same of one connection.
+/// The file parts of one connection.
 struct LiveFiles {
     let fetcher: (any AttachmentPort)?
     let viewer: FileViewer?
@@ -28,7 +28,7 @@ struct LiveFiles {
     }
 }
 
-// Files that come with messages: on the disk before the agent gets the message, and off it when the agent has them.
+// Files of messages: stored before the agent gets the message, deleted once the agent has them.
 extension LiveConnection {
     func fetch(_ attachments: [Attachment], for turn: TurnID) {
         guard let fetcher = files?.fetcher else {

@@ -5,7 +5,7 @@ import Locking
 import RelayProtocol
 package import Vocabulary
 
-// What is looked at every few seconds.
+// Checks that run every few seconds.
 extension LiveConnection {
     package var work: BridgeStatus.Work? {
         guard var work = ask({ BridgeStatus.Work($0.figures(at: clock.now)) }) else { return nil }
@@ -23,7 +23,7 @@ extension LiveConnection {
     /// Processes of the agent that may be running.
     package var processes: [ProcessName] { agent?.processes ?? [] }
 
-    /// Takes the lock of each machine once: that it returns says that none is held for good (`Pulse`).
+    /// Takes the lock of each machine once: a return proves that no lock is held for good (`Pulse`).
     package func takeLocks() {
         // The ledger locks the core and both links.
         _ = heldBytes
@@ -50,7 +50,7 @@ extension LiveConnection {
         makeChats()
         tellOfKeys()
         let isDue = condition.withLock { state in
-            // Not before the relay has had time to send again what it still holds (DESIGN.md#a-runs-journey).
+            // The relay needs time first to send again what it still holds (DESIGN.md#a-runs-journey).
             guard let since = state.relayUpSince, now - since > .seconds(600) else { return false }
             if let last = state.chores.purgedAt, now - last < .seconds(3_600) { return false }
             state.chores.purgedAt = now
@@ -70,6 +70,6 @@ extension LiveConnection {
         agent?.slept()
     }
 
-    /// 30 days, in milliseconds.
+    /// How long ended turns are kept: 30 days, in milliseconds.
     static let memory: Int64 = 30 * 86_400_000
 }

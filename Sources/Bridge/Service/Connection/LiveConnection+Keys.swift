@@ -4,7 +4,7 @@ import RelayProtocol
 import Sealing
 import Vocabulary
 
-// Sealed chats: what the ring of keys says to the turns, the turns to the ring, and both to people.
+// Sealed chats: what the key ring tells the turns, what the turns tell the ring, and what both tell people.
 extension LiveConnection {
     // MARK: From the ring
 
@@ -28,7 +28,7 @@ extension LiveConnection {
         }
     }
 
-    /// Messages that were taken before their key was there. Called when there is a key, and behind each turn that begins without.
+    /// Opens messages that were accepted before their key came. Called when a key comes, and after each turn that begins without one.
     func openMessages(in session: SessionID) {
         guard let keys, let runner, let key = keys.ask({ $0.keyName(for: session) }) else { return }
         var opened: [TurnID: OpenedText] = [:]
@@ -45,7 +45,7 @@ extension LiveConnection {
 
     // MARK: From the turns
 
-    /// Every turn that is still open has said so.
+    /// Called once every restored turn has named its key.
     func keysAreRestored() {
         keys?.tell { ring, now, secrets in ring.restored(at: now, using: secrets) }
         for session in ask({ $0.sessionsAwaitingKey }) ?? [] { openMessages(in: session) }
@@ -53,8 +53,8 @@ extension LiveConnection {
 
     // MARK: Messages
 
-    /// How the turn of a message goes out, and what of the message is to be read. Asked once, before the message is written down;
-    /// the key is held until the turn has begun, or never does.
+    /// Decides how a message's turn is sealed, and which text of the message is read. Called once, before the message is stored;
+    /// the key is held until the turn has begun, or will never begin.
     func seal(_ opening: inout TurnOpening, _ sealedText: String?) {
         guard let keys else {
             opening.sealedText = sealedText
@@ -70,7 +70,7 @@ extension LiveConnection {
         case .refusesSealed: refuse(&opening, .cameSealed)
         case .refusesOpen:
             refuse(&opening, .cameOpen)
-            // The sentence is sealed where it can be.
+            // The sentence is sealed too if there is a key.
             if let key { opening.sealing = .sealed(key) }
         case .sealed:
             opening.sealing = .sealed(key)
@@ -102,7 +102,7 @@ extension LiveConnection {
 
     // MARK: Updates
 
-    /// Acknowledged once the files have what it changed.
+    /// Acknowledges the update once the files of keys have what it changed.
     func changeKeys(
         _ update: RelayUpdate, _ event: (inout KeyRing, UpdateID, Instant, any SecretRandom) -> Void
     ) {
@@ -115,7 +115,7 @@ extension LiveConnection {
 
     // MARK: Notices to the phone
 
-    /// A changed key and a held device are reported once. The ring keeps what was not said, over a restart too.
+    /// Reports a changed key and a held device once. The ring keeps what was not reported, over a restart too.
     func tellOfKeys() {
         guard let keys, keys.encryption != .off, state.relayIsUp else { return }
         let (changes, devices, chats) = keys.ask {
@@ -123,7 +123,7 @@ extension LiveConnection {
         }
         guard !changes.isEmpty || !devices.isEmpty && !chats.isEmpty, let turn = keys.beginTelling(at: clock.now)
         else { return }
-        // One that no chat takes holds up no other.
+        // Take turns: a notice that no chat takes must not hold up the others.
         let change = changes.isEmpty ? nil : changes[turn % changes.count]
         let device = devices.isEmpty || chats.isEmpty ? nil : devices[turn % devices.count]
         tell(of: change, keys) { [weak self] isChangeSaid in
@@ -135,8 +135,8 @@ extension LiveConnection {
         }
     }
 
-    /// In the chat itself, and in others: the phones that are left may not have the key that the relay passed on. Only another chat
-    /// counts.
+    /// Reports a changed key in the chat itself and in others: the remaining phones may lack the key that the relay passed on.
+    /// Only the report in another chat counts.
     private func tell(of change: ChangedKey?, _ keys: LiveKeys, _ done: @escaping @Sendable (Bool) -> Void) {
         guard let change else { return done(true) }
         let why =
@@ -179,10 +179,10 @@ extension LiveConnection {
         }
     }
 
-    /// A relay may have made the keys of some.
+    /// Chats to tell. More than one, since the relay may have made the keys of some.
     private static let noticeChats = 3
 
-    /// In each of these chats. `done`: whether one has taken it.
+    /// Says the text in each of these chats; `done` receives whether one of them took it.
     private func say(
         _ text: String, once name: String, in chats: ArraySlice<SessionID>, wasSaid: Bool = false,
         _ done: @escaping @Sendable (Bool) -> Void
@@ -200,6 +200,6 @@ extension LiveConnection {
 }
 
 extension ChangedKey {
-    /// Where another chat is to have it too, and there is none, it is in `status` alone.
+    /// False if the change's own chat has heard of it and no other chat can: `status` alone shows it then.
     fileprivate var isToBeSaid: Bool { !isSaidItself || !others.isEmpty }
 }

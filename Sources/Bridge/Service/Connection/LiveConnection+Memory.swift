@@ -7,7 +7,7 @@ package import Vocabulary
 
 // Bytes held in memory, and back-pressure at the limit (DESIGN.md#lanes-buckets-pacing).
 extension LiveConnection {
-    /// The ledger of all that waits on this connection.
+    /// Ledger of everything that waits on this connection.
     package var heldBytes: HeldBytes {
         var held = runner?.heldBytes ?? HeldBytes()
         held.agent = agent?.heldBytes ?? 0
@@ -15,7 +15,7 @@ extension LiveConnection {
         return held
     }
 
-    /// Stops reading from the agent at the limit, and continues when three quarters are left. `always`: also when nothing changed,
+    /// Stops reading from the agent at the limit, and resumes at three quarters of it. With `always` it repeats an unchanged order too,
     /// because two threads may reach the link in another order than they decided.
     func heedMemory(always: Bool = false) {
         let held = heldBytes

@@ -3,7 +3,7 @@ import BridgeCore
 import Locking
 import Vocabulary
 
-// The observations of an agent's machine, on their way to the bridge.
+// Observations of an agent's machine, on their way to the bridge.
 extension LiveConnection {
     func observe(_ observations: [Observation]) {
         var chats: [MirrorWork] = []

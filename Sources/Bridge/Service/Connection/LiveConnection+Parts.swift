@@ -12,10 +12,10 @@ extension LiveConnection {
         package var relayAddress: RelayAddress
         package var runner: BridgeRunner.Edges
         package var relayLink: LinkEdges
-        /// Why there is no token; nil: `relay` has one.
+        /// Why there is no token, or nil if `relay` has one.
         package var missingToken: String?
         private var ownRuns = OwnRuns()
-        /// A chat's agent begins runs of its own, which are shown there.
+        /// True if a chat's agent begins runs of its own, which are shown in that chat.
         package var hasRunsOfItsOwn = false
         package var mirror: Configuration.Mirror {
             get { ownRuns.mirror }
@@ -25,24 +25,24 @@ extension LiveConnection {
             get { ownRuns.deletedChats }
             set { ownRuns.deletedChats = newValue }
         }
-        /// Bytes that may wait in memory before nothing more is read from the agent.
+        /// Memory limit at which reading from the agent pauses.
         package var memoryLimit = 64 << 20
-        /// Nil: nothing is sealed here, and no sealed message is read.
+        /// Keys of sealed chats, or nil if this connection seals nothing and reads no sealed message.
         package var keys: LiveKeys.Parts?
         private var beside = BesideTurns()
         package var files: FileParts {
             get { beside.files }
             set { beside.files = newValue }
         }
-        /// Nil: no person is sent a notice, whatever the configuration says later.
+        /// Recipient of notices, or nil to send none, whatever a later configuration says.
         package var notices: LiveNotices.Parts? {
             get { beside.notices }
             set { beside.notices = newValue }
         }
         package var journal: any TurnJournal
-        /// Nil: placeholders do not say whose they are.
+        /// Place of the state directory, or nil if placeholders must not be marked as this bridge's.
         package var statePlace: StatePlace?
-        /// The agent's session that answers in a chat of the phone's.
+        /// Agent session that answers in a chat of the phone.
         package var agentSession: @Sendable (SessionID) -> AgentSession
         /// Makes the agent's link, with the outlet of its events.
         package var agent: @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink
@@ -65,10 +65,10 @@ extension LiveConnection {
         }
     }
 
-    /// Where the state directory is, so that a copy of it gets a mark of its own (`StateMark`).
+    /// Place of the state directory, so that a copy of it gets a mark of its own (`StateMark`).
     package struct StatePlace: Sendable {
         var name: String
-        /// This start of the machine; nil: the system does not say.
+        /// This start of the machine, or nil if the system does not name it.
         var start: String?
         var random: any RandomSource
 
@@ -79,13 +79,13 @@ extension LiveConnection {
         }
     }
 
-    /// What a connection has beside its turns and links.
+    /// Parts of a connection beside its turns and links.
     private struct BesideTurns: Sendable {
         var files = FileParts()
         var notices: LiveNotices.Parts?
     }
 
-    /// What becomes of runs that no message began.
+    /// Settings for runs that no message began.
     private struct OwnRuns: Sendable {
         var mirror = Configuration.Mirror.none
         var deletedChats = Configuration.DeletedChats.new

@@ -4,8 +4,8 @@ import Links
 import RelayProtocol
 import Vocabulary
 
-// What the relay asks for the phone: the agent's models and schedules, which its machine answers, and in its own words where it cannot;
-// and the files that its tools have touched.
+// Requests of the relay for the phone. The agent's machine answers those about models and schedules, with its own refusal if it cannot;
+// the viewer answers those about files that tools have touched.
 extension LiveConnection {
     func answer(_ request: RelayRequest) {
         switch request.question {
@@ -49,7 +49,7 @@ extension LiveConnection {
         relay?.tell { link, now in link.reply(reply, to: request, at: now) }
     }
 
-    /// The choice of a chat, kept before the message that made it leaves.
+    /// Keeps a chat's choice of model before the message that made it leaves.
     func keep(_ chosen: ChosenModel?, of session: SessionID) {
         journal.submit([ModelRecord.entry(of: session, chosen)], .synced) { [weak self] failure in
             guard let self, let failure else { return }
@@ -74,7 +74,7 @@ extension RelayReply {
         }
     }
 
-    /// No agent has so many; the socket to the relay is shared with all else.
+    /// Cuts the list at `limit` bytes. No agent has so many models, and all other traffic shares the relay's socket.
     private static func atMost(_ limit: Int, of objects: [[UInt8]]) -> [[UInt8]] {
         var size = 0
         return Array(

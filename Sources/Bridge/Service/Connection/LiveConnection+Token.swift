@@ -5,40 +5,40 @@ import Locking
 import RelayProtocol
 package import Vocabulary
 
-/// The token of a connection, and what it is about to become.
+/// Token of a connection, and its successor.
 ///
-/// - With another token of the same installation, socket, calls and buckets go on at once.
-/// - With a token of another installation, what is open ends first, with the old token, within `Farewell.limit`: nothing of it can
-///   be said with the new one. What the old token can no longer end closes as dead letters.
+/// - Another token of the same installation takes over socket, calls and buckets at once.
+/// - Before a token of another installation takes over, open turns end with the old one, within `Farewell.limit`: the new one can say nothing
+/// of them. What the old token can no longer end closes as dead letters.
 struct TokenState: Sendable {
     struct Farewell: Sendable {
         static let limit = Duration.seconds(10)
 
         var next: Secret
         var ends: Instant
-        /// The turns know. An end that is delivered before that must not switch the token: the remaining steps of the
+        /// True once the turns know of the farewell. An end that is delivered earlier must not switch the token: the remaining steps of the
         /// farewell would stop the new token's link and calls.
         var hasBegun = false
     }
 
-    /// Nil: there is none.
+    /// Nil if the connection has no token.
     var token: Secret?
-    /// Where what an earlier process left is shown; nil: it did not say.
+    /// Installation of the turns that an earlier process left, or nil if it stored none.
     var restored: Substring?
     var farewell: Farewell?
-    /// The relay will have nothing more from this token.
+    /// The relay accepts nothing more from this token.
     var isStopped = false
 
     enum Step {
         case none, move, leave
-        /// There was no token that what is open could end with.
+        /// Switch tokens and give up open turns: no token remains that could end them.
         case abandon
     }
 
-    /// `hasOpenTurns`: something would be lost.
+    /// Chooses how to switch. `hasOpenTurns` is true if an immediate switch would lose something.
     mutating func use(_ new: Secret, hasOpenTurns: Bool, at now: Instant) -> Step {
         if farewell != nil {
-            // The newest wins; what ends, ends.
+            // The newest token wins; the farewell in progress continues.
             farewell?.next = new
             return .none
         }
@@ -51,21 +51,21 @@ struct TokenState: Sendable {
     }
 }
 
-/// Whether something can still be said in the installation that it was begun for.
+/// Whether an installation can still show what was begun for it.
 enum Belonging {
     case stays
-    /// With the old token, for a moment: what begins now ends at once.
+    /// The old token serves a moment longer: what begins now ends at once.
     case isLeft
     case left
 }
 
 extension Secret {
-    /// Before the colon of a relay's token (relay.md#bridge-token).
+    /// Part of a relay's token before the colon (relay.md#bridge-token).
     var installation: Substring { text.prefix { $0 != ":" } }
 }
 
 extension LiveConnection {
-    /// Another token, from now on.
+    /// Switches to another token.
     package func use(_ new: Secret) {
         let step = step(to: new)
         switch step {
@@ -84,7 +84,7 @@ extension LiveConnection {
         }
     }
 
-    /// The lock of the runner comes before the token's, as for what the agent says: a run is mirrored under both.
+    /// Takes the lock of the runner before the token's, as observations of the agent do: a run is mirrored under both.
     private func step(to new: Secret) -> TokenState.Step {
         let isAccepting = condition.withLock { !$0.arriving.accepting.isEmpty }
         guard let runner else { return token.withLock { $0.use(new, hasOpenTurns: isAccepting, at: clock.now) } }
@@ -94,15 +94,15 @@ extension LiveConnection {
         }
     }
 
-    /// A message that is being written down counts: its turn is about to begin, and only then is it written down no more.
+    /// A message that is being stored counts as open until its turn has begun.
     private var hasOpenTurns: Bool {
         condition.withLock { !$0.arriving.accepting.isEmpty } || ask { $0.openTurns > 0 } ?? false
     }
 
-    /// Of the token that calls go out with.
+    /// Installation of the token that calls use.
     var installation: Substring? { token.withLock { $0.token?.installation } }
 
-    /// What became of the installation that something was begun for.
+    /// State of the installation that something was begun for.
     func belonging(to installation: Substring?) -> Belonging {
         token.withLock { state in
             guard state.token?.installation == installation else { return .left }
@@ -110,7 +110,7 @@ extension LiveConnection {
         }
     }
 
-    /// Once nothing is open any more, or the time for that is over.
+    /// Ends the farewell once no turn is open, or its time has passed.
     func endFarewell() {
         let begun = token.withLock { state in state.farewell.flatMap { $0.hasBegun ? $0.ends : nil } }
         guard let ends = begun, !condition.withLock({ $0.isClosing }) else { return }
@@ -129,7 +129,7 @@ extension LiveConnection {
         }
         if let old, old != new.installation { forgetChats() }
         if old != new.installation { keepInstallation() }
-        // Before the link has a chance to say that it is up: the status keeps what it receives last.
+        // Report this before the link can come up: the status keeps the newest event.
         if wasStopped { tell(.mended(name)) }
         runner?.use(token: new)
         keys?.moved(to: new.namedInstallation)
@@ -137,8 +137,8 @@ extension LiveConnection {
         runner?.tell { bridge, now in bridge.relayResumes(at: now) }
     }
 
-    /// Chats of the old installation are not there in the new one, nor may the new one have what was offered to the old one.
-    /// `settings`: of a journal of which nothing was restored.
+    /// Forgets the chats of the old installation: the new one does not have them, and must not get files that were offered to the old one.
+    /// `settings` come from a journal of which nothing was restored.
     private func forgetChats(_ settings: [String: [UInt8]] = [:]) {
         files?.viewer?.forgetAll()
         var entries = mirroring.withLock { $0.forgetChats() }.flatMap { Self.forgetting($0) }
@@ -156,8 +156,7 @@ extension LiveConnection {
 
     private static let installationSetting = "installation"
 
-    /// Behind the closing of what the one before it had open. A token without an installation's name says nothing, and is never
-    /// written down.
+    /// Stores the installation, after the former one's turns have closed. A token that names no installation tells nothing, and none is stored.
     private func keepInstallation() {
         guard let token = token.withLock({ $0.token }), token.text.contains(":") else { return }
         let entry = JournalEntry.setting(
@@ -165,19 +164,19 @@ extension LiveConnection {
         journal.submit([entry], .synced, done: nil)
     }
 
-    /// Whether the installation was changed while no process ran.
+    /// True if the installation changed while no process ran.
     func takeUpInstallation(_ settings: [String: [UInt8]]) -> Bool {
         let restored = settings[Self.installationSetting].map { Substring(decoding: $0, as: UTF8.self) }
         let current = token.withLock { state in
             state.restored = restored
-            // A token without one says nothing of its installation.
+            // A token without a colon names no installation.
             return state.token.flatMap { $0.text.contains(":") ? $0.installation : nil }
         }
         guard let current, current != restored else { return false }
         return restored != nil
     }
 
-    /// What an earlier process left open of another installation closes: nothing of it can be said with this token.
+    /// Closes turns that an earlier process left open in another installation: this token can say nothing of them.
     func abandon(_ restoring: JournalRestoring, _ settings: [String: [UInt8]]) {
         let others = restoring.openings.map(\.id) + restoring.unreadable.map(\.id)
         runner?.tell { bridge, now in
@@ -197,7 +196,7 @@ extension LiveConnection {
                     + "without their ends"))
     }
 
-    /// Called once what was left is taken up or closed.
+    /// Called once the turns of an earlier process are restored or closed.
     func installationIsTakenUp() {
         let isNews = token.withLock { state in state.token.map { $0.installation != state.restored } ?? false }
         if isNews { keepInstallation() }
@@ -205,10 +204,10 @@ extension LiveConnection {
 
     // MARK: Other settings
 
-    /// The agent's credentials may have changed.
+    /// Tells the agent's link that its credentials may have changed.
     package func renewAgent() { agent?.renew() }
 
-    /// Other limits, from now on; the memory is shared by so many connections.
+    /// Applies other limits; the memory is shared by so many connections.
     package func use(_ limits: Configuration.Limits, connections: Int) {
         runner?.use(callLimit: limits.relayCall)
         gate.withLock { $0.limit = limits.memory(of: connections) }
@@ -219,7 +218,7 @@ extension LiveConnection {
         }
     }
 
-    /// The relay will have nothing more from this token: only a person can help.
+    /// The relay accepts nothing more from this token: only a person can help.
     func stopped(_ message: String, _ remedy: String, _ exitCode: ExitCode) {
         let isNews = token.withLock { state in
             // During a farewell the refusal is expected.

@@ -5,7 +5,7 @@ import RelayProtocol
 import Sealing
 import Vocabulary
 
-// What the relay passes on: messages, decisions, stops. Each is acknowledged when what it changed is durable.
+// Updates of the relay: messages, decisions, stops. Each is acknowledged once everything that it changed is durable.
 extension LiveConnection {
     func take(_ update: RelayUpdate) {
         let wall = clock.wallMilliseconds
@@ -34,7 +34,7 @@ extension LiveConnection {
     private func accept(
         _ message: UserMessage, _ sealedText: String?, _ update: RelayUpdate, _ made: RelayMoment?
     ) {
-        // Neither stored nor acknowledged: it comes again when there is room.
+        // Neither store nor acknowledge the message: the relay sends it again, until there is room.
         guard runner?.ask({ $0.openTurns < $0.settings.turnLimit }) ?? true else {
             relay?.tell { link, _ in link.letGo(update) }
             return
@@ -52,14 +52,14 @@ extension LiveConnection {
         let ownOpening = intake.ownOpening(for: message, made: made, at: update.receivedAt)
         let taken = message
         condition.withLock { $0.arriving.accepting[ownOpening.id] = ownOpening }
-        // Only now: from here on the message holds up a change of installation.
+        // Read the installation after the message is in `accepting`: from there on it holds up a change of installation.
         let installation = installation
         accept(opening, of: taken, sealedText, update, installation) { [weak self] in
             self?.accept(ownOpening, of: taken, sealedText, update, installation, isTaken: nil)
         }
     }
 
-    /// `isTaken`: another message has the turn of that name. `isReplayed`: another message has brought the same sealed text.
+    /// `isTaken` runs if another message has the turn of that name. `isReplayed` is true if another message brought the same sealed text.
     private func accept(
         _ unsealed: TurnOpening, of message: UserMessage, _ sealedText: String?, _ update: RelayUpdate,
         _ installation: Substring?, isReplayed: Bool = false, isTaken: (@Sendable () -> Void)?
@@ -88,7 +88,7 @@ extension LiveConnection {
             case .success(.fresh):
                 acknowledge(update)
                 isBegun = begin(opening, of: installation)
-            // Not acknowledged: the relay's resend is the retry.
+            // Do not acknowledge: the relay's resend is the retry.
             case .failure(let failure):
                 letGo(update, failure)
                 sayWhy(failure, in: opening.session)
@@ -96,18 +96,18 @@ extension LiveConnection {
         }
     }
 
-    /// False: its installation was left meanwhile.
+    /// False if the installation was left meanwhile.
     private func begin(_ opening: TurnOpening, of installation: Substring?) -> Bool {
         var isBegun = false
         runner?.tell { bridge, now in
-            // Asked while the bridge is ours: a farewell that begins after this finds the turn.
+            // Ask under the bridge's lock: a farewell that begins after this finds the turn.
             let belonging = belonging(to: installation)
             if belonging == .left { return bridge.neverBegins(opening.id) }
             isBegun = true
             begin(opening, on: &bridge, at: now)
             if belonging == .isLeft { bridge.leavesInstallation(opening.id, at: now) }
         }
-        // Its key may have come while it was being written down.
+        // The key may have come while the message was being stored.
         if opening.sealing == .sealed(nil) { openMessages(in: opening.session) }
         return isBegun
     }
@@ -117,7 +117,7 @@ extension LiveConnection {
         bridge.turnBegins(opening, at: now)
     }
 
-    /// The message will be taken when there is room: the relay sends it again, and this is said once for each chat.
+    /// Tells the chat, at most once an hour, why its message waits; the relay sends the message again.
     private func sayWhy(_ failure: JournalFailure, in session: SessionID) {
         let now = clock.now
         let isNews = condition.withLock { state in
@@ -132,16 +132,16 @@ extension LiveConnection {
         }
     }
 
-    /// That a chat has ended is said of an archived one, too (relay.md#others).
+    /// The relay reports an archived chat as ended, too (relay.md#others).
     private func chatEnded(_ update: RelayUpdate, _ made: RelayMoment?, isDeleted: Bool) {
         guard let session = update.session else { return acknowledge(update) }
-        // The agent session of a job serves it, whatever becomes of its chat.
+        // A job's agent session serves the job, whatever becomes of its chat.
         let isOwn = mirroring.withLock { $0.agentSession(of: session) != nil }
         let served = isOwn ? nil : agentSession(session)
         forgetChat(session)
         files?.viewer?.forget(session)
         let names = stopsForMessagesBeingAccepted(in: session, nil, made: isDeleted ? nil : made, reach: .ownRuns)
-        // Its keys go too, those of its open turns when these have ended; both are on the disk before it is acknowledged.
+        // The chat's keys go too, those of open turns after their ends. Acknowledge once both changes are on the disk.
         let halves = Locked<[Bool]>([])
         let half: @Sendable (Bool) -> Void = { [weak self] isKept in
             let both = halves.withLock { halves in
@@ -161,7 +161,7 @@ extension LiveConnection {
         keys.change({ ring, name, now, _ in ring.sessionEnded(session, name, at: now) }, settled: half)
     }
 
-    /// What concerns keys and devices is the ring's.
+    /// Updates about keys and devices are the ring's.
     private func takeKeys(_ update: RelayUpdate) {
         let wall = clock.wallMilliseconds
         switch update.payload {
@@ -182,14 +182,14 @@ extension LiveConnection {
                 ring.keyGranted(session, for: DeviceID(device), wrapped: wrapped, name, wall: wall, at: now)
             }
         case .installationRevoked:
-            // The link ends behind this one, so that nothing can be acknowledged later.
+            // Acknowledge now: the link ends after this update, and takes no acknowledgement later.
             acknowledge(update)
             keys?.tell { ring, now, _ in ring.installationRevoked(at: now) }
         default: acknowledge(update)
         }
     }
 
-    /// A message that is being written down has no turn yet, and the stop is for it, too: it is remembered by its own name.
+    /// A message that is being stored has no turn yet, and the stop is for it too: the journal keeps the stop under the message's own name.
     private func stopsForMessagesBeingAccepted(
         in session: SessionID?, _ interaction: InteractionID?, made: RelayMoment?, reach: StopReach
     ) -> [InteractionID] {
@@ -201,7 +201,7 @@ extension LiveConnection {
         }
         let names = accepting.map { InteractionID($0.key.text) }
         var stops = zip(accepting, names).map { ($0.value.session, $1) }
-        // By its name alone: the journal needs no more to find its message.
+        // The name of the interaction is all that the journal needs to find its message.
         if let interaction { stops.append((session ?? SessionID(""), interaction)) }
         let wall = clock.wallMilliseconds
         let entries = stops.map { JournalEntry.stop($0, $1, wall: wall, made: made?.wallMilliseconds, reach: reach) }
@@ -222,7 +222,7 @@ extension LiveConnection {
         }
     }
 
-    /// Acknowledged once all that it changed is durable.
+    /// Acknowledges the update once everything that it changed is durable.
     private func change(_ update: RelayUpdate, _ event: (inout Bridge, Instant) -> Void) {
         runner?.tell(event) { [weak self] failure in
             guard let self else { return }

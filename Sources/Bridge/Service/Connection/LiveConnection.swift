@@ -8,8 +8,8 @@ package import Vocabulary
 
 /// One connection: an installation at the relay, an agent, and the decisions between them.
 ///
-/// An update is acknowledged when what it changed is durable: a message when its turn is in the journal, a stop and a
-/// decision when the turns they changed do (relay.md#delivery-ack-replay).
+/// An update is acknowledged once what it changed is durable: a message when its turn is in the journal, a stop and a decision when the turns
+/// they changed are (relay.md#delivery-ack-replay).
 package final class LiveConnection: Sendable {
     package struct Condition: Sendable {
         package var relayIsUp = false
@@ -18,23 +18,23 @@ package final class LiveConnection: Sendable {
         package var agentWasUp = false
         package var isReady = false
         var relayUpSince: Instant?
-        /// Of the loss that is about to be reported.
+        /// Remedy of the loss that is about to be reported.
         var relayRemedy: String?
         var chores = Chores()
         var journalIsBroken = false
         var reported = Reported()
         var isClosingTurns = false
-        /// Batches of the agent's: the ledger is looked at for every sixteenth.
+        /// Batches of observations from the agent; every sixteenth checks the memory ledger.
         var observed: UInt = 0
         var sleep = SuspendWatch()
         var arriving = Arriving()
-        /// The links have said goodbye: no other token opens them again.
+        /// True once the links have said goodbye: no other token opens them again.
         var isClosing = false
-        /// What the journal does not have yet of the chats that this bridge makes.
+        /// Settings of the bridge's own chats that the journal could not store yet.
         var unkeptChats: [String: [UInt8]?] = [:]
-        /// Which chats know that messages are not taken.
+        /// Chats that know why their messages wait, and since when.
         var toldWhy: [SessionID: Instant] = [:]
-        /// What answered the last call in the relay's place.
+        /// Answer that something other than the relay gave to the last call.
         var interference: ForeignAnswer?
     }
 
@@ -113,12 +113,12 @@ package final class LiveConnection: Sendable {
     package var state: Condition { condition.withLock { $0 } }
     package func ask<Answer: Sendable>(_ question: (borrowing Bridge) -> Answer) -> Answer? { runner?.ask(question) }
 
-    // MARK: The course
+    // MARK: Start and end
 
     /// Takes up what an earlier process left, then connects both ways.
     package func start() throws {
         lookAtLocalTime()
-        // Before anything is restored: nothing may go out without a token.
+        // Stop before anything is restored: nothing may go out without a token.
         if let missingToken {
             stopped(missingToken, "Run: sophon-bridge pair, or set SOPHON_BOT_TOKEN.", .tokenRefused)
         }
@@ -126,7 +126,7 @@ package final class LiveConnection: Sendable {
         if missingToken == nil { relay?.tell { link, now in link.start(at: now) } }
     }
 
-    /// No new updates, and nothing more from the agent; what is to be delivered still is.
+    /// Takes no new updates, and nothing more from the agent; pending deliveries continue.
     package func closeLinks() {
         condition.withLock { $0.isClosing = true }
         runner?.tell { bridge, _ in bridge.handsOverNoMore() }
@@ -134,10 +134,10 @@ package final class LiveConnection: Sendable {
         agent?.shutDown()
     }
 
-    /// Aborts and denials that the agent has not confirmed.
+    /// True while the agent has not confirmed every abort and denial.
     package var owesAgent: Bool { runner?.ask { $0.owesAgent } ?? false }
 
-    /// Nothing is under way, and the links have said goodbye.
+    /// True if nothing is in flight and the links have said goodbye.
     package var isQuiet: Bool {
         runner?.ask { $0.isIdle } ?? true && relay?.isClosed ?? true && agent?.isClosed ?? true
     }
@@ -151,7 +151,7 @@ package final class LiveConnection: Sendable {
         files?.viewer?.stop()
     }
 
-    /// What the agent's link must know of it.
+    /// Restores the journal's turns, and returns what the agent's link must know of them.
     private func restore() throws -> AgentPast {
         var past = AgentPast()
         guard let runner else { return past }
@@ -205,8 +205,8 @@ package final class LiveConnection: Sendable {
         return past
     }
 
-    /// What runs ends with a line, at the agent too. The links are to stay until `turnsAreClosed`: a refusal of an approval is
-    /// written down before the agent receives it.
+    /// Ends every running turn with a line, at the agent too. The links must stay until `turnsAreClosed`: a refusal of an approval is
+    /// stored before the agent receives it.
     package func closeTurns() {
         condition.withLock { $0.isClosingTurns = true }
         runner?.tell { bridge, now in
@@ -242,7 +242,7 @@ package final class LiveConnection: Sendable {
             tell(
                 .relayLost(
                     name, reason: reason, retryIn: retryAt - clock.now, remedy: remedy.map { LinkRemedy($0) }))
-        // It comes just before the loss that it belongs to.
+        // The remedy comes just before the loss that it belongs to.
         case .note(.remedy(let remedy)): condition.withLock { $0.relayRemedy = remedy }
         case .note(.full(let waiting)): tell(.note(name, "\(waiting) updates wait to be stored; no more are taken"))
         case .note(.unknown(let tally)): tell(.unknownFrames(name, link: "relay", tally))
@@ -253,7 +253,7 @@ package final class LiveConnection: Sendable {
         }
     }
 
-    /// Each reason is reported once, until it works again: a disk that fills up shows itself in more than one way.
+    /// Reports each reason once until the journal works again: a disk that fills up shows itself in more than one way.
     func journalFails(_ failure: JournalFailure) {
         let isNews = condition.withLock { state in
             state.journalIsBroken = true
@@ -287,7 +287,7 @@ package final class LiveConnection: Sendable {
         case .note(.unknown(let tally)): tell(.unknownFrames(name, link: "agent", tally))
         case .note(.complaint(let words)): tell(.note(name, words))
         case .note(.words(let words)): tell(.note(name, keys?.hasHeldKey == true ? AgentNote.own(words) : words))
-        // Only `doctor` asks for them.
+        // Findings are for `doctor`.
         case .finding, .done: break
         }
     }
@@ -315,7 +315,7 @@ package final class LiveConnection: Sendable {
             notices?.carryOn()
             endFarewell()
         case .connectionStopped(let code):
-            // The link may hear it later, or never: a refused call closes it.
+            // The link may learn of the revocation later, or never, since this refusal closes it.
             if code == .installationRevoked {
                 runner?.tell { bridge, now in bridge.installationRevoked(at: now) }
             }
@@ -336,7 +336,7 @@ package final class LiveConnection: Sendable {
         }
     }
 
-    /// A message that the closing link does not take is the next process's.
+    /// A message that the closing link does not take is left to the next process.
     private func pass(_ command: AgentCommand) {
         if case .send(_, let session, _, let message) = command {
             mirroring.withLock { $0.isAtHome(session, in: message.session) }
@@ -353,14 +353,14 @@ package final class LiveConnection: Sendable {
         forgetChat(of: attempt.turn, after: refusal)
     }
 
-    /// A call without a turn can be the first to hear that the token is refused.
+    /// A call without a turn can be the first to learn that the relay refuses the token.
     private func looselyAnswered(_ answer: RelayAnswer, _ hasSameToken: Bool) {
         judge(answer)
         guard hasSameToken, case .refused(let refusal) = answer.outcome, RetryPolicy.isOfToken(refusal) else { return }
         obey(.connectionStopped(refusal.code))
     }
 
-    /// Reported when it begins, when it changes and when the relay itself has answered again. A call that was not answered at all
+    /// Reports interference when it begins, when it changes, and when the relay itself answers again. A call without any answer
     /// says nothing about it.
     private func judge(_ answer: RelayAnswer) {
         if answer.foreign == nil, case .unknown = answer.outcome, answer.request == nil { return }

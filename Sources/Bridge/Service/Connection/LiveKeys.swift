@@ -2,22 +2,22 @@ import Locking
 package import Sealing
 package import Vocabulary
 
-/// The keys of one connection while its process runs: the ring on its edges, the envelopes seen so far, and the updates that are pending
-/// until a change of the ring is on the disk.
+/// Keys of one connection while its process runs: the ring on its edges, the envelopes seen so far, and the updates that wait until a
+/// change of the ring is on the disk.
 package final class LiveKeys: Sendable {
     package struct Parts: Sendable {
         package var ring: KeyRing
         package var library: any SealingLibrary
-        /// For keys and nonces.
+        /// Source of keys and nonces.
         package var secrets: any SecretRandom
         package var alarm: any Alarm
-        /// Writes both files and calls back when the disk has them, true, or cannot. Jobs come one at a time.
+        /// Writes both files and calls back: with true once the disk has them, with false if it cannot. Jobs come one at a time.
         package var save: @Sendable (StoredKeyRing, @escaping @Sendable (Bool) -> Void) -> Void
         package var encryption = Encryption.auto
         package var routines = Configuration.Routines.auto
-        /// What this machine is called on the phone.
+        /// Name of this machine on the phone.
         package var label: String?
-        /// Called once: from now on something of this connection is said sealed, and nothing that is said may be recorded.
+        /// Called once, when this connection begins to seal: from then on the text of conversations must not be recorded.
         package var hasSecrets: @Sendable () -> Void = {}
 
         package init(
@@ -32,7 +32,7 @@ package final class LiveKeys: Sendable {
         }
     }
 
-    /// Called once: true when what the update changed is on the disk, false when it could not be kept.
+    /// Called once: with true when the update's change is on the disk, with false if it could not be kept.
     typealias Settled = @Sendable (Bool) -> Void
 
     private struct State {
@@ -41,21 +41,21 @@ package final class LiveKeys: Sendable {
         var replays = ReplayGuard()
         var updates = 0
         var settled: [UpdateID: Settled] = [:]
-        /// Turns that are about to begin, by how often their key is held for them.
+        /// Turns that are about to begin, with the number of holds on their key.
         var holds: [TurnID: Int] = [:]
         var sealers: [SealerName: SessionSealer] = [:]
-        /// As they were sealed: a retry has the same bytes, as long as the chat has that key.
+        /// Notices as they were sealed: a retry sends the same bytes while the chat has that key.
         var notices: [IdempotencyKey: (key: KeyName, content: SealedContent)] = [:]
         var telling = Telling()
         var hasSecrets: (@Sendable () -> Void)?
         var pairing: (secret: SecretKey?, at: Int64?)?
     }
 
-    /// Of notices about devices and keys.
+    /// Progress of notices about devices and keys.
     private struct Telling {
         var isUnderWay = false
         var count = 0
-        /// One was not said: the next try.
+        /// Moment of the next try, after a notice that no chat took.
         var againAt: Instant?
     }
 
@@ -64,7 +64,7 @@ package final class LiveKeys: Sendable {
         var key: KeyName
     }
 
-    /// Beyond it the keys of fields are derived again.
+    /// At this number all sealers are dropped, and the keys of fields are derived again.
     private static let sealerLimit = 256
     private static let noticeLimit = 64
     private static let noticePause = Duration.seconds(60)
@@ -75,7 +75,7 @@ package final class LiveKeys: Sendable {
     private let library: any SealingLibrary
     private let secrets: any SecretRandom
 
-    /// `hears` gets the orders that are about turns and people, in order.
+    /// `hears` gets the orders about turns and people, in order.
     init(
         _ parts: Parts, http: any HTTPClient, clock: any Clock, callLimit: Duration,
         relay: @escaping @Sendable () -> RelayAddress?, hears: @escaping @Sendable (KeyRingOrder) -> Void
@@ -115,7 +115,7 @@ package final class LiveKeys: Sendable {
 
     package func ask<Answer: Sendable>(_ question: (borrowing KeyRing) -> Answer) -> Answer { runner.ask(question) }
 
-    /// The ring knows the update by a name of ours: the relay's counters may restart (DESIGN.md#a-runs-journey).
+    /// The ring knows the update by a name made here: the relay's counters may restart (DESIGN.md#a-runs-journey).
     func change(
         _ event: (inout KeyRing, UpdateID, Instant, any SecretRandom) -> Void, settled: @escaping Settled
     ) {
@@ -135,7 +135,7 @@ package final class LiveKeys: Sendable {
 
     package var encryption: Encryption { state.withLock { $0.encryption } }
 
-    /// For the messages to come.
+    /// Applies to later messages.
     package func use(_ encryption: Encryption, _ trust: DeviceBook.Trust, _ routines: Configuration.Routines = .auto) {
         state.withLock { ($0.encryption, $0.routines) = (encryption, routines) }
         runner.tell { ring, now, secrets in
@@ -145,12 +145,12 @@ package final class LiveKeys: Sendable {
         noteSecrets()
     }
 
-    /// What pairing has left for the token that comes next.
+    /// Keeps what pairing left for the token that comes next.
     package func use(device secret: SecretKey?, pairedAt: Int64?) {
         state.withLock { $0.pairing = (secret, pairedAt) }
     }
 
-    /// That token is used from now on.
+    /// Moves the ring to the installation of that token.
     func moved(to installation: String?) {
         let pairing = state.withLock { state in
             defer { state.pairing = nil }
@@ -162,7 +162,7 @@ package final class LiveKeys: Sendable {
         }
     }
 
-    /// Some chat of the installation had a key.
+    /// True if some chat of the installation ever had a key.
     var hasHeldKey: Bool { ask { $0.hasHeldKey } }
 
     /// Whether the words of a chat are for its phones alone.
@@ -170,7 +170,7 @@ package final class LiveKeys: Sendable {
         encryption == .require || ask { $0.isSealed(session) || $0.keyName(for: session) != nil }
     }
 
-    /// Whether the agent's scheduler is asked for the relay.
+    /// Whether the relay may ask the agent's scheduler.
     func verdict(onRoutine verb: String) -> RoutinePolicy.Verdict {
         let (encryption, routines) = state.withLock { ($0.encryption, $0.routines) }
         return RoutinePolicy.verdict(verb, routines, encryption, hasHeldKey: hasHeldKey)
@@ -178,18 +178,18 @@ package final class LiveKeys: Sendable {
 
     // MARK: Incoming envelopes
 
-    /// What the user wrote, and the key that a turn of this chat begins with. A message of files alone has the empty text.
+    /// Text of the user, and the key that a turn of this chat begins with. A message of files alone has the empty text.
     func open(_ sealed: String, in session: SessionID, mayBeEmpty: Bool = false) -> (text: OpenedMessage, key: KeyName?)
     {
         runner.ask { ($0.open(sealed, in: session, mayBeEmpty: mayBeEmpty), $0.keyName(for: session)) }
     }
 
-    /// Whether this envelope was made here.
+    /// True if this bridge made the envelope.
     func isOurs(_ sealed: String) -> Bool { state.withLock { $0.replays.isOurs(sealed) } }
 
-    // MARK: What goes out
+    // MARK: Outgoing envelopes
 
-    /// For the turns.
+    /// Sealer of the turns' calls.
     var turnSealer: TurnSealer {
         var sealer = TurnSealer(
             library: library, secrets: secrets, recordKey: { [runner] in runner.ask { $0.recordKey } },
@@ -200,7 +200,7 @@ package final class LiveKeys: Sendable {
         return sealer
     }
 
-    /// Nil: the key is not there any more, or not on the disk yet.
+    /// Nil if the key is gone, or not on the disk yet.
     func sealer(_ session: SessionID, _ key: KeyName) -> SessionSealer? {
         let name = SealerName(session: session, key: key)
         let known = state.withLock { $0.sealers[name] }
@@ -215,7 +215,7 @@ package final class LiveKeys: Sendable {
         return known
     }
 
-    /// A sentence beside all turns, sealed where the chat has a key; nil: it may be said in the open.
+    /// How a sentence beside all turns goes out: sealed if the chat has a key, in the open if the chat is not sealed.
     func notice(_ call: RelayCall, in session: SessionID) -> Notice {
         let (isSealed, key) = runner.ask { ($0.isSealed(session), $0.keyName(for: session)) }
         guard encryption != .off, isSealed else { return .open }
@@ -231,12 +231,12 @@ package final class LiveKeys: Sendable {
         return .sealed(content)
     }
 
-    /// What an announcement says; nil: the key is not there.
+    /// Sealed content of an announcement, or nil if the key is gone.
     func content(of file: SeenFile, in session: SessionID, _ key: KeyName?) -> SealedContent? {
         key.flatMap { sealer(session, $0) }?.content(of: file, random: secrets)
     }
 
-    /// Of the key that the chat has now.
+    /// Sealer under the chat's current key.
     func sealer(of session: SessionID) -> SessionSealer? {
         runner.ask { $0.keyName(for: session) }.flatMap { sealer(session, $0) }
     }
@@ -245,7 +245,7 @@ package final class LiveKeys: Sendable {
         sealer.seal(bytes, .agentFile(index), random: secrets)
     }
 
-    /// How many there were before it. Nil: a notice about a device or a key is in flight already, or was not taken a moment ago.
+    /// Number of notices before this one. Nil while a notice about a device or a key is in flight, and for a pause after one that no chat took.
     func beginTelling(at now: Instant) -> Int? {
         state.withLock { state in
             guard !state.telling.isUnderWay, state.telling.againAt.map({ $0 <= now }) ?? true else { return nil }
@@ -262,20 +262,20 @@ package final class LiveKeys: Sendable {
     enum Notice {
         case open
         case sealed(SealedContent)
-        /// Its chat is sealed, and the key is not there.
+        /// The chat is sealed, and its key is missing.
         case unsaid
     }
 
     // MARK: Uses of a key
 
-    /// The key of a turn that is about to begin: it is not forgotten before `began` or `neverBegan` says so. May be called under
-    /// the lock of the bridge, since it orders nothing.
+    /// Holds the key of a turn that is about to begin: the ring keeps it until `began` or `neverBegan`. May be called under the lock of
+    /// the bridge, since it orders nothing.
     func hold(_ key: KeyName, in session: SessionID, for turn: TurnID) {
         state.withLock { $0.holds[turn, default: 0] += 1 }
         runner.note { $0.turnBegan(in: session, under: key) }
     }
 
-    /// The bridge says that the turn uses the key.
+    /// The bridge reports that the turn uses the key.
     func began(_ turn: TurnID, under key: KeyName, in session: SessionID) {
         if !takeHold(of: turn) { runner.note { $0.turnBegan(in: session, under: key) } }
     }
@@ -298,7 +298,7 @@ package final class LiveKeys: Sendable {
 
     // MARK: Chats of our own
 
-    /// How a turn goes out that the bridge begins in this chat by itself. Its key is held.
+    /// Sealing of a turn that the bridge begins in this chat by itself. Holds the key.
     func ownSealing(of chat: SessionID, for turn: TurnID) -> TurnSealing {
         let encryption = encryption
         let (isSealed, key) = runner.ask { ($0.sealsOwnChats(encryption), $0.keyName(for: chat)) }
@@ -307,7 +307,7 @@ package final class LiveKeys: Sendable {
         return .sealed(key)
     }
 
-    /// How a run of the agent's own is sealed in a chat of the phone's: as the messages of the chat are. Nil: its key is not here.
+    /// Sealing of an agent's own run in a chat of the phone, the same as that of the chat's messages. Nil if the key is missing.
     func homeSealing(of chat: SessionID, for turn: TurnID) -> TurnSealing? {
         let (isSealed, key) = runner.ask { ($0.isSealed(chat), $0.keyName(for: chat)) }
         guard isSealed else { return .open }
@@ -316,13 +316,13 @@ package final class LiveKeys: Sendable {
         return .sealed(key)
     }
 
-    /// Whether something may be said in it: in the open, or the phones have its key.
+    /// True if the bridge may speak in the chat: in the open, or because the phones have its key.
     func mayBegin(in chat: SessionID) -> Bool {
         let encryption = encryption
         return runner.ask { !$0.sealsOwnChats(encryption) || $0.isGranted(chat) }
     }
 
-    /// A phone that could read it is there, or none is needed.
+    /// True if a phone that could read a new chat is known, or none is needed.
     var mayMakeChats: Bool {
         let encryption = encryption
         return runner.ask { !$0.sealsOwnChats(encryption) || !$0.book.devices(.pinned).isEmpty }

@@ -1,15 +1,14 @@
 import RelayProtocol
 import Vocabulary
 
-/// The few calls that belong to no turn. Each is made once, since none is worth what a second one of it would show: a chat that was
-/// made twice, or a sentence said twice.
+/// The few calls that belong to no turn. Each is made once, since a repeated one could make a second chat or say a sentence twice.
 struct LooseCalls: Sendable {
     private let edges: BridgeRunner.Edges
-    /// Asked at each call: the token may be another one by then.
+    /// Relay of the next call, read at each call since the token may have changed.
     private let relay: @Sendable () -> RelayAddress?
     /// Receives each answer, and whether the call's token is still in use.
     private let answered: @Sendable (RelayAnswer, Bool) -> Void
-    /// Nil: nothing seals here.
+    /// Nil if this connection seals nothing.
     private let keys: LiveKeys?
 
     init(
@@ -22,12 +21,12 @@ struct LooseCalls: Sendable {
         self.answered = answered
     }
 
-    /// A chat for runs that no phone message began (relay.md#createsession).
+    /// Makes a chat for runs that no phone message began (relay.md#createsession).
     func makeChat(_ done: @escaping @Sendable (RelayAnswer) -> Void) {
         post(.newSession(source: "cron"), nil, done)
     }
 
-    /// A sentence beside all bubbles, sealed where its chat is. Those that say the same thing in one hour are one.
+    /// Says a sentence beside all bubbles, sealed if its chat is. Equal sentences within one hour are sent once.
     func say(_ text: String, in session: SessionID) {
         let hour = edges.clock.wallMilliseconds / 3_600_000
         say(text, in: session, once: "\(hour) \(text)") { _ in }
@@ -35,13 +34,13 @@ struct LooseCalls: Sendable {
 
     enum Said: Hashable, Sendable {
         case said
-        /// Not in this chat, by the relay's word.
+        /// The relay refuses the sentence in this chat.
         case refused
-        /// Nothing is known of it, or its key is not there yet.
+        /// The outcome is unknown, or the key is still missing.
         case unknown
     }
 
-    /// `name`: what is said under it is said once in this chat.
+    /// Says a sentence in this chat, once under this `name`.
     func say(
         _ text: String, in session: SessionID, once name: String, done: @escaping @Sendable (Said) -> Void
     ) {
@@ -57,7 +56,7 @@ struct LooseCalls: Sendable {
         post(call, sealed) { answer in
             switch answer.outcome {
             case .delivered: done(.said)
-            // An earlier process sealed it, in other bytes: it was said.
+            // An earlier process sealed the sentence into other bytes, so the chat has it.
             case .refused(let refusal) where refusal.code == .idempotencyConflict: done(.said)
             case .refused(let refusal):
                 done(refusal.code == .rateLimited || refusal.status >= 500 ? .unknown : .refused)
@@ -66,10 +65,10 @@ struct LooseCalls: Sendable {
         }
     }
 
-    /// Where calls go now.
+    /// Current address of calls.
     var address: RelayAddress? { relay() }
 
-    /// For the phone to ask for it.
+    /// Announces a file, so that the phone can ask for it.
     func announce(
         _ announcement: FileAnnouncement, to relay: RelayAddress?,
         done: @escaping @Sendable (FileAnnouncements.Outcome) -> Void
@@ -78,7 +77,7 @@ struct LooseCalls: Sendable {
         var sealed: SealedContent?
         if announcement.sealing != .open {
             sealed = keys?.content(of: announcement.file, in: session, announcement.sealing.key)
-            // Its key is not there any more: no phone could read what it is.
+            // The key is gone: no phone could read the announcement.
             if sealed == nil { return done(.done) }
         }
         post(.toolFile(announcement.use, announcement.file, in: session), sealed, to: relay) { answer in
@@ -86,7 +85,7 @@ struct LooseCalls: Sendable {
             case .delivered: done(.done)
             case .refused(let refusal) where refusal.code == .rateLimited:
                 done(.wait(refusal.retryAfter ?? .seconds(5)))
-            // The relay could not, for now.
+            // The relay fails for now.
             case .refused(let refusal) where refusal.status >= 500: done(.unknown)
             case .refused(let refusal): done(.refused(refusal.code))
             case .unknown: done(.unknown)

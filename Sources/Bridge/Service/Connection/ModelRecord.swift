@@ -22,7 +22,7 @@ enum ModelRecord {
 
     static func isRecord(_ name: String) -> Bool { name.hasPrefix(prefix) }
 
-    /// Nil forgets it.
+    /// An entry with nil deletes the record.
     static func entry(of session: SessionID, _ chosen: ChosenModel?) -> JournalEntry {
         let content = chosen.map {
             Content(

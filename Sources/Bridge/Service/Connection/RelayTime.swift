@@ -1,23 +1,23 @@
 import Vocabulary
 
-/// The relay's clock, as its updates show it. Neither clock has to be right: what was written before a Stop or a question's end is
-/// decided by the order at the relay, and the bridge's wall clock may be minutes away from it.
+/// Estimate of the relay's clock, from its updates. Neither wall clock has to be right: the order at the relay decides what was written
+/// before a Stop or a question's end, and the bridge's wall clock may be minutes away from it.
 ///
-/// An update comes later than it was made, never earlier. So the one that came fastest says best how far the relay's clock is ahead of
-/// our monotonic one; all others are older by what they lag behind it.
+/// An update comes later than it was made, never earlier. So the fastest update tells best how far the relay's clock is ahead of the monotonic
+/// clock here; every other update is older by its lag behind the fastest.
 struct RelayTime: Sendable {
-    /// Two clocks may drift apart by that much; then a slower update counts as the fastest.
+    /// Tolerated drift of the two clocks; beyond it a slower update counts as the fastest.
     private static let driftPerMillion: Int64 = 200
-    /// A stamp that is further from our wall clock says nothing of use.
+    /// A stamp farther from our wall clock is useless.
     private static let credible: Int64 = 24 * 3_600 * 1_000
 
-    /// By our wall clock an update took so long that came promptly: where the fastest one did, the two wall clocks agree.
+    /// Delay of a prompt update by our wall clock, in milliseconds: if the fastest one's lies in it, the two wall clocks agree.
     private static let promptly: ClosedRange<Int64> = 0...100
 
     private struct Fastest {
         var ahead: Int64
         var at: Instant
-        /// How long it took.
+        /// How long the update took.
         var lag: Duration
 
         init(ahead: Int64, at: Instant, age: Int64) {
@@ -27,20 +27,20 @@ struct RelayTime: Sendable {
         }
     }
 
-    /// The updates that waited for a process come within this time of its first one.
+    /// Updates that waited for a process come within this time of its first one.
     private static let backlog = Duration.seconds(2)
 
     private var fastest: Fastest?
     private var firstAt: Instant?
 
-    /// When the update that came now was made; nil: it does not say.
+    /// Moment at which an update that comes now was made, or nil without a credible stamp.
     mutating func made(_ stamp: Int64?, receivedAt now: Instant, wall: Int64) -> RelayMoment? {
         guard let stamp, let age = Self.difference(wall, stamp) else { return nil }
         let ahead = stamp - Self.milliseconds(now)
         guard let known = fastest else {
             fastest = Fastest(ahead: ahead, at: now, age: age)
             firstAt = now
-            // There is nothing else to go by.
+            // The first update has nothing to compare with but the wall clock.
             return RelayMoment(wallMilliseconds: stamp, instant: now - .milliseconds(max(0, age)))
         }
         let isOfBacklog = firstAt.map { now - $0 <= Self.backlog } == true

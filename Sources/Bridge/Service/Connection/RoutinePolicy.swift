@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// What the relay may ask of the agent's scheduler. Its questions and the answers are never sealed (relay.md#not-sealed).
+/// Requests to the agent's scheduler that the relay may make. Neither they nor the answers are ever sealed (relay.md#not-sealed).
 enum RoutinePolicy {
     enum Verdict: Hashable, Sendable {
         case asked
@@ -9,7 +9,7 @@ enum RoutinePolicy {
         case refused(String)
     }
 
-    /// `hasHeldKey`: some chat of this installation had a key, so that what runs say is sealed.
+    /// `hasHeldKey` is true if some chat of this installation had a key, so that words of runs are sealed.
     static func verdict(
         _ verb: String, _ routines: Configuration.Routines, _ encryption: Encryption, hasHeldKey: Bool
     ) -> Verdict {

@@ -1,8 +1,7 @@
 package import Links
 package import Vocabulary
 
-/// A clock that runs faster than the machine's, for tests of what takes half an hour. Both times begin where the machine's
-/// stand.
+/// A clock that runs faster than the machine's, for tests of what takes half an hour. Both times start at the machine's.
 package struct ScaledClock: Clock {
     private let base = SystemClock()
     private let origin: Instant
@@ -25,7 +24,7 @@ package struct ScaledClock: Clock {
 
     package var localTime: LocalTime? { LocalTime(of: self) }
 
-    /// When the machine's clock shows what this one will show then.
+    /// Moment of the machine's clock at which this clock shows `moment`.
     func real(_ moment: Instant) -> Instant {
         Instant(nanoseconds: origin.nanoseconds + (moment - origin).nanoseconds / scale)
     }

@@ -2,19 +2,19 @@ import BridgeCore
 import RelayProtocol
 import Vocabulary
 
-/// Of updates on their way in.
+/// State of updates on their way in.
 struct Arriving: Sendable {
-    /// Messages that are being written down, by the names of their own.
+    /// Messages that are being stored, by their own names.
     var accepting: [TurnID: TurnOpening] = [:]
     var relayTime = RelayTime()
     var relayClock = RelayClock()
-    /// Nil: placeholders do not say whose they are.
+    /// Place of the state directory, or nil if placeholders must not be marked as this bridge's.
     var place: LiveConnection.StatePlace?
     var mark: StateMark?
-    /// Stops without a time, with their first delivery; the oldest go first.
+    /// Stops without a time, with their first delivery; at the limit the oldest is dropped.
     private var stops: [(stop: Heard, at: Instant)] = []
     private static let stopLimit = 1_000
-    /// Numbers of updates may begin again, and a later Stop may have the number of an earlier one.
+    /// Numbers of updates may restart, and a later Stop may have the number of an earlier one.
     private static let stopMemory = Duration.seconds(30 * 60)
 
     private struct Heard: Hashable {
@@ -33,15 +33,15 @@ struct Arriving: Sendable {
     }
 }
 
-/// What a message of the user becomes: the names of its turn, its run and its agent session, all made of durable facts, so
-/// that a restarted bridge gives the same.
+/// Maps a message of the user to its turn: the names of turn, run and agent session, all made of durable facts, so that a restarted bridge
+/// makes the same.
 struct UpdateIntake {
-    /// How long the relay takes writes for an interaction (relay.md#sessionmessage-the-user-wrote).
+    /// How long the relay accepts writes for an interaction (relay.md#sessionmessage-the-user-wrote).
     static let window = Duration.seconds(30 * 60)
 
     var agentSession: @Sendable (SessionID) -> AgentSession
 
-    /// `made`: as well as the relay's clock is known. `clock`: what its answers said of it.
+    /// `made` is the message's moment as far as `RelayTime` knows it; `clock` is the estimate from the relay's answers.
     func opening(
         for message: UserMessage, of update: RelayUpdate, made: RelayMoment?, clock: RelayClock, at now: Instant,
         wall: Int64
@@ -52,8 +52,8 @@ struct UpdateIntake {
         return opening(for: message, as: turn, made: made, windowEnds: now - age + Self.window, at: now)
     }
 
-    /// A second message under an interaction that has its turn already: a turn by the message's own name. It has no bubble, since
-    /// the interaction has one; its answer goes out as whole messages, as if its window were over.
+    /// Opening for a second message under an interaction that has its turn already: a turn by the message's own name. It gets no bubble, since
+    /// the interaction has one; its answer goes out as whole messages, as after the end of its window.
     func ownOpening(for message: UserMessage, made: RelayMoment?, at now: Instant) -> TurnOpening {
         opening(for: message, as: Self.ownTurn(of: message), made: made, windowEnds: now, at: now)
     }

@@ -2,9 +2,9 @@ package import AgentKit
 import RelayProtocol
 package import Vocabulary
 
-// What was heard, as findings. The exit codes are those of DESIGN.md#what-the-user-sees.
+// Answers of the relay as findings. The exit codes are those of DESIGN.md#what-the-user-sees.
 extension DoctorFinding {
-    /// Beyond this, times on the phone look wrong.
+    /// Difference of the clocks beyond which times on the phone look wrong.
     private static let skewLimit: Int64 = 30_000
 
     package static func relay(
@@ -31,12 +31,12 @@ extension DoctorFinding {
         }
     }
 
-    /// What a healthy relay says is not documented beyond its status, but it is no web page (relay.md#layers).
+    /// A healthy relay's answer is documented by its status alone, but it is no web page (relay.md#layers).
     private static func isPage(_ response: HTTPResponse) -> Bool {
         ForeignAnswer(status: response.status, body: response.body).content == .webPage
     }
 
-    /// Nil when the relay did not send the time.
+    /// Nil if the relay sent no time.
     package static func clock(
         _ answer: Result<HTTPResponse, HTTPFailure>, wallMilliseconds: Int64, connection: String
     ) -> DoctorFinding? {
@@ -53,7 +53,7 @@ extension DoctorFinding {
             remedy: "let the system set it: timedatectl set-ntp true", connection: connection)
     }
 
-    /// Nil: nothing was heard in time.
+    /// Finding for a verdict, or for nil if none came in time.
     package static func relayToken(_ verdict: RelayVerdict?, connection: String) -> DoctorFinding {
         switch verdict {
         case .taken(let installation):

@@ -13,7 +13,7 @@ extension WorkspaceFolders {
 }
 
 extension DoctorFinding {
-    /// A line for each folder that chats of this connection are to work in.
+    /// One line for each folder in which chats of this connection work.
     package static func workspaces(
         of connection: Configuration.Connection, _ folders: WorkspaceFolders
     ) -> [DoctorFinding] {

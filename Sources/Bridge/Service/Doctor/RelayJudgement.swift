@@ -2,7 +2,7 @@ import Locking
 package import RelayProtocol
 import Vocabulary
 
-/// What the relay made of our token.
+/// The relay's verdict on the bridge's token.
 package enum RelayVerdict: Hashable, Sendable {
     case taken(installation: String?)
     case refused(message: String, remedy: String)

@@ -1,4 +1,4 @@
-/// Words that came from the relay, for a line that people read: no control characters, and not without end.
+/// Words of the relay for a line that people read: without control characters, and cut at 64 scalars.
 package enum DeviceLabel {
     package static func plain(_ text: String) -> String {
         String(
@@ -8,7 +8,7 @@ package enum DeviceLabel {
 }
 
 extension Unicode.Scalar.Properties {
-    /// Neither a control character nor one that turns the order of others round.
+    /// False if the scalar is a control character, or reverses the order of others.
     fileprivate var isPrintable: Bool {
         switch generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false

@@ -4,10 +4,10 @@ import Glibc
 package import Sealing
 package import Vocabulary
 
-/// What a person decides about devices while a bridge runs and keeps the keys: files in the state directory, one for each decision.
+/// A person's decisions about devices while a bridge runs and holds the keys: files in the state directory, one for each decision.
 ///
-/// The bridge looks for them every few seconds and when it starts. It removes a file when the files of the keys have what it says,
-/// so that a decision is lost neither with the bridge nor with the command that wrote it.
+/// The bridge looks for them every few seconds, and when it starts. It removes a file once the files of keys hold the decision, so that
+/// neither the bridge nor the command that wrote the file can lose it.
 package struct DeviceOrders: Sendable {
     package enum Action: String, Codable, Hashable, Sendable {
         case allow, revoke
@@ -17,7 +17,7 @@ package struct DeviceOrders: Sendable {
         package var version = 1
         package var connection: String
         package var device: String
-        /// The public key that the person saw, in hexadecimal digits: under another one it is another device.
+        /// The public key that the person saw, in hexadecimal digits: a device with another key is another device.
         package var publicKey: String
         package var action: Action
 
@@ -31,7 +31,7 @@ package struct DeviceOrders: Sendable {
 
     package struct Found: Hashable, Sendable {
         package var path: String
-        /// Nil: it is none that this version could carry out.
+        /// Nil if this version cannot carry the order out.
         package var order: Order?
     }
 
@@ -43,14 +43,14 @@ package struct DeviceOrders: Sendable {
 
     package init(stateDirectory: String) { directory = stateDirectory }
 
-    /// Where the order is until it is carried out.
+    /// Returns the file that holds the order until it is carried out.
     package func add(_ order: Order) throws(FileError) -> String {
         let path = "\(directory)/\(Self.prefix)\(UUID().uuidString)\(Self.suffix)"
         try JSONFile.write(order, to: path)
         return path
     }
 
-    /// In an order that does not matter: each is about a device of its own, or the last one wins.
+    /// Pending orders by their file names, which are random: of two orders about one device the one carried out last wins.
     package func pending() -> [Found] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return [] }
         let ours = names.filter { $0.hasPrefix(Self.prefix) && $0.hasSuffix(Self.suffix) }
@@ -67,7 +67,7 @@ package struct DeviceOrders: Sendable {
 }
 
 extension KeyRing {
-    /// `update` is acknowledged when the files have it, also where it changes nothing.
+    /// Acknowledges `update` once the files hold the order, even if it changes nothing.
     package mutating func carryOut(
         _ order: DeviceOrders.Order, _ update: UpdateID? = nil, at now: Instant, using random: some SecretRandom
     ) -> DeviceBook.ChosenAction {

@@ -6,9 +6,9 @@ package import Vocabulary
 package struct KeyFiles: Sendable {
     package struct Opened: Sendable {
         package var ring: KeyRing
-        /// As the files have it.
+        /// The device's secret as the files have it.
         package var deviceSecret: Secret
-        /// For people: files that others may read, and the like.
+        /// Sentences for people: files that others may read, and the like.
         package var warnings: [String]
         package var copies: SealingFiles.Copies?
     }
@@ -24,7 +24,7 @@ package struct KeyFiles: Sendable {
             configDirectory: configuration.configDirectory, stateDirectory: configuration.stateDirectory)
     }
 
-    /// For a bridge that begins: makes the device's secret where there is none.
+    /// Opens the files for a bridge that starts, and makes the device's secret if there is none.
     package func open(
         for settings: Configuration.Connection, token: Secret?, library: some SealingLibrary, random: some SecretRandom,
         wallMilliseconds: Int64
@@ -44,7 +44,7 @@ package struct KeyFiles: Sendable {
         return opened
     }
 
-    /// For those who only look. Nil: there are no keys, and no device.
+    /// Reads the files without changing them. Nil if there are no keys, and no device.
     package func look(
         at settings: Configuration.Connection, token: Secret?, library: some SealingLibrary
     ) throws(FileError) -> Opened? {
@@ -71,13 +71,13 @@ package struct KeyFiles: Sendable {
         }
     }
 
-    /// Returns when the disk has them. Says where they are, if that is not where they belong.
+    /// Returns once the disk has the keys. The result names the place of the files if it is not the usual one.
     package func save(_ stored: StoredKeyRing, wallMilliseconds: Int64) throws(FileError) -> String? {
         try files.save(stored, of: connection, wallMilliseconds: wallMilliseconds)
     }
 
-    /// What pairing has left that this token is of. A token that the configuration names may be another installation's; then a
-    /// file that cannot be read is no matter either.
+    /// Credentials that pairing left for this token's installation. A configured token may be of another installation; then even an unreadable
+    /// file does no harm.
     package func pairing(_ settings: Configuration.Connection, _ token: Secret?) -> CredentialStore.Found? {
         guard let configDirectory,
             let found = try? CredentialStore(directory: configDirectory).load(connection, for: settings.relay.address)
@@ -89,6 +89,6 @@ package struct KeyFiles: Sendable {
 }
 
 extension Secret {
-    /// Nil: this token does not name its installation (relay.md#bridge-token).
+    /// Nil if the token does not name its installation (relay.md#bridge-token).
     package var namedInstallation: String? { text.contains(":") ? String(installation) : nil }
 }

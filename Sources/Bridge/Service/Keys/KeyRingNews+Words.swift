@@ -1,7 +1,7 @@
 package import Sealing
 import Vocabulary
 
-// What the ring of keys reports, in words for people.
+// Reports of the key ring, in words for people.
 extension KeyRingNews {
     package var words: String {
         switch self {
@@ -32,7 +32,7 @@ extension KeyRingNews {
         }
     }
 
-    /// What a person can do; nil: nothing.
+    /// Remedy for a person, or nil if there is none.
     package var remedy: String? {
         switch self {
         case .deviceHeld(let device), .deviceChangedKey(let device):

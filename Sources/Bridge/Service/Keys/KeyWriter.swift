@@ -6,15 +6,15 @@ import OSThreads
 package import Sealing
 package import Vocabulary
 
-/// The thread that writes the keys of one connection, so that no thread of a socket waits for the disk. A `KeyRing` has one save
-/// under way at a time.
+/// Writes the keys of one connection on a thread of its own, so that no thread of a socket waits for the disk. A `KeyRing` has one save
+/// in flight at a time.
 package final class KeyWriter: Sendable {
     package enum News: Hashable, Sendable {
-        /// They are written where they do not belong: in which file, and why.
+        /// The keys are written outside their usual folder: into which file, and why.
         case elsewhere(String)
-        /// What is wrong, and what to do.
+        /// Why the keys could not be written, and what to do.
         case failed(String)
-        /// They can be written again.
+        /// The keys can be written again.
         case works
     }
 
@@ -59,7 +59,7 @@ package final class KeyWriter: Sendable {
         wake.raise()
     }
 
-    /// Returns when all that was handed in before is written: nothing appears in the files' directory after it.
+    /// Returns once all earlier saves are written: no file appears in the folder after that.
     package func stop() {
         let isFirst = state.withLock { state in
             defer { state.isStopped = true }

@@ -1,17 +1,17 @@
 import Locking
 package import Vocabulary
 
-/// What the bridge says of itself while it works, for those who keep it running.
+/// The bridge's log, for those who keep it running.
 ///
 /// - A message is constant, variable parts are fields (async-http-client, `docs/logging-design.md`): lines can be counted and
-///   searched, and content of turns gets in only through a field declared for it.
-/// - A secret has no way in as a value, and one that an outside text repeats is covered once it was made known (`SecretCover`).
+/// searched, and content of turns gets in only through a field declared for it.
+/// - A secret is no valid value, and one that an outside text repeats is covered once it is known (`SecretCover`).
 /// - A line that repeats itself is written once, then counted.
 package final class Log: Sendable {
     package struct Settings: Sendable {
         package var level: Configuration.Log.Level
         package var format: Configuration.Log.Format
-        /// For a terminal alone, and never where NO_COLOR is set.
+        /// True if the log goes to a terminal, and NO_COLOR is not set.
         package var hasColor: Bool
 
         /// Lines are prefixed with their syslog priority, as sd-daemon(3) defines it for the system's journal.
@@ -54,19 +54,19 @@ package final class Log: Sendable {
         state = Locked(State(level: settings.level, format: settings.format))
     }
 
-    /// Can be changed while the bridge runs.
+    /// The level can change while the bridge runs.
     package var level: Configuration.Log.Level {
         get { state.withLock { $0.level } }
         set { state.withLock { $0.level = newValue } }
     }
 
-    /// Likewise.
+    /// The format can change while the bridge runs.
     package var format: Configuration.Log.Format {
         get { state.withLock { $0.format } }
         set { state.withLock { $0.format = newValue } }
     }
 
-    /// From now on neither this log nor what shares its cover shows this secret.
+    /// Covers the secret in this log, and in everything that shares its cover.
     package func cover(_ secret: Secret) { secrets.cover(secret) }
     package func covered(_ text: String) -> String { secrets.covered(text) }
 

@@ -1,7 +1,7 @@
 import Glibc
 import Vocabulary
 
-/// A line before it has a time.
+/// A line before it gets a time.
 struct LogLine: Hashable {
     struct Field: Hashable {
         var name: String
@@ -12,7 +12,7 @@ struct LogLine: Hashable {
     var message: String
     var fields: [Field]
 
-    /// For people: time, level, message, and the fields as `name=value`.
+    /// Form for people: time, level, message, and the fields as `name=value`.
     func text(at wallMilliseconds: Int64, hasColor: Bool) -> String {
         let time = ISOTime.text(wallMilliseconds)
         let word = level.rawValue + String(repeating: " ", count: max(0, 7 - level.rawValue.count))
@@ -23,7 +23,7 @@ struct LogLine: Hashable {
         return "\(dim)\(time)\(plain) \(level.color)\(word)\(plain) \(message)\(dim)\(values)\(plain)"
     }
 
-    /// For programs: `ts`, `level`, `message`, then the fields, each under its own name.
+    /// Form for programs: `ts`, `level`, `message`, then the fields, each under its own name.
     func json(at wallMilliseconds: Int64) -> String {
         var line = #"{"ts":"# + JSONText.string(ISOTime.text(wallMilliseconds)).text
         line += #","level":"\#(level.rawValue)","message":"# + JSONText.string(message).text
@@ -52,7 +52,7 @@ extension Configuration.Log.Level {
         }
     }
 
-    /// Error is the least that is heard, debug the most.
+    /// `error` has the lowest rank and is always logged, `debug` has the highest.
     var rank: Int {
         switch self {
         case .error: 0

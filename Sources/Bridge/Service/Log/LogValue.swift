@@ -1,11 +1,11 @@
 import Vocabulary
 
-/// The value of a field in a log line. A secret cannot get in: it shows itself as stars (DESIGN.md#security).
+/// Value of a field in a log line. A secret cannot get in: it prints as stars (DESIGN.md#security).
 package enum LogValue: Hashable, Sendable {
     case text(String)
     case integer(Int)
     case flag(Bool)
-    /// In milliseconds.
+    /// Printed in milliseconds.
     case duration(Duration)
 
     /// A text from outside may be of any length.
@@ -39,7 +39,7 @@ extension LogValue: ExpressibleByIntegerLiteral {
     package init(integerLiteral value: Int) { self = .integer(value) }
 }
 
-/// Text from outside for a line of ours: what a peer says can neither begin a line nor move a terminal's cursor.
+/// Text from outside for one of our lines: words of a peer can neither begin a line nor move a terminal's cursor.
 enum LogText {
     static func cut(_ text: String) -> String {
         guard text.utf8.count > LogValue.lengthLimit, text.count > LogValue.lengthLimit else { return text }

@@ -1,9 +1,9 @@
 package import Vocabulary
 
-/// Which losses of links are worth a line: a link that is tried every 15 s for days says why once, then now and then.
+/// Losses of links that are worth a line: a link that is tried every 15 s for days says why once, then now and then.
 ///
-/// A loss is known by its connection, its link and its reason. One whose remedy has changed is reported again after a minute (a new
-/// request to pair has a new name), any other after an hour. When the link is back, the next loss is news.
+/// A loss is known by its connection, its link and its reason. If only its remedy has changed it is reported again after a minute (a new
+/// request to pair has a new name), otherwise after an hour. Once the link is back, the next loss is news.
 package struct LossLimit: Sendable {
     private struct Key: Hashable {
         var connection: ConnectionName
@@ -18,7 +18,7 @@ package struct LossLimit: Sendable {
 
     private static let sameAgain = Duration.seconds(3_600)
     private static let otherRemedy = Duration.seconds(60)
-    /// Reasons carry words from outside; beyond this all are forgotten, and reported again.
+    /// Reasons carry words from outside; at this number all are forgotten, and reported again.
     private static let reasonLimit = 256
 
     private var told: [Key: Told] = [:]

@@ -4,11 +4,11 @@ import Locking
 import Recording
 package import Vocabulary
 
-/// `--record`: every frame of one connection's links, secrets taken out, in a file that can be replayed.
+/// `--record`: every frame of one connection's links, with secrets covered, in a file that can be replayed.
 ///
 /// A recording that can no longer be written ends, which is reported once; the bridge continues.
 package final class Recorder: Sendable {
-    // The writer is no `Sendable`: it is touched under the lock alone.
+    // The writer is not `Sendable`: it is touched under the lock alone.
     private struct Writer: @unchecked Sendable {
         var writer: RecordingWriter?
         var coversWords = false
@@ -21,7 +21,7 @@ package final class Recorder: Sendable {
     private let origin: Instant
     private let ended: @Sendable (any Error) -> Void
 
-    /// `ended`: it could not be written; not called again.
+    /// `ended` is called once, when the file can no longer be written.
     package init(
         directory: String, connection: ConnectionName, agent: AgentKind, clock: any Clock, hiding secrets: SecretCover,
         ended: @escaping @Sendable (any Error) -> Void
@@ -40,7 +40,7 @@ package final class Recorder: Sendable {
                 }))
     }
 
-    /// The relay's link is stream 2, and has been since there was one agent with one channel; the agent's channels are the others.
+    /// The relay's link is stream 2, a number from the time when the agent had one channel; the agent's channels are the others.
     package var relay: @Sendable (Bool, [UInt8]) -> Void {
         { [self] isIncoming, frame in record(frame, .relay, stream: 2, isIncoming: isIncoming) }
     }
@@ -52,7 +52,7 @@ package final class Recorder: Sendable {
         }
     }
 
-    /// From now on no word to or from the agent is kept.
+    /// Leaves out all words to and from the agent from this call on.
     package func coverWords() { writer.withLock { $0.coversWords = true } }
 
     private func record(_ frame: [UInt8], _ link: RecordedEntry.Link, stream: Int, isIncoming: Bool) {

@@ -1,7 +1,6 @@
 import Vocabulary
 
-/// Keeps a line that comes again and again from filling the log: it is written once, then counted, and the count is reported when
-/// its window ends.
+/// Keeps a repeating line from filling the log: it is written once, then counted, and the count is reported when its window ends.
 struct RepeatLimit {
     struct Repeated: Hashable {
         var line: LogLine
@@ -15,13 +14,13 @@ struct RepeatLimit {
     }
 
     static let window = Duration.seconds(30)
-    /// Different lines that are tracked; beyond it the oldest is forgotten, after its count was reported.
+    /// Number of different lines to track; above it the oldest is forgotten, after its count was reported.
     static let lineLimit = 64
 
     private var windows: [LogLine: Window] = [:]
     private var order = 0
 
-    /// Whether the line is to be written.
+    /// True if the line should be written.
     mutating func admits(_ line: LogLine, at now: Instant) -> Bool {
         if windows[line] != nil {
             windows[line]?.held += 1
@@ -32,14 +31,14 @@ struct RepeatLimit {
         return true
     }
 
-    /// Suppressed lines that are due: where the window is over, and where there are too many lines.
+    /// Suppressed lines that are due, because their window has ended or too many lines are tracked.
     mutating func takeDue(at now: Instant) -> [Repeated] {
         guard windows.count > Self.lineLimit || windows.values.contains(where: { $0.end <= now }) else { return [] }
         let oldest = windows.sorted { $0.value.order < $1.value.order }
         let surplus = max(0, windows.count - Self.lineLimit)
         let over = oldest.enumerated().filter { $0.offset < surplus || $0.element.value.end <= now }.map(\.element)
         return over.compactMap { line, window in
-            // A line that keeps repeating stays suppressed after its count, not written again.
+            // A line that keeps repeating stays suppressed after its count.
             windows[line] = nil
             guard window.held > 0 else { return nil }
             if window.end <= now {
@@ -50,7 +49,7 @@ struct RepeatLimit {
         }
     }
 
-    /// Everything, at the end.
+    /// All suppressed lines, at the end.
     mutating func takeAll() -> [Repeated] {
         defer { windows = [:] }
         return windows.filter { $0.value.held > 0 }.sorted { $0.value.order < $1.value.order }

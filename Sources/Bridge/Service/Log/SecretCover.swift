@@ -1,13 +1,13 @@
 import Locking
 package import Vocabulary
 
-/// What nothing that the bridge writes for people or programs may show: the log, the events, the status, the last line on standard
-/// error. All of these share one, so that a secret is made known once.
+/// Secrets that nothing the bridge writes for people or programs may show: the log, the events, the status, the last line on standard error.
+/// All of these share one cover, so that a secret is registered once.
 ///
-/// A secret is found as it is, as any JSON writer may escape it, and in base64. All finds of a text are replaced together, so that one
-/// secret that is a part of another, or overlaps it, leaves nothing of either.
+/// A secret is found as it is, in any JSON escape of it, and in base64. All finds of a text are replaced together, so that two secrets that
+/// contain or overlap each other leave nothing of either.
 package final class SecretCover: Sendable {
-    /// Beyond this the oldest quarter is shown again where an outside text repeats it: it was replaced hundreds of times.
+    /// At this number the oldest quarter is dropped, and shown if an outside text repeats it: each of those has had hundreds of successors.
     private static let limit = 4_096
 
     /// A shorter secret would cover half of every text.
@@ -19,11 +19,11 @@ package final class SecretCover: Sendable {
     private typealias Forms = [UInt8: Set<[UInt8]>]
 
     private struct Known {
-        /// The newest last.
+        /// Newest last.
         var secrets: [String] = []
-        /// By their first byte.
+        /// Forms of all secrets, by their first byte.
         var forms: Forms = [:]
-        /// All runs of eight bytes of all forms but the longest.
+        /// All runs of eight bytes in all forms but the longest.
         var pieces: Set<UInt64> = []
     }
 
@@ -31,12 +31,12 @@ package final class SecretCover: Sendable {
 
     package init() {}
 
-    /// From now on no text shows this secret, wherever it comes from.
+    /// Covers the secret in all texts from this call on, wherever it comes from.
     package func cover(_ secret: Secret) {
         let text = secret.text
         guard text.utf8.count >= Self.shortest else { return }
         known.withLock { known in
-            // One that is in force is made known again and again, and stays among the newest.
+            // A secret in force is registered again and again, and stays among the newest.
             if known.secrets.last == text { return }
             let isNew = !known.secrets.contains(text)
             known.secrets.removeAll { $0 == text }
@@ -52,17 +52,17 @@ package final class SecretCover: Sendable {
     }
 
     private static func add(_ secret: String, to known: inout Known) {
-        // A document of JSON within a string of another one escapes twice.
+        // A JSON document within a string of another one escapes twice.
         let escaped = JSONText.string(secret).text.utf8.dropFirst().dropLast()
         for form in [Array(secret.utf8), Array(escaped)] + encoded(secret) where form.count >= shortest {
             known.forms[form[0], default: []].insert(form)
-            // Each byte of a form is a piece to remember: a far side could make known ever longer ones.
+            // Each byte of a form adds a piece: a far side could register ever longer secrets.
             guard form.count <= longestInPieces else { continue }
             for start in 0...form.count - pieceLength { known.pieces.insert(word(form, at: start)) }
         }
     }
 
-    /// What base64 in either alphabet makes of it, wherever in a longer text it begins: the letters that it alone decides.
+    /// Base64 of the text in both alphabets and at each offset in a longer text: the letters that the text alone decides.
     private static func encoded(_ text: String) -> Set<[UInt8]> {
         Set(
             (0..<3).flatMap { place in
@@ -81,8 +81,8 @@ package final class SecretCover: Sendable {
 
     package func covered(_ bytes: [UInt8]) -> [UInt8] { Self.covered(bytes, known.withLock { $0.forms }) ?? bytes }
 
-    /// A frame that may hold a piece of a text which other frames continue: pieces of secrets, of eight bytes and more, are covered
-    /// besides where they begin or end a string.
+    /// Covers a frame that may hold part of a text which other frames continue: pieces of secrets, of eight bytes or more, are covered as well at
+    /// the beginning and the end of a string.
     package func covered(pieceOf bytes: [UInt8]) -> [UInt8] {
         let (forms, pieces) = known.withLock { ($0.forms, $0.pieces) }
         let bytes = Self.covered(bytes, forms) ?? bytes
@@ -104,7 +104,7 @@ package final class SecretCover: Sendable {
         return copied == 0 ? bytes : result + bytes[copied...]
     }
 
-    /// `end` where no piece ends there.
+    /// `end` if no piece ends there.
     private static func start(
         ofPieceBefore end: Int, in bytes: [UInt8], from lowest: Int, _ pieces: Set<UInt64>
     ) -> Int {
@@ -114,7 +114,7 @@ package final class SecretCover: Sendable {
         return start
     }
 
-    /// `start` where no piece begins there.
+    /// `start` if no piece begins there.
     private static func end(ofPieceAt start: Int, in bytes: [UInt8], _ pieces: Set<UInt64>) -> Int {
         guard start + pieceLength <= bytes.count, pieces.contains(word(bytes, at: start)) else { return start }
         var end = start + pieceLength
@@ -126,11 +126,11 @@ package final class SecretCover: Sendable {
         bytes[start..<start + pieceLength].reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Nil if no secret is in it.
+    /// Nil if the bytes hold no secret.
     private static func covered(_ bytes: [UInt8], _ forms: Forms) -> [UInt8]? {
         guard !forms.isEmpty else { return nil }
         var result: [UInt8]?
-        // All before is in the result, or covered.
+        // Everything before `end` is in the result, or covered.
         var end = 0
         var index = 0
         while index < bytes.count {
@@ -145,7 +145,7 @@ package final class SecretCover: Sendable {
         return result
     }
 
-    /// The end of the longest form that begins here.
+    /// End of the longest form that begins at `start`.
     private static func match(_ bytes: [UInt8], at start: Int, _ forms: Forms) -> Int? {
         var candidates = forms[bytes[start]] ?? []
         if bytes[start] == backslash, let first = escape(bytes, at: start)?.utf8.first, first != backslash {
@@ -154,7 +154,7 @@ package final class SecretCover: Sendable {
         return candidates.compactMap { end(of: $0, in: bytes, from: start) }.max()
     }
 
-    /// Where the form ends, if it is there: byte by byte, or with the escapes of JSON.
+    /// End of the form if it stands at `start`, byte by byte or with JSON escapes.
     private static func end(of form: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
         if bytes[start...].starts(with: form) { return start + form.count }
         var (place, index) = (0, start)
@@ -176,7 +176,7 @@ package final class SecretCover: Sendable {
 
     private static let backslash = UInt8(ascii: "\\")
 
-    /// The character of an escape of JSON. A pair of surrogates counts as one.
+    /// The character of a JSON escape. A pair of surrogates counts as one.
     private static func escape(_ bytes: [UInt8], at index: Int) -> (utf8: [UInt8], end: Int)? {
         guard index + 1 < bytes.count else { return nil }
         switch bytes[index + 1] {
@@ -198,7 +198,7 @@ package final class SecretCover: Sendable {
         }
     }
 
-    /// Of `\u00e9`.
+    /// Code unit of an escape such as `\u00e9`.
     private static func unit(_ bytes: [UInt8], at index: Int) -> UInt16? {
         guard index + 6 <= bytes.count, bytes[index] == backslash, bytes[index + 1] == UInt8(ascii: "u") else {
             return nil

@@ -4,7 +4,7 @@ import Metrics
 import RelayProtocol
 package import Vocabulary
 
-/// Counts what happens, for metrics, from any thread. Its memory is taken at the start and never grows (`LabelledCounts`).
+/// Counts events for the metrics, from any thread. Its memory is allocated at the start and never grows (`LabelledCounts`).
 package final class Meter: Sendable {
     struct Counts: Sendable {
         var turns: LabelledCounts
@@ -58,7 +58,7 @@ package final class Meter: Sendable {
         }
     }
 
-    /// `path`: that of the call.
+    /// `path` is the path of the call.
     func answered(_ path: String, _ answer: RelayAnswer, of connection: ConnectionName) {
         let method = path.split(separator: "/").last.map(String.init) ?? ""
         counts.withLock { counts in

@@ -1,7 +1,7 @@
 import RelayProtocol
 package import Vocabulary
 
-/// The calls of one connection to the relay, counted: those of turns, of no turn, and of keys.
+/// Counts one connection's calls to the relay: those of turns, of no turn, and of keys.
 package struct MeteredClient: HTTPClient {
     private let client: any HTTPClient
     private let meter: Meter
@@ -26,7 +26,7 @@ package struct MeteredClient: HTTPClient {
         client.send(request, meanwhile: meanwhile, completion: counting(request, completion))
     }
 
-    /// Counted behind the completion, which leads to the lane's next call.
+    /// Counts after the completion, which leads to the lane's next call.
     private func counting(
         _ request: HTTPRequest, _ completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
     ) -> @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void {

@@ -2,13 +2,13 @@ package import BridgeCore
 import Metrics
 package import Vocabulary
 
-/// All that one page of metrics says, at one moment.
+/// Figures of one page of metrics, at one moment.
 package struct MetricFigures: Sendable {
     package struct Connection: Sendable {
         package var name: ConnectionName
         package var relayIsUp = false
         package var agentIsUp = false
-        /// The core's figures; nil once the machine has been shut down.
+        /// The core's figures, or nil once the machine has been shut down.
         package var bridge: BridgeFigures?
 
         package init(_ name: ConnectionName) { self.name = name }

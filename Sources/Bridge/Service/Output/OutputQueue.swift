@@ -1,14 +1,14 @@
 package import Vocabulary
 
-/// What is still to be written to one place, such as a terminal or a pipe: bounded in bytes and in entries, without any I/O.
+/// Entries to write to one place, such as a terminal or a pipe: bounded in bytes and in number, without any I/O.
 ///
-/// At the bound the least important entries go first, the oldest of them before the younger: log lines, then `turn_ended`, then
-/// other words for people. Results are never dropped: their caller waits for room. A milestone is dropped only
-/// where a younger one of the same event, connection and code is in the queue, because links can flap while there is no reader;
-/// there are few different ones, so that the queue stays bounded. All of it is counted, and reported as soon as the queue has come
-/// down to half its bound: a reader that is merely slow would otherwise be sent a count before each entry.
+/// At the bound the least important entries are dropped first, the older before the younger: log lines, then `turn_ended`, then other words for
+/// people. Results are never dropped: their caller waits for room. A milestone is dropped only for a younger one of the same event, connection
+/// and code in the queue, because links can flap while there is no reader; there are few different ones, so that the queue stays bounded. Every
+/// drop is counted, and reported once the queue has come down to half its bound: a reader that is merely slow would otherwise get a count before
+/// each entry.
 package struct OutputQueue: Sendable {
-    /// What is dropped first comes first.
+    /// In the order of dropping.
     package enum Rank: Int, CaseIterable, Sendable { case log, turnEnded, words, milestone, result }
 
     package struct Entry: Hashable, Sendable {
@@ -33,7 +33,7 @@ package struct OutputQueue: Sendable {
         package init() {}
     }
 
-    /// Dropped since the last report.
+    /// Entries dropped since the last report.
     package struct Losses: Hashable, Sendable {
         package var logLines = 0
         package var turnsEnded = 0
@@ -62,7 +62,7 @@ package struct OutputQueue: Sendable {
 
     package init(_ limits: Limits = Limits()) { self.limits = limits }
 
-    /// Whether a result may be added.
+    /// True if a result may be added.
     package var hasRoom: Bool { byteCount < limits.bytes && count < limits.entries }
     package var isEmpty: Bool { count == 0 && losses.isEmpty }
 
@@ -84,18 +84,18 @@ package struct OutputQueue: Sendable {
         return .write(entry)
     }
 
-    /// What a milestone is about: two errors of one connection with different codes are no repetition.
+    /// Subject of a milestone: two errors of one connection with different codes are no repetition.
     package static func subject(of event: String, _ members: [(String, JSONText)]) -> String {
         ([event] + ["connection", "code"].map { name in members.first { $0.0 == name }?.1.text ?? "" })
             .joined(separator: " ")
     }
 
-    /// For a place without a reader.
+    /// Discards all entries of a place without a reader.
     package mutating func discardAll() { self = OutputQueue(limits) }
 
     // MARK: The bound
 
-    /// False: there is nothing left that may be dropped.
+    /// False if nothing is left that may be dropped.
     private mutating func dropOne() -> Bool {
         if takeFirst(of: .log) != nil {
             losses.logLines += 1
@@ -133,7 +133,7 @@ private struct Numbered: Sendable {
 /// The entries of one rank, oldest first.
 private struct RankQueue: Sendable {
     private var items: [Numbered] = []
-    /// Where the first one is: taking each off the front of the array would move all others every time.
+    /// Index of the first entry: removing each from the front of the array would move all others every time.
     private var start = 0
 
     var first: Numbered? { start < items.count ? items[start] : nil }
@@ -152,7 +152,7 @@ private struct RankQueue: Sendable {
         return entry
     }
 
-    /// The oldest with a younger one of the same subject behind it.
+    /// The oldest entry with a younger one of the same subject behind it.
     var firstRepeated: Int? {
         var seen: Set<String> = []
         var found: Int?

@@ -2,17 +2,16 @@ import Glibc
 import Links
 import Vocabulary
 
-/// Writes what an `OutputQueue` holds, on a thread of its own: no other thread blocks on a terminal, a pipe or a disk.
+/// Writes the entries of an `OutputQueue` on a thread of its own: no other thread blocks on a terminal, a pipe or a disk.
 ///
-/// One writer serves one place. Standard output and standard error have one each where they lead to different places, so that a
-/// reader of one that stalls does not hold the other, and share one where they lead to the same, so that their lines keep their
-/// order. The descriptor stays as it was given: it may be shared with other programs, and `O_NONBLOCK` would be theirs too.
-/// Where another program has set that, the thread polls.
+/// One writer serves one place. Standard output and standard error have one each if they lead to different places, so that a stalled reader of
+/// one does not hold the other, and share one if they lead to the same place, so that their lines keep their order. The descriptor's flags stay
+/// as they were: other programs may share it, and would get `O_NONBLOCK` too. If another program has set that, the thread polls.
 package final class OutputWriter: @unchecked Sendable {
-    // Unchecked, because all fields below `changed` are touched only while `mutex` is held, which the compiler cannot see.
+    // Unchecked, because the compiler cannot see that all fields below `changed` are touched under `mutex` alone.
 
     package enum Failure: Hashable, Sendable {
-        /// It has no reader any more.
+        /// The place has lost its reader.
         case closed
         /// The system's error number, such as that of a full disk.
         case unwritable(Int32)
@@ -29,11 +28,11 @@ package final class OutputWriter: @unchecked Sendable {
     private var isWriting = false
     private var failed: Failure?
     private var isEnduring = false
-    /// There was no reader at the last try.
+    /// True if there was no reader at the last try.
     private var isClosed = false
     private var whenFailed: (@Sendable () -> Void)?
 
-    /// `notice` says that something was dropped; it is called on the writer's thread.
+    /// `notice` makes the entry that reports losses; it is called on the writer's thread.
     package init(
         limits: OutputQueue.Limits = OutputQueue.Limits(),
         notice: @escaping @Sendable (OutputQueue.Losses) -> OutputQueue.Entry?
@@ -48,11 +47,11 @@ package final class OutputWriter: @unchecked Sendable {
         pthread_condattr_destroy(&attributes)
     }
 
-    /// From now on a place that cannot be written, or has no reader (a named pipe may get another one), is tried again every
-    /// second. Otherwise either is a failure, which ends the writing.
+    /// Retries every second a place that cannot be written or has no reader (a named pipe may get another one). Without this call either is a
+    /// failure, which ends the writing.
     package func endure() { locked { isEnduring = true } }
 
-    /// Called once, on the writer's thread; at once, where it has failed already.
+    /// Called once, on the writer's thread, or at once if the writer has failed already.
     package func onFailure(_ action: @escaping @Sendable () -> Void) {
         let hasFailed = locked {
             whenFailed = action
@@ -61,12 +60,12 @@ package final class OutputWriter: @unchecked Sendable {
         if hasFailed { action() }
     }
 
-    /// Why nothing is written any more.
+    /// Why the writer has stopped, or nil while it writes.
     package var failure: Failure? { locked { failed } }
 
     package var logLinesDropped: Int { locked { queue.logLinesDropped } }
 
-    /// Returns at once, whatever becomes of the entry.
+    /// Returns at once, whether or not the entry will be written.
     package func put(_ entry: OutputQueue.Entry) {
         locked {
             guard failed == nil else { return }
@@ -75,7 +74,7 @@ package final class OutputWriter: @unchecked Sendable {
         }
     }
 
-    /// Waits until there is room: for what must not be dropped, and whose reader sets the pace.
+    /// Waits until there is room: for an entry that must not be dropped, and whose reader sets the pace.
     package func putWhenThereIsRoom(_ entry: OutputQueue.Entry) {
         locked {
             while failed == nil, !queue.hasRoom { pthread_cond_wait(changed, mutex) }
@@ -85,7 +84,7 @@ package final class OutputWriter: @unchecked Sendable {
         }
     }
 
-    /// Waits until everything is written, or there is no reader; nil: as long as it takes. False when the time was over before.
+    /// Waits until everything is written, or the place has no reader; without a limit as long as it takes. False if the time ran out first.
     @discardableResult
     package func flush(atMost limit: Duration?) -> Bool {
         let end = limit.map { Self.now + $0 }
@@ -131,7 +130,7 @@ package final class OutputWriter: @unchecked Sendable {
                 return nil
             }, Unmanaged.passRetained(self).toOpaque())
         guard status == 0 else {
-            // Nothing can be said through it, so this is the last that is said.
+            // No output can be written without its thread, so these are the last words.
             let words = Array("sophon-bridge: \(ThreadFault(purpose: "the output", status: status))\n".utf8)
             _ = Glibc.write(STDERR_FILENO, words, words.count)
             _exit(ExitCode.unexpected.rawValue)
@@ -139,7 +138,7 @@ package final class OutputWriter: @unchecked Sendable {
         pthread_detach(thread)
     }
 
-    /// Until the process ends, or nothing can be written any more.
+    /// Runs until the process ends, or the writer fails.
     private func serve() {
         while let next = takeNext() {
             let entry: OutputQueue.Entry? =
@@ -165,7 +164,7 @@ package final class OutputWriter: @unchecked Sendable {
             isWriting = false
             isClosed = false
             while true {
-                // Also those who wait for room, or for the end.
+                // Wake those who wait for room, or for the end, too.
                 pthread_cond_broadcast(changed)
                 if let next = queue.next() {
                     isWriting = true
@@ -176,7 +175,7 @@ package final class OutputWriter: @unchecked Sendable {
         }
     }
 
-    /// Nil: all of it is written.
+    /// Nil if the entry was written whole.
     private func write(_ entry: OutputQueue.Entry) -> Failure? {
         var bytes = entry.bytes[...]
         while !bytes.isEmpty {
@@ -190,12 +189,12 @@ package final class OutputWriter: @unchecked Sendable {
             case EAGAIN:
                 var waiting = pollfd(fd: entry.descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&waiting, 1, Self.retryMilliseconds)
-            // The number may soon be that of another file.
+            // The system may give the number to another file soon.
             case EBADF: return .closed
             case let code:
                 let hasReader = ![EPIPE, ECONNRESET, ENOTCONN, ESHUTDOWN].contains(code)
                 guard endures(hasReader: hasReader) else { return hasReader ? .unwritable(code) : .closed }
-                // Only what is left of the entry is tried again, so that no line is torn by a disk that was full for a while.
+                // Retry the rest of the entry alone, so that a disk that was full for a while tears no line.
                 _ = poll(nil, 0, Self.retryMilliseconds)
             }
         }
@@ -211,7 +210,7 @@ package final class OutputWriter: @unchecked Sendable {
         }
     }
 
-    /// By the clock that the condition waits by.
+    /// The clock by which the condition waits.
     private static var now: Instant {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,20 +1,20 @@
-/// Bytes for standard output and standard error, whoever's words are in them: what would move a terminal's cursor, set its clipboard or
-/// turn a line round is written out.
+/// Bytes for standard output and standard error, whoever wrote the words in them: characters that would move a terminal's cursor, set its
+/// clipboard or reverse a line are written as escapes.
 package enum TerminalText {
-    /// One line for people: a line break in words of the far side would begin another one, which looks like ours.
+    /// One line for people: a line break in words of the far side would begin another line that looks like ours.
     package static func line(_ text: String) -> String {
         String(decoding: words(Array(text.utf8)), as: UTF8.self)
             .split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "⟨U+000A⟩")
     }
 
-    /// Lines for people. Line feeds and tabs stay.
+    /// Lines for people; line feeds and tabs stay.
     package static func words(_ bytes: [UInt8]) -> [UInt8] { replaced(bytes) { "⟨U+\($0)⟩" } }
 
-    /// Lines of JSON: such characters stand in their strings alone, where an escape says the same.
+    /// Lines of JSON: such characters occur in strings alone, where an escape means the same.
     package static func document(_ bytes: [UInt8]) -> [UInt8] { replaced(bytes) { "\\u\($0.lowercased())" } }
 
     private static func replaced(_ bytes: [UInt8], by escape: (String) -> String) -> [UInt8] {
-        // Plain ASCII is the rule.
+        // Plain ASCII, the usual case, passes unchanged.
         guard bytes.contains(where: { $0 >= 0x7F || $0 < 0x20 && $0 != 0x0A && $0 != 0x09 }) else { return bytes }
         var text = String.UnicodeScalarView()
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
@@ -28,7 +28,7 @@ package enum TerminalText {
         return Array(String(text).utf8)
     }
 
-    /// C0 but line feed and tab, DEL, C1, line and paragraph separators, and what turns the direction of text round.
+    /// C0 but line feed and tab, DEL, C1, line and paragraph separators, and characters that change the direction of text.
     private static func moves(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A: false

@@ -2,16 +2,16 @@ import FoundationEssentials
 
 /// Calls of a replay against a real relay, compared with a golden file of a replay on virtual time (DESIGN.md#recording).
 ///
-/// What depends on the relay or on how fast it answers is not compared: times, the names it gives, how text is cut into
-/// deltas (neighbours are joined), progress of tasks (it may be dropped), and the order among turns. What is
-/// compared: for each turn its calls, in order, with their key within the turn and all their content.
+/// Details that depend on the relay or on its speed are not compared: times, the names it gives, how text is cut into deltas (neighbours are
+/// joined), progress of tasks (it may be dropped), and the order among turns. The comparison covers each turn's calls, in order, with their key
+/// within the turn and all other content.
 package struct CallComparison {
     /// Each difference as a line: the turn, `-` for an expected call, `+` for an actual one.
     package let differences: [String]
-    /// How many calls were compared, deltas joined.
+    /// Number of compared calls, deltas joined.
     package let count: Int
 
-    /// `expected`: lines of a golden file, `time method body`. `found`: lines of a `CallLog`, `method body`.
+    /// `expected` has lines of a golden file, `time method body`; `found` has lines of a `CallLog`, `method body`.
     package init(expected: [String], found: [String]) {
         let expected = Self.turns(expected.map { line in String(line.drop { $0 != " " }.dropFirst()) })
         let found = Self.paired(Self.turns(found), with: expected)
@@ -23,7 +23,7 @@ package struct CallComparison {
         count = found.map(\.count).reduce(0, +)
     }
 
-    /// The lines of one list that are not in the other, in order.
+    /// Lines of one list that are missing in the other, in order.
     package static func differences(_ expected: [String], _ found: [String]) -> [String] {
         found.difference(from: expected).map { change in
             switch change {
@@ -33,7 +33,7 @@ package struct CallComparison {
         }.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
     }
 
-    /// Turns that are as expected stand where they are expected: two that begin at once may be seen in either order.
+    /// Moves turns that are as expected to their expected places: two that begin at once may be seen in either order.
     private static func paired(_ found: [[String]], with expected: [[String]]) -> [[String]] {
         var left = found
         var paired = expected.map { turn in left.firstIndex(of: turn).map { left.remove(at: $0) } }
@@ -81,7 +81,7 @@ package struct CallComparison {
             members["idempotency_key"] = .string(name)
             members["interaction_id"] = nil
             members["message_id"] = nil
-            // Counted from the moment when the card leaves, which differs by milliseconds.
+            // A card's life counts from the moment when the card leaves, which differs by milliseconds.
             if members["expires_in_ms"] != nil { members["expires_in_ms"] = .string("its life") }
             if let session = members["session_id"]?.string {
                 let number = sessions[session] ?? sessions.count + 1
@@ -93,8 +93,8 @@ package struct CallComparison {
         return turns.map { $0.map(\.text) }
     }
 
-    /// A key is the turn's name and what it is within the turn (DESIGN.md#lanes-buckets-pacing). Names may hold what looks like an
-    /// ending: the turns that were opened are known, and only for others the ending is looked for.
+    /// Splits a key into the turn's name and the call's name within the turn (DESIGN.md#lanes-buckets-pacing). Names may contain text that looks
+    /// like an ending: match the turns that were opened first, and search for an ending in other keys alone.
     private static func parts(of key: String, turns: some Collection<String>) -> (turn: String, name: String) {
         if let turn = turns.filter({ key.hasPrefix($0 + "-") }).max(by: { $0.count < $1.count }) {
             return (turn, String(key.dropFirst(turn.count + 1)))
@@ -107,7 +107,7 @@ package struct CallComparison {
     }
 }
 
-/// A JSON value, to be written again with its members in one order.
+/// A JSON value that is written again with its members in one order.
 private enum JSONMember: Codable {
     case string(String)
     case number(Double)

@@ -13,7 +13,7 @@ package final class CallLog: HTTPClient {
 
     package init(_ http: any HTTPClient) { self.http = http }
 
-    /// A line a call, as `CallComparison` reads it: method and body.
+    /// One line for each call, as `CallComparison` reads it: method and body.
     package var lines: [String] { state.withLock { $0.lines } }
 
     package func send(

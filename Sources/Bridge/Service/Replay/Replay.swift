@@ -6,7 +6,7 @@ package import Vocabulary
 
 /// Plays a recording through the whole pipeline: decoder, turns, lanes, relay.
 ///
-/// What the recording shows as sent by us counts as sent; what it shows as answered counts as asked. A prompt opens an
+/// A recorded command counts as the act of the person behind it, and a recorded answer as one that the bridge asked for. A prompt opens an
 /// interaction, and so does a run without one. Lives on the thread that calls `play`.
 package final class Replay {
     private let runner: BridgeRunner
@@ -17,11 +17,11 @@ package final class Replay {
     private var begun: Set<RunID> = []
     private var turnOfRun: [RunID: TurnID] = [:]
     private var frames = 0
-    /// Something in it was understood.
+    /// True once a frame was understood.
     private var isRead = false
     private let log: ReplayLog
     private let agent: any AgentPlugin
-    /// Of the recording.
+    /// Name of the recording.
     private let name: String
 
     package init(
@@ -37,7 +37,7 @@ package final class Replay {
         decoders = StreamDecoders(agent)
     }
 
-    /// Reads to the end of the file. `pause` waits for the time of the next frame and returns false when the replay is to end.
+    /// Reads to the end of the file. `pause` waits for the time of the next frame, and returns false to end the replay.
     package func play(_ reader: RecordingReader, pause: (Int64) -> Bool) throws {
         let origin = clock.now
         var last = origin
@@ -68,13 +68,13 @@ package final class Replay {
         )
     }
 
-    /// What happened to the socket or the child (DESIGN.md#recording), which every agent has.
+    /// True if the frame is about the socket or the child itself (DESIGN.md#recording); recordings of every agent have such frames.
     private static func isPseudoFrame(_ frame: UnsafeRawBufferPointer) -> Bool {
         let marks = frame.lazy.filter { $0 > 0x20 }.prefix(3)
         return marks.elementsEqual(#"{"_"#.utf8)
     }
 
-    /// The recording is over: deadlines that wait for silence fire, and runs without an end get none.
+    /// Ends the replay: deadlines that wait for silence fire, and runs without an end fail.
     private func finish(at last: Instant) throws {
         while let deadline = decoders.nextDeadline { try handle(decoders.deadlineHit(at: max(deadline, last))) }
         let gone = RunEvent.failed(RunFailure(kind: .agentGone, message: "the recording ends here"))
@@ -137,7 +137,7 @@ package final class Replay {
         runner.tell { bridge, now in bridge.turnBegins(opening, at: now) }
     }
 
-    /// The user of a sealed chat writes under its key, and the text is known already.
+    /// The user of a sealed chat writes under its key. The text is known already, so the sealed one may be empty.
     private func sealedText(in session: SessionID) -> String? { user.sealing(in: session).key.map { _ in "" } }
 
     /// Replays a recorded answer as a message that the user writes into the chat.
@@ -177,7 +177,7 @@ package final class Replay {
 }
 
 extension RunEvent {
-    /// Events that show an unrequested run; an end alone is one whole message.
+    /// True if the event shows an unrequested run; an end alone is one whole message.
     fileprivate var beginsRun: Bool {
         switch self {
         case .started, .text, .tool, .finished, .failed: true
@@ -186,7 +186,7 @@ extension RunEvent {
     }
 }
 
-/// What a replay leaves behind, from whatever thread it comes.
+/// Results of a replay, reported from any thread.
 package final class ReplayLog: Sendable {
     private let summary = Locked(ReplaySummary())
     private let openings = Locked<[TurnID: TurnOpening]>([:])

@@ -2,20 +2,20 @@ package import AgentKit
 package import Recording
 package import Vocabulary
 
-/// How fast a recording is played.
+/// Speed of a replay.
 package enum ReplaySpeed: Sendable, Hashable {
     case times(Int)
-    /// As fast as it can be read.
+    /// The speed at which the file can be read.
     case unlimited
 }
 
 /// The person's side of a replay: opens interactions at the relay in question.
 package protocol ReplayUser: Sendable {
-    /// The user writes; gives the session, the interaction and the message, as the relay named them.
+    /// The user writes; returns the session, the interaction and the message, as the relay named them.
     func writes(_ text: String, in session: SessionID?) throws -> (SessionID, InteractionID?, MessageID)
-    /// False when the decision must be passed to the bridge directly.
+    /// False if the decision must be passed to the bridge directly.
     func decides(_ approval: ApprovalID, _ decision: ApprovalDecision) -> Bool
-    /// How the turns of this chat are sealed.
+    /// Sealing of the turns of this chat.
     func sealing(in session: SessionID) -> TurnSealing
 }
 
@@ -23,7 +23,7 @@ extension ReplayUser {
     package func sealing(in session: SessionID) -> TurnSealing { .open }
 }
 
-/// What a replay came to.
+/// Outcome of a replay.
 package struct ReplaySummary: Sendable {
     package struct End: Sendable, Hashable {
         package var turn: TurnID
@@ -43,13 +43,13 @@ package struct ReplaySummary: Sendable {
     package var unknown: [String: Int] = [:]
     package var malformed = 0
     package var seconds = 0.0
-    /// Turns that had not been closed when the replay gave up waiting.
+    /// Turns still open when the replay gave up waiting.
     package var leftOpen = 0
     package var connectionStopped: String?
 }
 
 extension AgentRegistry {
-    /// The kind of agent a recording comes from, by its header or its first frames.
+    /// The agent of a recording, by its header or its first frames.
     package func recognised(in file: String) throws(RecordingError) -> any AgentPlugin {
         try recognised(in: try RecordingReader(file: file), name: file)
     }

@@ -6,7 +6,7 @@ import Vocabulary
 struct StreamDecoders {
     private let agent: any AgentPlugin
     private let areMany: Bool
-    /// Of the frame before: most follow another of their own stream.
+    /// Decoder of the last frame: most frames follow another of their own stream.
     private var current: any AgentDecoder
     private var stream = 1
     private var others: [Int: any AgentDecoder] = [:]
@@ -20,7 +20,7 @@ struct StreamDecoders {
 
     private var all: [any AgentDecoder] { [current] + others.keys.sorted().compactMap { others[$0] } }
 
-    /// Of all of them together.
+    /// Unknown frames of all decoders.
     var unknown: UnknownTally {
         all.reduce(into: UnknownTally()) { sum, decoder in sum.add(decoder.unknown) }
     }

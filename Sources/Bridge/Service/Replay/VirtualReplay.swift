@@ -4,11 +4,11 @@ import Locking
 import Recording
 import Vocabulary
 
-/// A recording played on virtual time against a relay that takes every call at once: the calls are the same every time, and
-/// can be compared with a golden file (DESIGN.md#recording).
+/// A recording played on virtual time against a relay that accepts every call at once: the calls are the same every time, and can be
+/// compared with a golden file (DESIGN.md#recording).
 package enum VirtualReplay {
     package struct Result: Sendable {
-        /// A line a call: the time in milliseconds, the method, the body.
+        /// One line for each call: the time in milliseconds, the method, the body.
         package var lines: [String]
         package var summary: ReplaySummary
     }
@@ -31,7 +31,7 @@ package enum VirtualReplay {
             clock.move(to: .zero + .milliseconds(milliseconds))
             return true
         }
-        // What is still open has its own deadlines, the last of them the relay's window.
+        // Open turns have deadlines of their own, the last of them the relay's window.
         for _ in 0..<10_000 where runner.ask({ $0.openTurns }) > 0 {
             guard let next = clock.nextAlarm else { break }
             clock.move(to: next)
@@ -78,7 +78,7 @@ private final class VirtualClock: Clock, Alarm {
     }
 }
 
-/// Takes every call at once and writes it down.
+/// Accepts every call at once and writes it down.
 private final class InstantRelay: HTTPClient, ReplayUser {
     private struct State {
         var lines: [String] = []

@@ -2,21 +2,21 @@ package import BridgeCore
 package import Sealing
 package import Vocabulary
 
-/// A running bridge's report for `status`: the state of each link, in words for people, and the calls in flight. Never
-/// what a user or an agent wrote. Times are milliseconds since 1970, like all times on the relay's wire (relay.md#json-rules).
+/// A running bridge's report for `status`: the state of each link, in words for people, and the calls in flight, but no text of a user or
+/// an agent. Times are milliseconds since 1970, as on the relay's wire (relay.md#json-rules).
 ///
-/// In the file the names are these, in `snake_case`. A reader takes what it knows and lets the rest be.
+/// The file has the same names in `snake_case`. A reader ignores members that it does not know.
 package struct BridgeStatus: Codable, Hashable, Sendable {
     package var version: String
     package var pid: Int32
     package var started: Int64
-    /// When this was written.
+    /// Time of this report.
     package var ts: Int64
-    /// Why the journal cannot be written; nil: it can.
+    /// Why the journal cannot be written, or nil if it can.
     package var journalFault: String?
-    /// Why its file cannot shrink, with what to do; nil: it can.
+    /// Why the journal's file cannot shrink, and what to do, or nil if it can.
     package var journalRemedy: String?
-    /// Why its file system may break it, with what to do; nil: nothing is known against it.
+    /// Why the file system may break the journal, and what to do, or nil if nothing is known against it.
     package var fileSystem: String?
     package var connections: [Connection]
 
@@ -28,13 +28,13 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         self.connections = connections
     }
 
-    /// Every connection has seen the relay's greeting and the agent's handshake, both links are up now, and the agent is read.
+    /// True if both links of every connection are up and its agent is read.
     package var ready: Bool {
         !connections.isEmpty
             && connections.allSatisfy { $0.relay.isUp && $0.agent.link.isUp && $0.work.isMemoryFull != true }
     }
 
-    /// The journal knows of turns at once, and this was written some seconds ago.
+    /// Replaces the counts of open turns with the journal's, which are newer: this report may be some seconds old.
     package mutating func count(openTurns: [ConnectionName: Int]) {
         for index in connections.indices {
             guard let count = openTurns[ConnectionName(connections[index].name)] else { continue }
@@ -44,20 +44,20 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
 
     package enum LinkState: String, Codable, Hashable, Sendable {
         case connecting, up
-        /// Lost, and tried again by itself.
+        /// The link was lost and is retried.
         case waiting
-        /// Only a person can help.
+        /// The link waits for a person's help.
         case stopped
     }
 
     package struct Link: Codable, Hashable, Sendable {
         package var state = LinkState.connecting
         package var since: Int64
-        /// Why it is not up.
+        /// Why the link is down.
         package var reason: String?
-        /// When the next try comes.
+        /// Time of the next try.
         package var retryAt: Int64?
-        /// What a person can do.
+        /// Remedy for a person.
         package var remedy: String?
 
         package init(since: Int64) { self.since = since }
@@ -79,26 +79,26 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
 
     package struct Connection: Codable, Hashable, Sendable {
         package var name: String
-        /// Its address.
+        /// Address of the relay.
         package var relayAddress: String
         package var installation: String?
         package var relay: Link
         package var agent: Agent
         package var work = Work()
-        /// Nil: written by a version that did not say.
+        /// Nil if a version without this member wrote the report.
         package var sealing: Sealing?
         /// Frames and updates that were not understood, by link and name.
         package var unknown: [String: Int] = [:]
-        /// What answers our calls in the relay's place; nil: the relay does.
+        /// Answerer of our calls instead of the relay, or nil if the relay answers them.
         package var interference: String?
         package var lastError: Trouble?
-        /// The longest waiting first. Nil: written by a version that did not say.
+        /// Longest waiting first. Nil if a version without this member wrote the report.
         package var asks: [Ask]?
-        /// The busy chats, sorted by urgency; nil if the writer predates the member.
+        /// The busy chats, most urgent first. Nil if a version without this member wrote the report.
         package var chats: [Chat]?
-        /// How often the relay closed a card by itself, by its word for the reason.
+        /// Cards that the relay closed by itself, counted by its word for the reason.
         package var cardEnds: [String: Int]?
-        /// The bridge that shares this token; nil: none was seen within a day.
+        /// The bridge that shares this token, or nil if none was seen within a day.
         package var anotherBridge: Another?
 
         package init(name: String, relayAddress: String, agentKind: String, since: Int64) {
@@ -109,23 +109,23 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         }
     }
 
-    /// What is on its way.
+    /// Figures of the work in progress.
     package struct Work: Codable, Hashable, Sendable {
         package var openTurns = 0
-        /// Messages that wait for a turn before them.
+        /// Messages that wait for an earlier turn.
         package var waiting = 0
         package var callsUnderWay = 0
-        /// Calls that the relay will never take.
+        /// Calls that were given up.
         package var deadLetters = 0
-        /// By bucket, where they are known.
+        /// Tokens of the relay's buckets, of those that are known.
         package var tokens: [String: Double]?
         /// Bytes held in memory (`HeldBytes.total`).
         package var heldBytes: Int?
-        /// It reached the limit: nothing is read from the agent until it is less.
+        /// True if the memory limit is reached: reading from the agent pauses until less waits.
         package var isMemoryFull: Bool?
-        /// How far this machine's clock is ahead of the relay's, from two minutes on; below zero: behind.
+        /// How far this machine's clock is ahead of the relay's, negative if it is behind, from two minutes on.
         package var clockAheadSeconds: Int64?
-        /// Nil: no recipient of notices is configured.
+        /// Nil if no recipient of notices is configured.
         package var notices: Notices?
 
         package init() {}
@@ -152,14 +152,14 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
 
     /// Another bridge that answers with the same token.
     package struct Another: Codable, Hashable, Sendable {
-        /// When it had a message last.
+        /// Time of the last message that it had.
         package var last: Int64
         package var messages: Int
 
         package static let remedy =
             "let one of the two answer: stop the other one, or pair this one again, so that each has its own token"
 
-        /// `hour`: that of `last`.
+        /// `hour` is the local time of `last`.
         package func words(hour: String) -> String {
             "another bridge answers with this token, last at \(hour), \(Counted.words(messages, "message"))"
         }
@@ -167,12 +167,12 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
 
     /// A chat in which something runs or waits.
     package struct Chat: Codable, Hashable, Sendable {
-        /// The file is to stay small.
+        /// Keeps the file small.
         static let limit = 200
 
-        /// The session at the relay; nil: the chat is sealed.
+        /// The session at the relay, or nil for a sealed chat.
         package var chat: String?
-        /// `ChatFigure.State`.
+        /// Raw value of `ChatFigure.State`.
         package var state: String
         package var since: Int64
 
@@ -187,29 +187,29 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var chat: String
         package var agent: String
         package var since: Int64
-        /// Cards that the relay took for it; 0: it is a question in the chat.
+        /// Cards that the relay took for the ask, or 0 for a question in the chat.
         package var cards: Int
-        /// When the agent stops waiting; nil: it did not say.
+        /// Time until which the agent waits, or nil if it named none.
         package var until: Int64?
     }
 
     /// Encrypted chats, and the devices that may have their keys.
     package struct Sealing: Codable, Hashable, Sendable {
         package var encryption: String
-        /// The relay has said on this link what this bridge is called.
+        /// True if the relay has named this bridge on the present link.
         package var isRegistered: Bool
         package var deviceID: String?
         package var publicKey: String?
         package var devicesPinned: Int
         package var devicesHeld: Int
         package var sealedChats: Int
-        /// Runs that no message began, until a phone could read them.
+        /// Runs without a message that wait for a phone that could read them.
         package var runsWaiting = 0
-        /// Chats whose messages wait for their key.
+        /// Chats with messages that wait for their key.
         package var messagesWaiting = 0
-        /// Chats that have another key after a revocation that no other chat was told of. Nil: written by a version that did not say.
+        /// Chats with another key after a revocation that no other chat was told of. Nil in a report of a version without this member.
         package var keysChanged: Int?
-        /// Why the keys cannot be written; nil: they can.
+        /// Why the keys cannot be written, or nil if they can.
         package var filesFault: String?
 
         enum CodingKeys: String, CodingKey {

@@ -1,18 +1,18 @@
-/// What keeps a bridge from being healthy, for `status --healthy`: it runs, says so every few seconds, can write its journal, and
-/// receives the relay. The agent may be unreachable: the phone says so (DESIGN.md#links-and-watchdogs).
+/// Faults of a bridge for `status --healthy`. A healthy bridge runs, reports every few seconds, can write its journal, and hears the relay.
+/// The agent may be unreachable: the phone says so (DESIGN.md#links-and-watchdogs).
 package struct Health: Hashable, Sendable {
     package enum Fault: String, Hashable, Sendable {
         case notRunning = "not_running"
         case stale
         case journal
         case relay
-        /// The relay will have nothing more from a connection until it is paired again.
+        /// The relay accepts nothing more from a connection until it is paired again.
         case relayStopped = "relay_stopped"
     }
 
     package struct Finding: Hashable, Sendable {
         package var fault: Fault
-        /// What is wrong, and what to do.
+        /// The fault in words, and what to do.
         package var message: String
     }
 
@@ -44,7 +44,7 @@ package struct Health: Hashable, Sendable {
         }
     }
 
-    /// The unmet conditions of readiness, a line each. Reasons of links are omitted, since a peer may have worded them.
+    /// Unmet conditions of readiness, one line each. Reasons of links are omitted, since a peer may have worded them.
     package static func hindrances(_ status: BridgeStatus, isStateWritable: Bool) -> [String] {
         var lines: [String] = []
         if status.journalFault != nil || !isStateWritable { lines.append("the journal cannot be written") }

@@ -4,7 +4,7 @@ import Links
 import Locking
 package import Vocabulary
 
-/// Keeps the status of a running bridge from its connections' events, from any thread.
+/// Builds the status of a running bridge from its connections' events, from any thread.
 package final class StatusBoard: Sendable {
     private struct State {
         var status: BridgeStatus
@@ -48,7 +48,7 @@ package final class StatusBoard: Sendable {
         return status
     }
 
-    /// Of the journal's file, for as long as the process lives.
+    /// Sets the remedy for the journal's file, which stays as long as the process lives.
     package func tell(journalRemedy: String?) { state.withLock { $0.status.journalRemedy = journalRemedy } }
 
     /// Sets the warning about the journal's file system.
@@ -133,7 +133,7 @@ extension BridgeStatus.Link {
     }
 
     fileprivate mutating func fall(_ reason: String, _ wait: Duration, _ remedy: LinkRemedy?, at wall: Int64) {
-        // Since when there is no link, however often it was tried; what to do is what the last try came to.
+        // Keep the start of the outage, however often the link was retried, and the newest remedy.
         if state == .up || state == .stopped { since = wall }
         state = .waiting
         self.reason = reason

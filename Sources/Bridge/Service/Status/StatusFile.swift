@@ -3,19 +3,19 @@ import FoundationEssentials
 
 /// `status.json` in the state directory, beside the lock.
 package enum StatusFile {
-    /// An older one was left by a bridge that no longer works (DESIGN.md#journal-and-recovery: it is written every 5 s).
+    /// An older file was left by a bridge that no longer works (DESIGN.md#journal-and-recovery: it is written every 5 s).
     package static let freshMilliseconds: Int64 = 15_000
 
     package static func path(in directory: String) -> String { directory + "/status.json" }
 
-    /// Whole or not at all, for the owner alone. It need not survive a power cut: the next bridge writes its own.
+    /// Writes the file whole or not at all, for the owner alone. It need not survive a power cut: the next bridge writes its own.
     package static func write(
         _ status: BridgeStatus, in directory: String, hiding secrets: SecretCover = SecretCover()
     ) throws(FileError) {
         try PrivateFile.write(secrets.covered(bytes(of: status)), to: path(in: directory), isDurable: false)
     }
 
-    /// Nil when no bridge has written one.
+    /// Nil if no bridge has written one.
     package static func read(in directory: String) throws(FileError) -> BridgeStatus? {
         let path = path(in: directory)
         guard let content = try PrivateFile.read(path) else { return nil }

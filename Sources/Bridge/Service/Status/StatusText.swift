@@ -5,7 +5,7 @@ package enum StatusText {
     package static let hasNotSaid = "running; it has not said yet how it is"
     package static let neverRan = "not running, and no bridge has run here"
 
-    /// `hour`: of a moment since 1970, as a clock on the wall shows it.
+    /// `hour` maps a moment since 1970 to local time.
     package static func lines(
         _ status: BridgeStatus, isRunning: Bool, wallMilliseconds now: Int64, hour: (Int64) -> String? = { _ in nil }
     ) -> [String] {
@@ -32,11 +32,11 @@ package enum StatusText {
             let words = another.words(hour: hour(another.last) ?? "\(span(now - another.last)) ago")
             lines.append("  twice   \(words); what to do: \(BridgeStatus.Another.remedy)")
         }
-        // Reasons, ids and names of the far sides are in them.
+        // The lines hold reasons, ids and names of the far sides.
         return lines.map { VisibleText.value($0) }
     }
 
-    /// In one line, without times: it changes when the state does.
+    /// One line without times, so that it changes only with the state.
     package static func line(_ status: BridgeStatus) -> String {
         var parts = [status.ready ? "ready" : "not ready"]
         if status.journalFault != nil { parts.append("the journal cannot be written") }
@@ -89,7 +89,7 @@ package enum StatusText {
         return lines
     }
 
-    /// Nothing where there is nothing to say.
+    /// Empty if there is nothing to report.
     private static func lines(_ sealing: BridgeStatus.Sealing) -> [String] {
         var lines: [String] = []
         if sealing.sealedChats + sealing.devicesPinned + sealing.devicesHeld > 0 || sealing.encryption != "auto" {
@@ -125,7 +125,7 @@ package enum StatusText {
         return lines
     }
 
-    /// Nothing where there is nothing to say.
+    /// Empty if there is nothing to report.
     private static func asks(_ connection: BridgeStatus.Connection, _ now: Int64) -> [String] {
         var lines: [String] = []
         if let asks = connection.asks, let since = asks.map(\.since).min() {
@@ -156,13 +156,13 @@ package enum StatusText {
         return parts.joined(separator: ", ")
     }
 
-    /// Calls of each bucket; nil where they are not known.
+    /// Free calls of each bucket, or nil if they are not known.
     static func tokens(_ work: BridgeStatus.Work) -> String? {
         guard let tokens = work.tokens, !tokens.isEmpty else { return nil }
         return tokens.sorted { $0.key < $1.key }.map { "\($0.key) \(Int($0.value))" }.joined(separator: ", ")
     }
 
-    /// One sentence, with the remedy where there is one.
+    /// One sentence, with the remedy if there is one.
     static func words(_ link: BridgeStatus.Link, of whom: String, wallMilliseconds now: Int64) -> String {
         let since = span(now - link.since)
         let reason = link.reason.map { ": \($0)" } ?? ""
@@ -182,7 +182,7 @@ package enum StatusText {
         return retryAt > now ? "; next try in \(span(retryAt - now))" : "; trying again"
     }
 
-    /// In its largest unit.
+    /// The span in its largest unit.
     static func span(_ milliseconds: Int64) -> String {
         let seconds = max(0, milliseconds / 1_000)
         return switch seconds {

@@ -1,9 +1,9 @@
 import Vocabulary
 
-/// One picture of `top`: a status as lines of a terminal, and none of them wider than it is.
+/// One picture of `top`: a status as lines of a terminal, none wider than the terminal.
 package struct TopPicture {
     package var width: Int
-    /// The terminal's height; nil if the output is no terminal and is not truncated.
+    /// Height of the terminal, or nil if the output is no terminal and must not be truncated.
     package var height: Int?
     package var hasColor: Bool
 
@@ -11,7 +11,7 @@ package struct TopPicture {
         (self.width, self.height, self.hasColor) = (max(1, width), height, hasColor)
     }
 
-    /// SGR parameters, where there is color.
+    /// SGR parameters, used if the terminal has color.
     private enum Shade: String { case plain = "", title = "1", good = "32", wait = "33", bad = "31" }
 
     private struct Row {
@@ -132,7 +132,7 @@ package struct TopPicture {
     // MARK: Lines
 
     private func lines(_ row: Row) -> [String] {
-        // Reasons, ids and names of the far sides are in it.
+        // The text holds reasons, ids and names of the far sides.
         let text = VisibleText.value(row.text)
         // A narrow terminal has one column, in which the label precedes the text.
         let indent = row.label.isEmpty || width < 4 ? 0 : width >= 3 * Self.labelWidth ? Self.labelWidth : 1

@@ -1,10 +1,10 @@
 import Locking
 package import Vocabulary
 
-/// Whether the decisions still turn: with each beat an alarm's thread takes each machine's lock once, and notes the time.
+/// Whether the machines still run: with each beat an alarm's thread takes each machine's lock once, and notes the time.
 ///
-/// A lock that is never left, and an alarm that never rings, make the silence grow. Disk, relay and agents do not: nothing of them is
-/// waited for under a lock.
+/// The silence grows if a lock is never released or an alarm never rings. Disk, relay and agents do not make it grow: no thread waits for them
+/// under a lock.
 package final class Pulse: Sendable {
     package static let pace = Duration.seconds(2)
     /// A longer silence is a fault.
@@ -15,7 +15,7 @@ package final class Pulse: Sendable {
     private let alarm: any Alarm
     private let beat: @Sendable () -> Void
     private let takeLocks: @Sendable () -> Void
-    /// The time of the last turn, by the clock that stands while the machine sleeps.
+    /// Time of the last beat, by a clock that stops while the machine sleeps.
     private let last: Locked<Instant>
 
     /// `takeLocks` acquires and releases each machine's lock, and may block. `beat` is called after it, unless it exceeded `patience`.
@@ -32,7 +32,7 @@ package final class Pulse: Sendable {
         plan()
     }
 
-    /// How long ago the last turn was.
+    /// Time since the last beat.
     package var silence: Duration { clock.awake - last.withLock { $0 } }
 
     package var isBeating: Bool { silence < Self.patience }
@@ -53,6 +53,6 @@ package final class Pulse: Sendable {
 }
 
 extension Clock {
-    /// Stands while the machine sleeps, since nothing can turn then.
+    /// A clock that stops while the machine sleeps, since no lock can be taken then.
     fileprivate var awake: Instant { now - suspended }
 }

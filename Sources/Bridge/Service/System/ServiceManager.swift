@@ -27,7 +27,7 @@ package enum ServiceNotice: Hashable, Sendable {
 package final class ServiceManager: Sendable {
     private let descriptor: Int32
     private let address: [UInt8]
-    /// The watchdog's timeout; nil if the watchdog is off or watches another process.
+    /// The watchdog's timeout, or nil if the watchdog is off or watches another process.
     package let patience: Duration?
 
     /// The initializer fails if the variable is unset or names no Unix socket. A leading `@` denotes a name in the abstract namespace.

@@ -3,12 +3,12 @@ package import Links
 import Locking
 import Vocabulary
 
-/// The signals that end or notify a long-running command, taken by a thread of its own with `sigwait`: a handler
-/// may do what it likes there, which no handler of a signal may.
+/// The signals that end or notify a long-running command, taken by a thread of its own with `sigwait`: its handler is free of the
+/// restrictions of a signal handler.
 ///
-/// - `block` comes before any thread begins, which then inherits the mask; only the watcher's thread ever sees the signals.
+/// - `block` must run before any thread begins, so that each inherits the mask; only the watcher's thread ever sees the signals.
 /// - The first SIGTERM or SIGINT is delivered; the second one ends the process at once with 1 (DESIGN.md#journal-and-recovery), also while the
-///   handler of the first runs elsewhere. The handler must therefore not block.
+/// handler of the first runs elsewhere. The handler must therefore not block.
 /// - A child inherits the mask too: its parent gives it an empty mask (`POSIX_SPAWN_SETSIGMASK`).
 package final class SignalWatcher: Sendable {
     package enum Caught: Hashable, Sendable {
@@ -22,10 +22,10 @@ package final class SignalWatcher: Sendable {
 
     private let handler: @Sendable (Caught) -> Void
     private let leave: @Sendable () -> Void
-    /// Where a signal of ours alone is sent; nil when no thread is left.
+    /// Target of signals that are for this watcher alone.
     private let thread = Locked<pthread_t?>(nil)
 
-    /// Process-wide when it is called before any other thread begins.
+    /// Blocks the signals in the whole process, if called before any other thread begins.
     package static func block() {
         var signals = signalSet
         pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -55,7 +55,7 @@ package final class SignalWatcher: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// As if the signal had come from outside, for this watcher alone.
+    /// Raises a signal for this watcher alone.
     package func send(_ signal: Int32) { if let thread = thread.withLock({ $0 }) { pthread_kill(thread, signal) } }
 
     private static var signalSet: sigset_t {
@@ -65,7 +65,7 @@ package final class SignalWatcher: Sendable {
         return signals
     }
 
-    /// Until the process ends.
+    /// Runs until the process ends.
     private func watch() {
         Self.block()
         var signals = Self.signalSet

@@ -4,10 +4,10 @@ package import Vocabulary
 
 /// An alarm on a thread of its own, which sleeps in `pthread_cond_timedwait` until the moment comes or is changed.
 ///
-/// One thread for the whole process serves every deadline of the decisions: the bridge sets only its earliest one.
+/// One thread serves every deadline of a machine, which sets its earliest one alone.
 package final class SystemAlarm: Alarm, @unchecked Sendable {
-    // Unchecked, because all fields below are touched only while `mutex` is held, which the compiler cannot see. A condition
-    // variable needs its bare mutex, so that `Locked` does not serve here.
+    // Unchecked, because the compiler cannot see that all fields below are touched under `mutex` alone. A condition variable needs its bare
+    // mutex, so `Locked` does not serve here.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var moment: Instant?
@@ -18,7 +18,7 @@ package final class SystemAlarm: Alarm, @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // The condition waits by MONOTONIC (BOOTTIME is refused here); a sleep of the machine is noticed on waking.
+        // The condition waits by MONOTONIC (BOOTTIME is refused here); a sleep of the machine shows on waking.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(changed, &attributes)
         pthread_condattr_destroy(&attributes)

@@ -20,7 +20,7 @@ package struct SystemClock: Clock {
 
     package var localTime: LocalTime? { LocalTime(of: self) }
 
-    /// Such as `14:05 CET`; nil beyond a year.
+    /// Local time such as `14:05 CET`, or nil beyond a year.
     package func hour(ofWall milliseconds: Int64) -> String? {
         let ahead = milliseconds.subtractingReportingOverflow(wallMilliseconds)
         guard !ahead.overflow else { return nil }
@@ -35,7 +35,7 @@ package struct SystemClock: Clock {
 }
 
 extension LocalTime {
-    /// In the machine's time zone, as it is at this moment of the clock: the zone's file and daylight saving may change.
+    /// The machine's local time at this moment of the clock: the zone's file and daylight saving may change later.
     package init?(of clock: any Clock) {
         let seconds = clock.wallMilliseconds / 1_000
         var moment = time_t(seconds)

@@ -4,8 +4,8 @@ import Locking
 import OSThreads
 package import Vocabulary
 
-/// Looks at folders on threads of their own. A disk that hangs (a network that is gone, a drive that does not wake up) blocks
-/// nothing else: after the timeout its folder is refused, and no further thread waits for it until it answers.
+/// Looks at folders on threads of their own. A disk that hangs (a lost network, a drive that does not wake up) blocks nothing else: after the
+/// timeout its folder is refused, and no further thread waits for it until it answers.
 package final class SystemFolders: FolderPort {
     private struct Look {
         var answer: FolderAnswer?

@@ -1,4 +1,4 @@
-/// What a shell needs to complete our command line, made from the declarations like parser and help.
+/// Completion of the command line for a shell, made from the declarations like parser and help.
 package struct CompletionScript {
     package static let shells = ["bash", "zsh", "fish"]
 
@@ -6,7 +6,7 @@ package struct CompletionScript {
 
     package init(_ commands: [CommandDeclaration]) { self.commands = commands }
 
-    /// Nil for another shell.
+    /// Nil if the shell is another one.
     package func text(for shell: String) -> String? {
         switch shell {
         case "bash": bash
@@ -130,7 +130,7 @@ package struct CompletionScript {
         }
     }
 
-    /// Within a description, where these signs mean something.
+    /// Escapes characters that have a meaning within a description.
     private func zshEscaped(_ text: String) -> String {
         var escaped = ""
         for character in text {

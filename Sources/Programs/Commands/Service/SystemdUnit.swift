@@ -3,20 +3,20 @@ import Vocabulary
 /// A systemd user unit for `sophon-bridge run`.
 ///
 /// - A permanent failure is not retried (`final`).
-/// - Only what a user's own systemd can do without namespaces is asked for, so that it also starts in containers and where
-///   unprivileged namespaces are off.
-/// - An agent that is our child inherits every restriction. It runs tools of which we know nothing, and a sandbox of its own may
-///   need namespaces: there the strict ones are left out.
-/// - An agent may be made to outlive the bridge: there a stop ends the bridge's own process alone, which ends all others of its
-///   children itself; and one that the kernel ends for want of memory takes nothing else with it.
+/// - The unit uses no setting for which a user's own systemd needs namespaces, so that it also starts in containers and on machines without
+/// unprivileged namespaces.
+/// - An agent that is our child inherits every restriction. It runs tools of which we know nothing, and its own sandbox may need namespaces:
+/// with such an agent the strict settings are left out.
+/// - An agent may outlive the bridge: with such an agent a stop ends the bridge's own process alone, which ends its other children itself, and
+/// a process that the kernel ends for lack of memory takes no other with it.
 package struct SystemdUnit: Sendable {
     package static let name = "sophon-bridge.service"
 
-    /// Its absolute path.
+    /// Absolute path of the program.
     package var program: String
     package var arguments: [String]
     package var environment: [(name: String, value: String)]
-    /// Variables that may hold tokens go into a file for the owner alone, and not into the unit; it may be absent.
+    /// File of variables that may hold tokens: for its owner alone, and not in the unit. It may be absent.
     package var environmentFile: String?
     package var startsAgents: Bool
 
@@ -31,7 +31,7 @@ package struct SystemdUnit: Sendable {
         self.startsAgents = startsAgents
     }
 
-    /// The folders of a shell's PATH that mean something to a service: absolute ones, each once.
+    /// Folders of a shell's PATH that a service can use: absolute ones, each once.
     package static func path(_ shell: String) -> String {
         var folders: [Substring] = []
         for folder in shell.split(separator: ":") where folder.hasPrefix("/") && !folders.contains(folder) {
@@ -40,8 +40,8 @@ package struct SystemdUnit: Sendable {
         return folders.joined(separator: ":")
     }
 
-    /// Why a program at this path will not be there for ever; nil where nothing speaks against it. The kernel writes
-    /// " (deleted)" behind the path of one that was deleted or replaced while it runs (proc(5)).
+    /// Why a program at this path will not stay, or nil if no reason is known. The kernel appends " (deleted)" to the path of a program that was
+    /// deleted or replaced while it runs (proc(5)).
     package static func whyNotKept(_ program: String, temporaryDirectory: String?) -> String? {
         if program.hasSuffix(" (deleted)") { return "was deleted or replaced since it was started" }
         let directories = ["/tmp", "/var/tmp", "/dev/shm", "/run"] + (temporaryDirectory.map { [$0] } ?? [])
@@ -52,7 +52,7 @@ package struct SystemdUnit: Sendable {
         return nil
     }
 
-    /// Ends that a restart does not mend.
+    /// Exit codes that a restart does not mend.
     private static let final: [ExitCode] = [.usage, .tokenRefused, .stateInUse]
 
     private static let strict = [
@@ -77,9 +77,9 @@ package struct SystemdUnit: Sendable {
         lines += [
             "Restart=on-failure", "RestartSec=5",
             "RestartPreventExitStatus=\(Self.final.map { String($0.rawValue) }.joined(separator: " "))",
-            // The journal may lie on a slow disk; signs of life count from the moment on when the bridge is ready.
+            // The journal may lie on a slow disk; the watchdog counts from the moment when the bridge is ready.
             "TimeoutStartSec=infinity", "WatchdogSec=60",
-            // Longer than the flush of a stop may be set to take.
+            // Longer than the longest `limits.stop_flush`.
             "TimeoutStopSec=75", "UMask=0077", "LimitCORE=0", "NoNewPrivileges=yes", "LockPersonality=yes",
             "RestrictRealtime=yes", "RestrictSUIDSGID=yes", "SystemCallArchitectures=native",
         ]
@@ -88,7 +88,7 @@ package struct SystemdUnit: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    /// As systemd.syntax(7) and systemd.service(5) ask: percent signs are specifiers, in commands dollar signs are variables.
+    /// Quotes as systemd.syntax(7) and systemd.service(5) require: percent signs are specifiers, and in commands dollar signs are variables.
     private static func quoted(_ text: String, isCommand: Bool) -> String {
         var quoted = "\""
         for scalar in escapedSpecifiers(text).unicodeScalars {

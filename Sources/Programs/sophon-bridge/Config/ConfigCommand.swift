@@ -3,7 +3,7 @@ import Commands
 import ConfigurationFile
 import Vocabulary
 
-/// `config check|show|example`: what is in force, where it came from, and all that is wrong with it at once.
+/// `config check|show|example`: the values in force, their origins, and all faults at once.
 struct ConfigCommand: Command {
     static let declaration = CommandDeclaration(
         name: "config", summary: "check the configuration, show what is in force, or print an example",

@@ -12,8 +12,8 @@ import Sealing
 import Simulator
 import Vocabulary
 
-/// `demo --agent KIND`: the phone page, with a real agent behind the real live bridge. What the bridge keeps lies in a
-/// temporary directory, and goes with it.
+/// `demo --agent KIND`: the phone page, with a real agent behind the real live bridge. The bridge's state lies in a temporary directory, and
+/// is removed with it.
 struct DemoAgent {
     private static let housekeeping = DispatchTimeInterval.seconds(5)
     private static let removals = 100
@@ -23,7 +23,7 @@ struct DemoAgent {
     private let command: ParsedCommand
     private let output: Output
     private let directory: String
-    /// The lock of the cleanup: main and signal thread may run it at once.
+    /// Lock of the cleanup: main and signal thread may run it at once.
     private let leaving = Locked(())
 
     init(_ command: ParsedCommand, _ output: Output) throws(CommandFailure) {
@@ -32,18 +32,18 @@ struct DemoAgent {
         directory = try Self.makeDirectory()
     }
 
-    /// Ends what was to outlive the bridge, which has no next one here, and removes the directory with its keys.
+    /// Ends the agents that would outlive the bridge, since no next bridge follows, and removes the directory with its keys.
     private func leaveNothing() {
         leaving.withLock { _ in
             _ = LivingChildren.end(LivingChildren(in: directory + "/state").all)
-            // A file that the bridge makes meanwhile stops one removal.
+            // A file that the bridge makes meanwhile fails one removal.
             for _ in 0..<Self.removals where FileManager.default.fileExists(atPath: directory) {
                 try? FileManager.default.removeItem(atPath: directory)
             }
         }
     }
 
-    /// The same for a person who does not wait, from another thread.
+    /// Cleans up likewise for a person who does not wait, from another thread.
     func leaveAtOnce() {
         _ = LivingChildren.end(LivingChildren(in: directory + "/state").all, grace: Self.lastGrace)
         leaveNothing()
@@ -78,7 +78,7 @@ struct DemoAgent {
         if let failure = report.lastStop { throw failure }
     }
 
-    /// Another folder needs another start.
+    /// Another folder needs another start of the demo.
     private func checkWorkspaces(_ configuration: Configuration) throws(CommandFailure) {
         let folders = WorkspaceFolders(of: configuration)
         for finding in configuration.connections.flatMap({ DoctorFinding.workspaces(of: $0, folders) }) {
@@ -107,8 +107,8 @@ struct DemoAgent {
         return group
     }
 
-    /// With an unpredictable name, for its owner alone: it holds the device key. A directory that exists already could belong to
-    /// another user.
+    /// Makes the directory under an unpredictable name, for its owner alone: it holds the device key. A directory that exists already could
+    /// belong to another user.
     private static func makeDirectory() throws(CommandFailure) -> String {
         let place = FileManager.default.temporaryDirectory
         var template = Array(place.appending(path: "sophon-demo-XXXXXX").path.utf8CString)
@@ -122,7 +122,7 @@ struct DemoAgent {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The agent as the environment has it; the relay in this process; nothing of the user's own bridge.
+    /// The agent as the environment sets it, the relay in this process, and none of the user's own bridge.
     private func configuration(_ simulator: RelaySimulator) throws -> LoadedConfiguration {
         var variables = ProcessInfo.processInfo.environment
         variables["SOPHON_BASE_URL"] = simulator.baseURL
@@ -138,7 +138,7 @@ struct DemoAgent {
             let isPlain = command.switches.contains("plain")
             for index in loaded.configuration.connections.indices {
                 if isPlain { loaded.configuration.connections[index].encryption = .off }
-                // Each page is of the same person: its address has the secret.
+                // Every page belongs to the same person, since its address has the secret.
                 loaded.configuration.connections[index].devices = .trust
             }
             return loaded

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Locking
 
-/// The bridge's side of what the phone asks in the demo: models that exist nowhere else, and routines that are kept as long as it runs.
+/// The bridge's answers to the phone in the demo: models that exist nowhere else, and routines that last as long as the demo.
 ///
 /// A routine has no clock here: "Run now" plays the next recorded run, in a chat of its own.
 final class DemoAnswers: Sendable {
@@ -17,7 +17,7 @@ final class DemoAnswers: Sendable {
         var expr: String?
         var tz: String?
 
-        /// Nil: it is one.
+        /// Nil if the schedule is valid.
         var fault: String? {
             switch kind {
             case "at": at?.isEmpty == false ? nil : "schedule.at must be a time"
@@ -76,10 +76,10 @@ final class DemoAnswers: Sendable {
     private let state = Locked(State())
     private let start: @Sendable (String) -> Void
 
-    /// `start`: the routine's words begin a run.
+    /// `start` begins a run with the routine's words.
     init(start: @escaping @Sendable (String) -> Void) { self.start = start }
 
-    /// The members of the answer to a request of this type, as a JSON object.
+    /// Members of the answer to a request of this type, as a JSON object.
     func answer(_ type: String, _ fields: [UInt8]) -> String {
         if type == "models.list.req" { return Self.models }
         guard type.hasPrefix("cron."), type.hasSuffix(".req") else {

@@ -9,8 +9,8 @@ import RelayRules
 import Simulator
 import Vocabulary
 
-/// `demo`: the main job, offline. Recorded runs go through the real pipeline to a relay in this process; the phone page and the
-/// terminal show what the phone would.
+/// `demo`: the main job, offline. Recorded runs go through the real pipeline to a relay in this process; the phone page and the terminal
+/// show what the phone would.
 struct DemoCommand: Command {
     static let declaration = CommandDeclaration(
         name: "demo", summary: "the phone page, and recorded runs played against a relay in this process",
@@ -39,9 +39,9 @@ struct DemoCommand: Command {
 
     private let command: ParsedCommand
     private let output: Output
-    /// Until it is interrupted; else it ends with its runs.
+    /// True if the demo ends at a signal, false if it ends with its runs.
     private let stays: Bool
-    /// A real one, which must obey the person in front of it alone.
+    /// True if the agent is a real one, which must obey nobody but the person in front of it.
     private let hasAgent: Bool
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
@@ -57,7 +57,7 @@ struct DemoCommand: Command {
         let speed = try Pace.speed(
             command.values["speed"], default: stays ? .times(1) : .times(4), try: "sophon-bridge demo --help")
         try checkOptions()
-        // Before any thread begins: all of them inherit the mask.
+        // Block the signals before any thread begins, so that all inherit the mask.
         if stays { SignalWatcher.block() }
         let simulator = RelaySimulator(settings: try settings())
         do { try simulator.start() } catch { throw CommandFailure(starting: error) }
@@ -101,8 +101,7 @@ struct DemoCommand: Command {
         var settings = RelaySimulator.Settings()
         settings.relay.hasBridgeInside = !hasAgent
         if hasAgent {
-            // The prescribed tokens are public, and another user of this machine who finds the port could write to
-            // the agent with them, or approve what it asks.
+            // The usual tokens are public: another user of this machine who finds the port could write to the agent with them, or approve its asks.
             var random = SystemRandomNumberGenerator()
             settings.relay = settings.relay.withSecretTokens(using: &random)
         }
@@ -134,11 +133,10 @@ struct DemoCommand: Command {
         _ = Browser(environment: environment.environment).open(simulator.phoneURL)
     }
 
-    /// Signalled when the process is to end; `leave` is what a second signal has time for.
+    /// Semaphore that a signal raises to end the process; a second signal runs `leave` first.
     private func end(leave: @escaping @Sendable () -> Void = {}) throws -> DispatchSemaphore {
         let end = DispatchSemaphore(value: 0)
-        // It lives as long as the process.
-        // SIGHUP of a closed terminal ends the demo like SIGTERM.
+        // The watcher lives as long as the process. SIGHUP of a closed terminal ends the demo like SIGTERM.
         _ = try SignalWatcher(leave: {
             leave()
             _exit(ExitCode.unexpected.rawValue)
@@ -154,8 +152,9 @@ struct DemoCommand: Command {
         let desk = DemoDesk(simulator, session, speed, keys, output)
         if stays {
             let end = try end()
-            // A page should see the runs from their beginning. `--stay` without a terminal means that a page is used;
-            // on a terminal the show begins without one at last.
+            // A page should see the runs from their beginning. `--stay` without a terminal means that a page is used; on a terminal the runs begin
+            // without
+            // one after a while.
             let patience = isTerminal ? Self.patience : .seconds(3_600)
             DispatchQueue.global().async {
                 _ = Pace.wait(atMost: patience) { simulator.readerCount > 0 || desk.isClosed }

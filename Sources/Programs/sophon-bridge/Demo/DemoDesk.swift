@@ -10,11 +10,11 @@ import Sealing
 import Simulator
 import Vocabulary
 
-/// The agent's side of the demo: every message of the user starts a recorded run in its chat, whether the demo wrote it or a
-/// person on the page. In one chat runs follow one another; chats do not wait for each other.
+/// The agent's side of the demo: every message of the user starts a recorded run in its chat, whether the demo or a person on the page wrote
+/// it. In one chat runs follow one another; chats do not wait for each other.
 ///
-/// Decisions and stops come as the relay's updates, as they do for the live bridge. Where the person decides otherwise than the
-/// recording did, the recording has no more to say: the run ends there, in words of ours.
+/// Decisions and stops come as updates of the relay, as for the live bridge. If the person decides otherwise than the recording did, the
+/// recording cannot go on: the run ends there, in words of ours.
 final class DemoDesk: Sendable {
     private struct Message {
         var session: SessionID
@@ -23,10 +23,10 @@ final class DemoDesk: Sendable {
     }
 
     private struct State {
-        /// What the demo itself is about to write, and the run it is the beginning of; nil: of none.
+        /// Texts that the demo itself will write, with the number of the run that each begins, or nil if it begins none.
         var planned: [(text: String, run: Int?)] = []
         var plays: [InteractionID: DemoPlay] = [:]
-        /// The last run asked for in each chat: the next one waits for it.
+        /// Queue of each chat's runs: the next one waits for the last.
         var queues: [SessionID: DispatchQueue] = [:]
         var nextRun = 0
         var playNumber = 0
@@ -38,7 +38,7 @@ final class DemoDesk: Sendable {
     private let session: ReplaySession
     private let speed: ReplaySpeed
     private let output: Output
-    /// Nil: all is said in the open.
+    /// Nil if encryption is off.
     private let keys: DemoKeys?
     private let state = Locked(State())
     private let finished = DispatchSemaphore(value: 0)
@@ -59,7 +59,7 @@ final class DemoDesk: Sendable {
     var isClosed: Bool { state.withLock { $0.isClosed } }
     var failure: CommandFailure? { state.withLock { $0.failure } }
 
-    /// Every recorded run in a chat of its own, one after the other.
+    /// Plays every recorded run in a chat of its own, one after the other.
     func playAll() {
         for (index, run) in EmbeddedFile.demoRecordings.enumerated() {
             guard !isClosed else { return }
@@ -74,7 +74,7 @@ final class DemoDesk: Sendable {
         state.withLock { $0.nextRun = 0 }
     }
 
-    /// As the user, in a new chat.
+    /// Writes as the user, in a new chat.
     private static func write(_ text: String, _ simulator: RelaySimulator, _ keys: DemoKeys?) {
         if let keys {
             _ = keys.sends(text, in: keys.startChat())
@@ -83,7 +83,7 @@ final class DemoDesk: Sendable {
         }
     }
 
-    /// What still plays is stopped, as by the user.
+    /// Stops the runs that still play, as the user would.
     func close() {
         let plays = state.withLock { state in
             state.isClosed = true
@@ -93,7 +93,7 @@ final class DemoDesk: Sendable {
         _ = Pace.wait(atMost: .seconds(10)) { [state] in state.withLock { $0.plays.isEmpty } }
     }
 
-    // MARK: What the relay passes on
+    // MARK: Updates of the relay
 
     private func take(_ pending: PendingUpdate) {
         simulator.acknowledge(upTo: pending.id)
@@ -145,7 +145,7 @@ final class DemoDesk: Sendable {
         }
         guard let run else { return }
         var sealing = keys?.sealing(in: message.session) ?? .open
-        // It waits for its key.
+        // The message waits for its key.
         if isSealed, sealing == .open { sealing = .sealed(nil) }
         let play = DemoPlay(
             session: message.session, interaction: message.interaction, message: message.message,
@@ -171,13 +171,13 @@ final class DemoDesk: Sendable {
     }
 }
 
-/// The text of a recording, which is played more than once and beside itself.
+/// Text of a recording, which is played more than once, and several times at once.
 struct DemoRecording {
     private let lines: String
 
     init(_ lines: String) { self.lines = lines }
 
-    /// What the user wrote in it.
+    /// Prompt that the user wrote in the recording.
     var prompt: String {
         struct Line: Decodable {
             struct Frame: Decodable {
@@ -197,7 +197,7 @@ struct DemoRecording {
         return "Hello"
     }
 
-    /// With names of runs, approvals and agent sessions that no other playing has.
+    /// The lines with names of runs, approvals and agent sessions that no other playing has.
     func renamed(_ number: Int) -> String {
         guard number > 1 else { return lines }
         let suffix = String(number, radix: 16)

@@ -8,8 +8,8 @@ import Vocabulary
 
 /// Both ends of the demo's sealed chats: the user who writes in them, and the bridge that answers.
 ///
-/// The demo's user makes the keys of the chats that the demo begins, the page those of its own. Each key is in a box for the bridge and
-/// for every phone there is, and for each that comes later: the relay reads none of it.
+/// The demo's user makes the keys of the chats that the demo begins, the page those of its own. Each key is put in a box for the bridge and for
+/// every phone, later ones included: the relay can read none of it.
 final class DemoKeys: Sendable {
     private struct State {
         var chats: [SessionID: SecretKey] = [:]
@@ -32,11 +32,11 @@ final class DemoKeys: Sendable {
     }
 
     private static func newKey(_ library: OpenSSLSealing) -> SecretKey {
-        // Of the right length always.
+        // The length is always right.
         SecretKey(library.bytes(SecretKey.length)) ?? newKey(library)
     }
 
-    // MARK: As the bridge
+    // MARK: The bridge's end
 
     var sealer: TurnSealer {
         TurnSealer(
@@ -51,7 +51,7 @@ final class DemoKeys: Sendable {
 
     func sealing(in session: SessionID) -> TurnSealing { sealer(session).map { .sealed($0.name) } ?? .open }
 
-    /// Nil: it is not sealed, or the page has not handed its key over.
+    /// Nil if the chat is not sealed, or the page has not handed its key over.
     private func sealer(_ session: SessionID) -> SessionSealer? {
         state.withLock { $0.chats[session] }.map { SessionSealer(session, key: $0, library: library) }
     }
@@ -75,9 +75,9 @@ final class DemoKeys: Sendable {
         (try? SealedBox.seal(key, for: publicKey, library: library, random: library)).map { Base64.encode($0) }
     }
 
-    // MARK: As the user
+    // MARK: The user's end
 
-    /// Nil: its chat is not sealed.
+    /// Nil if the chat is not sealed.
     func sends(_ text: String, in session: SessionID) -> RelaySimulator.UserMessage? {
         guard let sealer = sealer(session) else { return nil }
         let sealed = sealer.seal(text, .messages, random: library)
@@ -98,7 +98,7 @@ final class DemoKeys: Sendable {
         return session
     }
 
-    /// What a field of an event says, for the terminal.
+    /// Text of a sealed field of an event, for the terminal.
     func text(of sealed: String?, _ path: SealedPath, in session: SessionID) -> String? {
         guard let sealed else { return nil }
         return try? sealer(session)?.text(of: sealed, path, mayBeEmpty: true)

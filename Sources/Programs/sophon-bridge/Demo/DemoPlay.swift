@@ -4,17 +4,17 @@ import Locking
 import Simulator
 import Vocabulary
 
-/// One playing of a recorded run in a chat: the pace, and the person in front of it.
+/// One playing of a recorded run in a chat: its pace, and the person in front of it.
 final class DemoPlay: ReplayUser {
     enum End: Sendable { case stopped, denied, closed }
 
     private struct State {
         var hasBegun = false
-        /// From here on the bridge knows the turn, until it has delivered its end.
+        /// True once the bridge knows the turn; a turn that it does not know after that has delivered its end.
         var isAsked = false
         var decisions: [ApprovalID: ApprovalDecision] = [:]
         var end: End?
-        /// Where the recording's time zero is; it moves while a person is thinking.
+        /// Moment of the recording's time zero; it moves while a person is thinking.
         var origin: Instant
     }
 
@@ -58,14 +58,14 @@ final class DemoPlay: ReplayUser {
 
     // MARK: The pace
 
-    /// False: nothing more is to be played.
+    /// False if no more frames should be played.
     func wait(for milliseconds: Int64) -> Bool {
         state.withLock { state in
             guard !state.hasBegun else { return }
             state.hasBegun = true
             state.origin = clock.now
         }
-        // Frames after the run's end, such as the gateway's ticks, are not waited for.
+        // Do not wait for frames after the run's end, such as the gateway's ticks.
         while !isDue(milliseconds), reasonToEnd == nil, !isOver { Pace.doze() }
         if let reason = reasonToEnd { endRun(reason) }
         return reasonToEnd == nil && (isDue(milliseconds) || !isOver)
@@ -85,13 +85,13 @@ final class DemoPlay: ReplayUser {
         return runner.ask { bridge in bridge.turn(turn).map { $0.outcome != nil } ?? true }
     }
 
-    /// The card is before the person, or the person has decided. The bridge takes one back that the relay refuses to show.
+    /// True if the person sees the card, or has decided. The bridge takes a card back that the relay refuses to show.
     private func isForPerson(_ approval: ApprovalID) -> Bool {
         let turn = TurnID(interaction.text)
         return runner.ask { bridge in bridge.turn(turn)?.isForPerson(approval) ?? false }
     }
 
-    /// The agent's part where the person decided otherwise than in the recording.
+    /// Ends the run in the agent's place, after a decision that differs from the recording's.
     private func endRun(_ reason: End) {
         let turn = TurnID(interaction.text)
         guard let run = runner.ask({ $0.turn(turn)?.opening.run }), !isOver else { return }
@@ -112,7 +112,7 @@ final class DemoPlay: ReplayUser {
             state.withLock { $0.isAsked = true }
             return (self.session, interaction, message)
         }
-        // A second prompt of the recording: the user's words are made up, and start no run of their own.
+        // This is a second prompt of the recording: its words are made up here, and start no run of their own.
         willWrite(text)
         let sent =
             keys?.sends(text, in: self.session) ?? simulator.userSends(text: text, session: self.session.text)
@@ -121,8 +121,8 @@ final class DemoPlay: ReplayUser {
 
     func sealing(in session: SessionID) -> TurnSealing { turnSealing }
 
-    /// The person at the page decides; without an open page the recording's own decision is tapped. An approval that never
-    /// reached the relay cannot be decided, and the bridge has denied it.
+    /// The person at the page decides; without an open page the demo taps the recording's own decision. An approval that never reached the relay
+    /// cannot be decided, and the bridge has denied it.
     func decides(_ approval: ApprovalID, _ decision: ApprovalDecision) -> Bool {
         let begun = clock.now
         var lastSeen: Instant? = simulator.readerCount > 0 ? begun : nil

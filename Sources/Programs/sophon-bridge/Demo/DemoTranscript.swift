@@ -4,7 +4,7 @@ import RelayRules
 import Sealing
 import Vocabulary
 
-/// What the phone shows, as lines on a terminal, while it grows.
+/// The phone's view as lines on a terminal, as it grows.
 final class DemoTranscript: Sendable {
     private struct EventData: Decodable {
         var session_id: String?
@@ -24,7 +24,7 @@ final class DemoTranscript: Sendable {
         var reason: String?
     }
 
-    /// The placeholder for ciphertext, to which the page alone has the key.
+    /// Placeholder for ciphertext to which the page alone has the key.
     private static let sealed = "(sealed: the page shows it)"
 
     private let output: Output
@@ -66,7 +66,7 @@ final class DemoTranscript: Sendable {
         }
     }
 
-    /// As the page shows it, in the demo's own words where neither has the key.
+    /// The event as the page shows it; text stays sealed if the demo lacks its key.
     private func opened(_ told: EventData) -> EventData {
         guard let keys, let session = told.session_id.map({ SessionID($0) }) else { return told }
         var data = told
@@ -94,7 +94,7 @@ final class DemoTranscript: Sendable {
 
     private func finalize(_ message: String, _ text: String) {
         let shown = streamed.withLock { $0.removeValue(forKey: message) } ?? ""
-        // What the end holds beyond what was streamed; all of it, where it says something else.
+        // Print the rest of the end that was not streamed, or all of it if it differs from the streamed text.
         if text.utf8.starts(with: shown.utf8) {
             let rest = String(text.utf8.dropFirst(shown.utf8.count)) ?? ""
             if !rest.isEmpty {

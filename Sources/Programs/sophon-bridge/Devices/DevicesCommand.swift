@@ -17,7 +17,7 @@ struct DevicesCommand: Command {
             "sophon-bridge devices revoke 2 --connection work",
         ])
 
-    /// A bridge that runs looks for orders every few seconds.
+    /// A running bridge looks for orders every few seconds.
     private static let patience = Duration.seconds(20)
 
     private let command: ParsedCommand
@@ -97,7 +97,7 @@ struct DevicesCommand: Command {
         if let label = device.label { members.append(("label", .string(label))) }
         if let platform = device.platform { members.append(("platform", .string(platform))) }
         output.event("device", members)
-        // What the relay says of a device goes to a terminal.
+        // The relay's words about a device go to a terminal.
         let words = [device.label, device.platform].compactMap { $0 }.map { "“\(DeviceLabel.plain($0))”" }
         let standing = device.standing.rawValue + String(repeating: " ", count: 8 - device.standing.rawValue.count)
         let id = DeviceLabel.plain(device.id.text)
@@ -111,7 +111,7 @@ struct DevicesCommand: Command {
     private func row(
         of name: String, _ connections: [Configuration.Connection], _ configuration: Configuration
     ) throws -> Row {
-        // Digits alone are never an id: the relay could name a device as the number of another.
+        // Digits alone are never an id: the relay could give a device the number of another as its id.
         let number = Int(name)
         let rows = try connections.flatMap { try self.rows($0, configuration) }.filter {
             if let number { $0.device.number == number } else { $0.device.id.text == name }
@@ -156,7 +156,7 @@ struct DevicesCommand: Command {
         output.line(wasDone ? "it was so already" : action.words)
     }
 
-    /// No bridge runs here.
+    /// Writes the keys' files itself, while no bridge runs here.
     private func write(
         _ order: DeviceOrders.Order, _ connection: Configuration.Connection, _ configuration: Configuration
     ) throws {
@@ -170,7 +170,7 @@ struct DevicesCommand: Command {
         }
     }
 
-    /// The bridge that runs keeps the keys, and takes the order.
+    /// Hands the order to the running bridge, which holds the keys.
     private func hand(_ order: DeviceOrders.Order, _ configuration: Configuration) throws {
         let path = try DeviceOrders(stateDirectory: configuration.stateDirectory).add(order)
         guard Pace.wait(atMost: Self.patience, until: { !DeviceOrders.isPending(path) }) else {

@@ -6,7 +6,7 @@ import Links
 import Locking
 import Vocabulary
 
-/// What `doctor` asks of a connection's agent.
+/// Checks of `doctor` on a connection's agent.
 struct DoctorAgent {
     /// Longer than an agent has to answer a check.
     private static let patience = Duration.seconds(45)
@@ -31,7 +31,7 @@ struct DoctorAgent {
                 exitCode: .usage))
     }
 
-    /// The agent's machine on the host of `run`, by `check`; then its channels are closed in order.
+    /// Runs the agent's machine on the host of `run`, by `check`, then closes its channels in order.
     private func examine(
         _ agent: any LiveAgent, _ cover: @escaping @Sendable (Secret) -> Void, _ tell: (DoctorFinding) -> Void
     ) {

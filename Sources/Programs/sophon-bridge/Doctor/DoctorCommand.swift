@@ -9,7 +9,7 @@ import Locking
 import Transport
 import Vocabulary
 
-/// `doctor`: looks at everything from the configuration to both live handshakes, and changes nothing.
+/// `doctor`: checks everything from the configuration to both live handshakes, and changes nothing.
 struct DoctorCommand: Command {
     static let declaration = CommandDeclaration(
         name: "doctor", summary: "check everything from the configuration to both live handshakes; change nothing",
@@ -68,7 +68,7 @@ struct DoctorCommand: Command {
         try end(report.withLock { $0 })
     }
 
-    /// What the running bridge says of itself; nil where none runs.
+    /// Report of the running bridge, or nil if none runs.
     private func checkState(_ directory: String, _ tell: (DoctorFinding) -> Void) -> BridgeStatus? {
         do throws(FileError) {
             let holder = try InstanceLock.holder(directory: directory)
@@ -108,7 +108,7 @@ struct DoctorCommand: Command {
         }
     }
 
-    /// The directory, or the nearest one above it that is there.
+    /// The directory, or the nearest existing one above it.
     private static func nearest(to directory: String) -> (path: String, isThere: Bool) {
         var path = directory[...]
         while !path.isEmpty, access(String(path), F_OK) != 0 {
@@ -126,7 +126,7 @@ struct DoctorCommand: Command {
         if let remedy = finding.remedy { members.append(("remedy", .string(remedy))) }
         if let code = finding.exitCode { members.append(("code", .number(code))) }
         output.event("doctor_check", members)
-        // Reasons and names of the far sides are in it.
+        // The line holds reasons and names of the far sides.
         output.line(VisibleText.value(finding.line))
     }
 
@@ -148,7 +148,7 @@ struct DoctorCommand: Command {
     }
 }
 
-/// Waits for something that comes on another thread.
+/// Waits for an answer from another thread.
 struct Waiting {
     static func answer<Value: Sendable>(
         within limit: Duration, _ begin: (@escaping @Sendable (Value) -> Void) -> Void

@@ -4,13 +4,13 @@ import Children
 import Glibc
 import Vocabulary
 
-/// `doctor`: whether there is a recipient of notices. Nothing is sent to it.
+/// Check of `doctor` that the recipient of notices exists. Nothing is sent to it.
 struct DoctorNotify {
     private let notify: Configuration.Notify
 
     init(_ configuration: Configuration) { notify = configuration.notify }
 
-    /// Nil: none is configured.
+    /// Nil if no recipient is configured.
     var finding: DoctorFinding? {
         switch notify.recipient {
         case .command(let words, let withheld): finding(of: words, withheld: withheld)

@@ -6,11 +6,11 @@ import RelayProtocol
 import Transport
 import Vocabulary
 
-/// What `doctor` asks of a connection's relay.
+/// Checks of `doctor` on a connection's relay.
 struct DoctorRelay {
     private let connection: Configuration.Connection
     private let configuration: Configuration
-    /// What the bridge says that runs already.
+    /// Report of a bridge that runs already.
     private let running: BridgeStatus.Connection?
 
     init(

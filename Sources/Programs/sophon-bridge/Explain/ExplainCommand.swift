@@ -3,7 +3,7 @@ import Commands
 import Journal
 import Vocabulary
 
-/// `explain ID`: what became of a message, a turn, a call, an approval or a run.
+/// `explain ID`: the life of a message, a turn, a call, an approval or a run.
 struct ExplainCommand: Command {
     static let declaration = CommandDeclaration(
         name: "explain", summary: "the life of one message, turn, call, approval or run, from the journal",
@@ -44,7 +44,7 @@ struct ExplainCommand: Command {
             state = "open since \(JournalTime.text(life.keptAt))"
         }
         output.line("turn \(VisibleText.value(life.turn.text)) of connection \(life.connection), \(state)")
-        // Stable: what happened in the same millisecond stays in its order.
+        // Stable sort: moments of the same millisecond keep their order.
         let moments = moments(of: life).enumerated().sorted { ($0.1.wall, $0.0) < ($1.1.wall, $1.0) }
         for (_, moment) in moments {
             output.line("  \(JournalTime.text(moment.wall))  \(VisibleText.value(moment.words))")

@@ -36,7 +36,7 @@ struct JournalCommand: Command {
     }
 
     func run() throws {
-        // Before the first line of output begins its thread: an interrupted copy deletes its part of a file.
+        // Block the signals before the first line of output starts its thread: an interrupted copy deletes its part of a file.
         if command.operands.first == "backup" { SignalWatcher.block() }
         let configuration = try CommandConfiguration.load(command, output).configuration
         let directory = configuration.stateDirectory
@@ -144,7 +144,7 @@ struct JournalCommand: Command {
 
     // MARK: Back up
 
-    /// `ours`: folders whose files are the bridge's own.
+    /// `ours` names the folders of the bridge's own files.
     private func backUp(_ directory: String, to file: String, notIn ours: [String]) throws {
         let isStopped = Locked(false)
         let signals = try SignalWatcher { if $0 == .stop { isStopped.withLock { $0 = true } } }
@@ -209,7 +209,7 @@ struct JournalCommand: Command {
         output.line("ok: the journal is whole")
     }
 
-    /// All that is kept of a connection; never of one that a bridge would go on with.
+    /// Forgets everything of a connection, but never of one that a bridge would resume.
     private func forget(_ name: ConnectionName, _ directory: String, _ configuration: Configuration) throws {
         if configuration.connections.contains(where: { $0.name == name }) {
             throw CommandFailure(
@@ -224,7 +224,7 @@ struct JournalCommand: Command {
                 message: "the journal has nothing of a connection \(name); it has "
                     + (known.isEmpty ? "none" : known.map(\.text).joined(separator: ", ")))
         }
-        // The journal alone names them.
+        // End its agents first: the journal alone names them.
         let living = try LivingChildren.endAll(of: name, in: directory, output)
         guard living.isEmpty else { throw LivingChildren.notEnded(living, ", and its connection is not forgotten") }
         let lock = try InstanceLock(directory: directory)
@@ -238,7 +238,7 @@ struct JournalCommand: Command {
     }
 
     private func clean(_ directory: String) throws {
-        // Reports that there is nothing to clean before a lock file is created.
+        // Fails without a journal, before a lock file is created.
         _ = try JournalReader(directory: directory)
         let now = SystemClock().wallMilliseconds
         let lock = try InstanceLock(directory: directory)

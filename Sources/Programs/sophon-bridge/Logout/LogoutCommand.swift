@@ -40,7 +40,7 @@ struct LogoutCommand: Command {
         guard living.isEmpty else { throw LivingChildren.notEnded(living, "") }
     }
 
-    /// Files of messages that a process left when it was killed: the next start would delete them, and may not come.
+    /// Deletes files of messages that a killed process left: the next start would do so, and may not come.
     private func deleteFiles(in configuration: Configuration) throws {
         let folder = configuration.stateDirectory + "/files"
         guard FileSpool.isThere(folder), try InstanceLock.holder(directory: configuration.stateDirectory) == .nobody

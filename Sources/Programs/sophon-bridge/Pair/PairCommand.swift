@@ -10,7 +10,7 @@ import RelayProtocol
 import Transport
 import Vocabulary
 
-/// `pair`: the edges of the machine `Pairing`, and what a person sees of it.
+/// `pair`: the edges of the machine `Pairing`, and its words for a person.
 struct PairCommand: Command {
     static let declaration = CommandDeclaration(
         name: "pair", summary: "get a token from the relay, confirmed in a browser or on the phone",
@@ -37,7 +37,7 @@ struct PairCommand: Command {
         let target = try ConnectionOfCommand(command, in: loaded)
         let connection = target.connection
         let store = CredentialStore(directory: target.directory)
-        // A directory that cannot be written is better found before the user confirms.
+        // Find a directory that cannot be written before the user confirms.
         try PrivateFile.makeDirectory(target.directory)
         let former = try? store.load(connection.name, for: connection.relay.address)
 
@@ -56,7 +56,7 @@ struct PairCommand: Command {
         if let origin = target.tokenOrigin { output.say("another token is set by \(origin), and goes before this one") }
     }
 
-    /// The same as before, for whom sessions' keys were wrapped; a damaged one is replaced.
+    /// The former secret, for which keys of chats were wrapped; a damaged one is replaced.
     private func device(
         of connection: Configuration.Connection, _ former: RelayCredentials?, _ configuration: Configuration
     ) throws -> (secret: Secret, publicKey: String) {
@@ -105,7 +105,7 @@ struct PairCommand: Command {
         }
     }
 
-    // MARK: What is shown
+    // MARK: Words for the person
 
     private func show(
         _ invitation: Pairing.Invitation, _ connector: String, _ terminal: Configuration.Terminal

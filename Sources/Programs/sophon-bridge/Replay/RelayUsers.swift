@@ -21,7 +21,7 @@ struct SimulatorUser: ReplayUser {
         simulator.decide(approval: approval.text, decision: decision.rawValue)
     }
 
-    /// Decisions come back to the bridge as the relay's updates.
+    /// Passes decisions back to the bridge as updates of the relay.
     func forwardDecisions(to runner: BridgeRunner) {
         simulator.onUpdate { [simulator] pending in
             simulator.acknowledge(upTo: pending.id)

@@ -12,7 +12,7 @@ import Vocabulary
 final class ReplaySession: Sendable {
     let runner: BridgeRunner
     let http: CurlClient
-    /// What was posted, for a comparison.
+    /// The posted calls, for a comparison.
     let calls: CallLog?
     private let log = ReplayLog()
     private let output: Output
@@ -30,7 +30,7 @@ final class ReplaySession: Sendable {
         self.output = output
         var settings = BridgeSettings()
         settings.withdrawsCards = false
-        // How much text is dropped before an end depends on how fast the relay and this machine are: nothing to compare.
+        // How much text is dropped before an end depends on the speed of the relay and of this machine, so drop none in a comparison.
         if keepsCalls { settings.delivery.textHold = Self.patience }
         var edges = BridgeRunner.Edges(
             http: calls ?? http, clock: SystemClock(), alarm: try SystemAlarm(), random: SystemRandom())
@@ -40,7 +40,7 @@ final class ReplaySession: Sendable {
             observe: { log.observe($0) },
             answered: { attempt, answer in
                 guard case .refused(let refusal) = answer.outcome else { return }
-                // Every failed call with its request id; no user text.
+                // Name every failed call with its request id, and no user text.
                 output.say(
                     "relay refused \(attempt.name): \(refusal.status) \(refusal.code) \(refusal.message) \(answer.request?.text ?? "")"
                 )

@@ -4,13 +4,13 @@ import BridgeService
 import Journal
 import Vocabulary
 
-/// Connections that the journal has open turns of and the configuration does not have any more: removed, or renamed.
+/// Connections with open turns in the journal that the configuration lacks: removed, or renamed.
 struct LeftConnections {
     private let configuration: Configuration
 
     init(_ configuration: Configuration) { self.configuration = configuration }
 
-    /// Agents that no connection of this configuration would look for: they were to outlive the bridge that started them.
+    /// Ends agents that outlived their bridge and that no connection of this configuration would look for.
     func endAgents(_ log: Log) {
         let kinds = Dictionary(
             configuration.connections.map { ($0.name, $0.agent.kind) }, uniquingKeysWith: { first, _ in first })
@@ -24,7 +24,7 @@ struct LeftConnections {
     }
 
     func tell(_ output: Output, _ log: Log) {
-        // A journal that cannot be looked into was opened a moment ago: nothing here is worth an end for.
+        // This journal was opened a moment ago: a failure to read it is not worth ending the start.
         guard let summary = try? JournalReader(directory: configuration.stateDirectory).summary() else { return }
         let names = Set(configuration.connections.map(\.name))
         for left in summary.connections where left.openTurns > 0 && !names.contains(left.name) {

@@ -10,8 +10,8 @@ import Vocabulary
 
 /// `/metrics`, `/healthz` and `/readyz`, for programs that watch over the bridge.
 ///
-/// The server's own thread answers how the bridge is; it takes no lock of a machine, so that it answers where one is never left. What a
-/// page of metrics says is read by a thread that may block, for all scrapes that wait.
+/// The server's own thread answers questions of health without the lock of a machine, so that it answers even if one is never released. A thread
+/// that may block reads the figures of a page, once for all waiting scrapes.
 final class MetricsEndpoint: Sendable {
     private struct State {
         var connections: [LiveConnection] = []
@@ -23,7 +23,7 @@ final class MetricsEndpoint: Sendable {
     }
 
     private static let connectionLimit = 16
-    /// Keeps connections for the paths that need not wait.
+    /// Keeps connections free for the paths that need not wait.
     private static let waitingLimit = 8
     private static let paths: Set<Substring> = ["/metrics", "/healthz", "/readyz"]
 
@@ -80,11 +80,11 @@ final class MetricsEndpoint: Sendable {
     /// Records the result of the newest status write. A probe reads it in place of the disk, which may block.
     func wroteStatus(_ isWritten: Bool) { state.withLock { $0.isStateWritable = isWritten } }
 
-    /// The bridge drains: `/readyz` refuses from now on.
+    /// The bridge drains: `/readyz` refuses from this call on.
     func ends() { state.withLock { $0.isEnding = true } }
 
     func stop() {
-        // Outside the lock: it waits for the server's thread.
+        // Stop the server outside the lock: stopping waits for its thread.
         server.withLock { $0.take() }?.stop()
         alarm.stop()
     }
@@ -163,7 +163,7 @@ final class MetricsEndpoint: Sendable {
         return figures
     }
 
-    /// The second number of `statm`, in pages (proc(5)); 0 where there is no `/proc`.
+    /// Resident bytes from the second number of `statm`, in pages (proc(5)), or 0 without `/proc`.
     private static var residentBytes: Int {
         let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return 0 }

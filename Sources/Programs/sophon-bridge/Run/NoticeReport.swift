@@ -2,9 +2,9 @@ import BridgeCore
 import BridgeService
 import Vocabulary
 
-/// What became of notices, for programs and for the log.
+/// Outcomes of notices, for programs and for the log.
 enum NoticeReport {
-    /// A try that failed is for the log alone.
+    /// Reports outcomes to programs; a failed try is for the log alone.
     static func tell(_ news: NoticeNews, of name: ConnectionName, _ output: Output) {
         switch news {
         case .told(let id, let event, let tries): tell(id, event, "told", tries, name, output)

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Most code runs once, at the start: connecting, reading files, making keys. It is given back when the bridge has come to rest, and comes
-/// again from the page cache, a page at a time, where it is wanted.
+/// Most code runs once, at the start: connecting, reading files, making keys. The bridge gives its memory back once it rests; the page cache
+/// returns it, a page at a time, if it runs again.
 enum ResidentCode {
     /// Drops the resident pages of executable mappings of files, which are never dirty.
     static func giveBack() {

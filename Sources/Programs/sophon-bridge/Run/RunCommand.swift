@@ -23,7 +23,7 @@ struct RunCommand: Command {
         examples: ["sophon-bridge run", "SOPHON_BOT_TOKEN=… OPENCLAW_TOKEN=… sophon-bridge run --json"])
     static let conduct = Output.Conduct.service
 
-    /// Also how soon a sleep of the machine is noticed: within 5 s (DESIGN.md#links-and-watchdogs).
+    /// Also the delay before a sleep of the machine is noticed: at most 5 s (DESIGN.md#links-and-watchdogs).
     private static let statusInterval = Duration.seconds(4)
     private static let confirmPatience = Duration.seconds(10)
 
@@ -36,7 +36,7 @@ struct RunCommand: Command {
     }
 
     func run() throws {
-        // Before any thread begins: all of them inherit the mask.
+        // Block the signals before any thread begins, so that all inherit the mask.
         SignalWatcher.block()
         output.event("starting", [("version", .string(HelpText.version))])
         let loaded = try CommandConfiguration.load(command, output)
@@ -104,7 +104,7 @@ struct RunCommand: Command {
             devices.look(connections)
         }
         supervision.stopping()
-        // The relay ended it: what was aborted and denied is confirmed by the agent first, and kept for the next start otherwise.
+        // The relay ended the process: wait for the agent to confirm aborts and denials. The next start resumes the others.
         if end != nil { _ = Pace.wait(atMost: Self.confirmPatience) { !connections.contains(where: \.owesAgent) } }
         endpoint?.ends()
         shutDown(connections, configuration)
@@ -127,8 +127,8 @@ struct RunCommand: Command {
         return scale
     }
 
-    /// Until the process is asked to end, or no connection is left. What changed is written soon, and often enough that a
-    /// reader knows that we live.
+    /// Returns when a signal ends the process, or no connection is left. Writes changes of the status soon, and often enough to show readers
+    /// that the bridge lives.
     private func wait(
         _ wake: RunBell, _ report: RunReport, _ status: () -> Void, reload: () -> Void, tick: () -> Void
     ) -> CommandFailure? {
@@ -168,9 +168,9 @@ struct RunCommand: Command {
         return status
     }
 
-    /// What is to be delivered is delivered, if that does not take too long. A second signal ends it at once.
+    /// Delivers what is due, up to a time limit. A second signal ends this at once.
     private func shutDown(_ connections: [LiveConnection], _ configuration: Configuration) {
-        // One time for both: a disk that is slow to take what was refused leaves less for what is to be delivered.
+        // One limit for both waits: a disk that is slow to store denials leaves less time for deliveries.
         let clock = SystemClock()
         let end = clock.now + configuration.limits.stopFlush
         if configuration.onStop == .close {
@@ -205,7 +205,7 @@ private final class RunBell: Sendable {
     }
 
     func wait(atMost limit: Duration) -> Set<Reason> {
-        // Before the reasons are taken: one that comes meanwhile wakes the next wait.
+        // Wait before taking the reasons: one that comes between wakes the next wait.
         wakeUp.wait(atMost: limit)
         return rung.withLock { reasons in
             defer { reasons = [] }
@@ -215,7 +215,7 @@ private final class RunBell: Sendable {
 }
 
 extension LiveEvent {
-    /// Something that a reader of the status waits for.
+    /// True if the event changes a fact that readers of the status wait for.
     fileprivate var changesStatus: Bool {
         switch self {
         case .agentConnected, .agentLost, .relayConnected, .relayLost, .ready, .journalFailed, .journalWorks, .stopped,

@@ -3,7 +3,7 @@ import Files
 import Locking
 import Vocabulary
 
-/// Carries out what `devices allow` and `devices revoke` have left for the bridge that runs.
+/// Carries out the orders that `devices allow` and `devices revoke` left for the running bridge.
 final class RunDevices: Sendable {
     private let orders: DeviceOrders
     private let log: Log
@@ -31,7 +31,7 @@ final class RunDevices: Sendable {
                         ("connection", .text(order.connection)), ("device", .text(order.device)),
                         ("order", .text(order.action.rawValue)), ("outcome", .text("\(action)")),
                     ])
-                // What is not on the disk yet would be lost with this process, and the order keeps waiting.
+                // An outcome that is not on the disk would be lost with this process: keep the order.
                 if isKept { remove(found) } else { underWay.withLock { _ = $0.remove(found.path) } }
             }
         }

@@ -17,9 +17,9 @@ import RelayProtocol
 import Transport
 import Vocabulary
 
-/// Makes the edges of each connection: sockets, HTTP, clock, alarms, the journal, and what the files know.
+/// Makes the edges of each connection: sockets, HTTP, clock, alarms, the journal, and the contents of files.
 final class RunEdges {
-    /// What is in force.
+    /// The configuration in force.
     private(set) var loaded: LoadedConfiguration
     private let output: Output
     private let log: Log
@@ -34,9 +34,9 @@ final class RunEdges {
     private let journal: Journal
     private let places: ChildPlaces
     private let notices: SystemNotices
-    /// The sink of metrics; nil if the endpoint is disabled.
+    /// Sink of metrics, or nil if the endpoint is disabled.
     private let meter: Meter?
-    /// Why the journal cannot shrink, with what to do.
+    /// Why the journal cannot shrink, and what to do, or nil if it can.
     var journalRemedy: String? { journal.remedy }
 
     init(_ loaded: LoadedConfiguration, output: Output, log: Log, scale: Int, meter: Meter? = nil) throws {
@@ -74,7 +74,7 @@ final class RunEdges {
         for fetcher in fetchers { fetcher.stop() }
     }
 
-    /// One without a token is reported, and waits for one beside the others; if none has one, the program ends.
+    /// A connection without a token is reported, and waits for one beside the others; if none has one, the program ends.
     func connections(_ tell: @escaping @Sendable (LiveEvent) -> Void) throws -> [LiveConnection] {
         let configured = loaded.configuration.connections
         let tokens = configured.map { connection in
@@ -86,15 +86,15 @@ final class RunEdges {
         }
     }
 
-    /// How this connection shows itself to its gateway.
+    /// The agent of a connection, or nil before its parts are made.
     func agent(of name: ConnectionName) -> (any LiveAgent)? { agents[name] }
 
-    /// Called every few seconds: a server may run for months, and one in trouble would fill the disk.
+    /// Called every few seconds: a server may run for months, and the log of a troubled one would fill the disk.
     func boundLogs() {
         for log in agents.values.compactMap(\.serverLog) { LogBound.keep(log) }
     }
 
-    /// Another configuration is in force.
+    /// Applies another configuration.
     func use(_ loaded: LoadedConfiguration) {
         self.loaded = loaded
         let limits = loaded.configuration.limits
@@ -127,7 +127,7 @@ final class RunEdges {
         let limits = loaded.configuration.limits
         (settings.turn.quiet, settings.turn.stuck) = limits.silence
         settings.delivery.connections = limits.relayConnections
-        // Of what this connection may hold, cards get a quarter: the rest is for what is never cut.
+        // Lanes cut the payloads of cards above a quarter of this connection's share; the rest is for what is never cut.
         let connections = loaded.configuration.connections.count
         settings.delivery.heldBytes = limits.heldBytes(of: connections)
         var http = CurlClient.Settings()
@@ -195,7 +195,7 @@ final class RunEdges {
         return fetcher
     }
 
-    /// From their files. A file that cannot be read ends the start: without it a chat would be answered under no key.
+    /// Opens the connection's keys. A file that cannot be read ends the start: without it a chat would be answered under no key.
     private func keys(
         of connection: Configuration.Connection, _ token: Secret?, _ tell: @escaping @Sendable (LiveEvent) -> Void
     ) throws -> LiveKeys.Parts {
@@ -221,7 +221,7 @@ final class RunEdges {
         return keys
     }
 
-    /// What pairing has left for a token that comes while the bridge runs.
+    /// Device key and time that pairing left for a token that comes while the bridge runs.
     func pairing(
         of connection: Configuration.Connection, _ token: Secret, in loaded: LoadedConfiguration
     ) throws -> (device: SecretKey?, pairedAt: Int64?) {

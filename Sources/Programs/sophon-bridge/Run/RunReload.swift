@@ -3,7 +3,7 @@ import BridgeService
 import Commands
 import Vocabulary
 
-/// SIGHUP: the configuration is reloaded, whole or not at all. Everything is read and judged before anything changes.
+/// SIGHUP: reloads the configuration, whole or not at all. Everything is read and judged before anything changes.
 struct RunReload {
     private let command: ParsedCommand
     private let output: Output
@@ -23,7 +23,7 @@ struct RunReload {
         self.log = log
     }
 
-    /// What is in force from now on; nil: nothing has changed.
+    /// The configuration in force after the reload, or nil if nothing changed.
     func run(
         from old: LoadedConfiguration, _ connections: [LiveConnection], _ edges: RunEdges
     ) -> Configuration? {
@@ -62,7 +62,7 @@ struct RunReload {
             let key = "connections[\(index)].relay.token"
             var change = Change(connection: connection, settings: configured)
             do { change.token = try edges.relayToken(of: configured, in: loaded) } catch {
-                // One that had none still has none; one that had must not lose it.
+                // A connection without a token may stay without; one that has a token must not lose it.
                 if connection.hasToken { throw CommandFailure(code: .usage, message: "\(key): \(error)") }
             }
             if let token = change.token {
@@ -84,7 +84,7 @@ struct RunReload {
 
     private func apply(_ changes: [Change], _ loaded: LoadedConfiguration, _ edges: RunEdges) {
         let configuration = loaded.configuration
-        // First what is hidden: the lines that follow may name it.
+        // Cover secrets first: the lines that follow may name them.
         for change in changes {
             for secret in [change.token].compactMap({ $0 }) + (change.agent?.reading.secrets ?? []) {
                 log.cover(secret)

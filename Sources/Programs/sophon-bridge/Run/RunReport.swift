@@ -7,20 +7,20 @@ import Locking
 import Sealing
 import Vocabulary
 
-/// The output of a running bridge: events for programs on standard output, and the log.
+/// Output of a running bridge: events for programs on standard output, and the log.
 final class RunReport: Sendable {
     private struct State {
-        /// Connections that the relay will have nothing more from.
+        /// Connections whose token the relay accepts no longer.
         var stopped: Set<ConnectionName> = []
         var lastStop: CommandFailure?
         var losses = LossLimit()
-        /// When the other bridge of a connection was last named in the log.
+        /// Last time that the log named the other bridge of a connection.
         var othersToldAt: [ConnectionName: Instant] = [:]
     }
 
     private let output: Output
     private let log: Log
-    /// What each connection's agent is.
+    /// Kind of each connection's agent.
     private let agents: [ConnectionName: AgentKind]
     private let clock = SystemClock()
     private let state = Locked(State())
@@ -31,7 +31,7 @@ final class RunReport: Sendable {
         agents = Dictionary(connections.map { ($0.name, $0.agent.kind) }) { first, _ in first }
     }
 
-    /// Why the process ends: no connection is left that could work.
+    /// Why the process must end: no connection is left that could work.
     var lastStop: CommandFailure? { state.withLock { $0.stopped.count >= agents.count ? $0.lastStop : nil } }
 
     func tell(_ event: LiveEvent) {
@@ -107,7 +107,7 @@ final class RunReport: Sendable {
         }
     }
 
-    /// Once an hour; `status` and the events have each message.
+    /// Logs once an hour; `status` and the events have each message.
     private func tellOfAnother(_ name: ConnectionName, _ turn: TurnID, _ messages: Int) {
         let now = clock.now
         let isNews = state.withLock { state in
@@ -185,7 +185,7 @@ final class RunReport: Sendable {
             let members: [(String, JSONText)] = [
                 ("connection", .string(name.text)), ("version", .string(version)), ("reconnect", .flag(isReconnect)),
             ]
-            // By its own name first: scripts knew this event before there were several agents.
+            // The agent's own event comes first: scripts knew it before there were several agents.
             if let kind = agents[name] { output.event("\(kind.rawValue)_connected", members) }
             output.event("agent_connected", members)
         case .agentLost(let name, let reason, _, _):
@@ -242,8 +242,8 @@ final class RunReport: Sendable {
             ])
     }
 
-    /// The log and the events of errors name a loss once in a while only; `status` has all of them. What only a person can mend
-    /// is an error too, though the link is tried again.
+    /// True if the loss is due in the log and in the error events, which name each once in a while; `status` has all of them. A loss that only a
+    /// person can mend is an error too, though the link is retried.
     private func isNews(_ name: ConnectionName, _ link: LinkName, _ reason: String, _ remedy: LinkRemedy?) -> Bool {
         let now = clock.now
         let isNews = state.withLock { $0.losses.isNews(name, link, reason, remedy: remedy?.words, at: now) }

@@ -22,7 +22,7 @@ final class RunSupervision: Sendable {
             watchdogProcess: environment["WATCHDOG_PID"])
     }
 
-    /// The watchdog's timeout; nil if it is off.
+    /// The watchdog's timeout, or nil if it is off.
     var patience: Duration? { manager?.patience }
 
     /// The interval of beats: a quarter of the watchdog's timeout, within bounds.

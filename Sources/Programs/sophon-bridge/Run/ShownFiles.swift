@@ -7,7 +7,7 @@ import FoundationEssentials
 import Vocabulary
 
 extension LocalFiles {
-    /// Nil: the agent's files are on another machine.
+    /// Nil if the agent's files are on another machine.
     convenience init?(of agent: any LiveAgent, in loaded: LoadedConfiguration) {
         guard agent.sharesFiles else { return nil }
         self.init(home: ProcessInfo.processInfo.environment["HOME"], hidden: loaded.ownFiles)
@@ -27,7 +27,7 @@ extension LoadedConfiguration {
 }
 
 extension ConfigurationOrigin {
-    /// Those that hold the value: the configuration itself, wherever it is, and what it names by `"@/path"`.
+    /// Files that hold the value: the configuration itself, wherever it is, and the file that it names by `"@/path"`.
     fileprivate var files: [String] {
         switch self {
         case .file(let file, _), .variable(_, let file, _): [file]

@@ -1,16 +1,16 @@
 import Glibc
 
-/// A short program whose words are wanted.
+/// A short program that is run for its output.
 enum ChildProcess {
     struct Result {
         var status: Int32
-        /// Standard output and standard error, as they came.
+        /// Standard output and standard error, in the order of arrival.
         var text: String
     }
 
     private static let textLimit = 1 << 16
 
-    /// Nil: it could not be started. Arguments go past any shell.
+    /// Nil if the program could not be started. Arguments pass no shell.
     static func run(_ words: [String]) -> Result? {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return nil }
@@ -32,11 +32,11 @@ enum ChildProcess {
         let text = read(ends[0])
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
-        // As WIFEXITED and WEXITSTATUS have it; a signal counts as a failure.
+        // Computed as by WIFEXITED and WEXITSTATUS; a signal counts as a failure.
         return Result(status: status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F), text: text)
     }
 
-    /// To its end, so that the child is never held up; what is over the limit is dropped.
+    /// Reads to the end, so that the child never blocks on a full pipe; output over the limit is dropped.
     private static func read(_ descriptor: Int32) -> String {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4_096)

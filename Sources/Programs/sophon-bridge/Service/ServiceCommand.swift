@@ -42,7 +42,7 @@ struct ServiceCommand: Command {
         }
     }
 
-    // MARK: What it does
+    // MARK: Actions
 
     private func install() throws {
         let loaded = try CommandConfiguration.load(command, output)
@@ -63,7 +63,7 @@ struct ServiceCommand: Command {
         try PrivateFile.write(Array(unit.text.utf8), to: path)
         try systemctl("daemon-reload")
         try systemctl("enable", SystemdUnit.name)
-        // Also one that runs already, which is to be this program with these settings. One that ends before it is ready fails here.
+        // Restart a running service too: it must get this program and these settings. A bridge that ends before it is ready fails here.
         var failure: CommandFailure?
         do { try systemctl("restart", SystemdUnit.name) } catch let error as CommandFailure { failure = error }
         output.event("service_installed", [("path", .string(path)), ("unit", .string(SystemdUnit.name))])
@@ -96,7 +96,7 @@ struct ServiceCommand: Command {
         try endChildren()
     }
 
-    /// The bridge, and then the agents that live on without it.
+    /// Stops the bridge, and then the agents that live on without it.
     private func stop() throws {
         if command.switches.contains("dry-run") {
             output.line("would stop \(SystemdUnit.name)")
@@ -171,7 +171,7 @@ struct ServiceCommand: Command {
         output.line("restarted")
     }
 
-    /// Becomes journalctl, whose output and end are then the command's own.
+    /// Becomes journalctl, whose output and exit are then the command's own.
     private func logs() throws {
         try requireSystemd()
         var words = ["journalctl", "--user", "--unit=\(SystemdUnit.name)", "--lines=200", "--no-pager"]
@@ -179,7 +179,7 @@ struct ServiceCommand: Command {
         if output.json { words.append("--output=json") }
         var arguments = words.map { strdup($0) } + [nil]
         output.flush()
-        // An ignored signal would stay ignored there.
+        // An ignored signal would stay ignored in journalctl.
         signal(SIGPIPE, SIG_DFL)
         execvp("journalctl", &arguments)
         throw CommandFailure(
@@ -196,7 +196,7 @@ struct ServiceCommand: Command {
         }
         var arguments = ["run"]
         if let file = command.values["config"] { arguments += ["--config", Self.absolute(file)] }
-        // A service has none of the variables of this terminal. Those that may hold a token stay out of the unit.
+        // A service has none of this terminal's variables. Those that may hold a token stay out of the unit.
         let kept =
             [
                 "PATH", "SOPHON_BASE_URL", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR", "SOPHON_HOST_LABEL", "SOPHON_AGENT",
@@ -207,7 +207,7 @@ struct ServiceCommand: Command {
                 value.isEmpty ? nil : (name: name, value: name == "PATH" ? SystemdUnit.path(value) : value)
             }
         }
-        // A flag that was given here goes over the variable, as it does with every command.
+        // The flag overrides the variable, as with every command.
         if command.values["state-dir"] != nil {
             variables.removeAll { $0.name == "SOPHON_STATE_DIR" }
             variables.append((name: "SOPHON_STATE_DIR", value: configuration.stateDirectory))
@@ -221,7 +221,8 @@ struct ServiceCommand: Command {
             })
     }
 
-    /// A service is started in the home directory: agents work where it was installed from, if the configuration says no other place.
+    /// Folder for `SOPHON_WORKSPACE`: systemd starts a service in the home directory, but agents work where it was installed from, if the
+    /// configuration names no other place.
     private func workspace(of configuration: Configuration) throws -> String? {
         let unnamed = configuration.connections.compactMap { connection in
             AgentRegistry.all[kind: connection.agent.kind]?.folder(connection.agent.values) == nil
@@ -244,7 +245,7 @@ struct ServiceCommand: Command {
         return String(cString: real)
     }
 
-    /// Where systemd looks for units of a user (systemd.unit(5)).
+    /// Place of a user's own units (systemd.unit(5)).
     private func unitPath() throws -> String {
         let named = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         guard let directory = named ?? environment["HOME"].map({ $0 + "/.config" }) else {
@@ -253,7 +254,7 @@ struct ServiceCommand: Command {
         return "\(directory)/systemd/user/\(SystemdUnit.name)"
     }
 
-    /// Whether there is a unit: the one of `install`, or one that a package or `make install` brought.
+    /// True if there is a unit: from `install`, from a package, or from `make install`.
     private func isInstalled() throws -> Bool {
         let folders = ["/etc", "/usr/local/share", "/usr/share", "/usr/local/lib", "/usr/lib"]
         let shared = folders + (environment["HOME"].map { [$0 + "/.local/share"] } ?? [])
@@ -261,7 +262,7 @@ struct ServiceCommand: Command {
         return paths.contains { access($0, F_OK) == 0 }
     }
 
-    /// As sd_booted(3) documents it.
+    /// The test that sd_booted(3) documents.
     private var hasSystemd: Bool { access("/run/systemd/system", F_OK) == 0 }
 
     private func requireSystemd() throws {

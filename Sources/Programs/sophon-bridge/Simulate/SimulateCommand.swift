@@ -53,7 +53,7 @@ struct SimulateCommand: Command {
         sigemptyset(&signals)
         sigaddset(&signals, SIGINT)
         sigaddset(&signals, SIGTERM)
-        // Blocked before any thread begins, so that only `sigwait` below ever sees them.
+        // Block the signals before any thread begins, so that only `sigwait` below ever sees them.
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         let simulator = try SimulatorStateFile.simulator(settings, keptIn: command.values["state"], output)
         faults.plan(on: simulator)
@@ -78,7 +78,7 @@ struct SimulateCommand: Command {
         output.line("Ctrl-C ends it")
         var caught: Int32 = 0
         sigwait(&signals, &caught)
-        // A second one ends the process at once.
+        // A second signal ends the process at once.
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         let failure = simulator.stop()
         report(simulator)

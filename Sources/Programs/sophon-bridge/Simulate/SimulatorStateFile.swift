@@ -6,10 +6,10 @@ import Vocabulary
 
 /// `simulate --state FILE`
 enum SimulatorStateFile {
-    /// Far more than what tests and conversations come to.
+    /// Far above the size of tests and conversations.
     private static let limit = 1 << 29
 
-    /// A simulator that keeps its state in the file, and continues from what is there. Nil: one without a file.
+    /// A simulator that stores its state in the file and resumes from it, or one without a file if `path` is nil.
     static func simulator(
         _ settings: RelaySimulator.Settings, keptIn path: String?, _ output: Output
     ) throws(CommandFailure) -> RelaySimulator {
@@ -41,7 +41,7 @@ enum SimulatorStateFile {
             )
         }
         if let warning = kept?.warning { output.say(warning) }
-        // So that a place which cannot be written shows at the start, and not at the first message.
+        // Write once now, so that an unwritable place shows at the start, and not at the first message.
         if let failure = settings.store?.write(simulator.keptState) {
             throw CommandFailure(code: .usage, message: failure)
         }

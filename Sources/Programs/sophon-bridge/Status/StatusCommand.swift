@@ -2,7 +2,7 @@ import BridgeService
 import Commands
 import Vocabulary
 
-/// `status`: what the running bridge has left in its state directory, and whether it still runs.
+/// `status`: the report that the running bridge left in its state directory, and whether it still runs.
 struct StatusCommand: Command {
     static let declaration = CommandDeclaration(
         name: "status", summary: "what is connected, running and waiting, and what you can do about it",
@@ -48,7 +48,7 @@ struct StatusCommand: Command {
 }
 
 extension Health {
-    /// The worst of what was found, nil where nothing was: a dead token needs a person, an unreachable relay may come back.
+    /// Code of the worst finding, or nil without one. A dead token needs a person; an unreachable relay may come back.
     fileprivate var exitCode: ExitCode? {
         let faults = Set(findings.map(\.fault))
         if faults.isEmpty { return nil }

@@ -27,7 +27,7 @@ struct StatusReading {
     /// Agents that live on when the bridge ends.
     var outliving: [LivingChildren.Child] { children.outliving }
 
-    /// The journal's open turns; empty if it cannot be read, so that the counts of `status.json` apply.
+    /// The journal's open turns, or empty if it cannot be read, so that the counts of `status.json` apply.
     private static func openTurns(in directory: String) -> [ConnectionName: Int] {
         guard let summary = try? JournalReader(directory: directory).summary() else { return [:] }
         return Dictionary(summary.connections.map { ($0.name, $0.openTurns) }) { first, _ in first }

@@ -4,12 +4,12 @@ import Glibc
 import OSThreads
 import Vocabulary
 
-/// The terminal of a live view, if there is one: its size, its keys, and its state before.
+/// The terminal of a live view, if there is one: its size, its keys, and its former state.
 final class Screen {
     enum Heard { case nothing, end }
 
     let isTerminal = isatty(STDOUT_FILENO) == 1
-    /// Pictures replace each other on it.
+    /// True if pictures replace each other on it.
     let isLive: Bool
     private let columns: Int?
     private var before = termios()
@@ -28,7 +28,7 @@ final class Screen {
         return (width > 0 ? Int(width) : columns ?? 80, height > 0 ? Int(height) : 24)
     }
 
-    // MARK: What is written
+    // MARK: Output
 
     /// Switches to the alternate screen and hides the cursor; `end` reverts both.
     static let begin = "\u{1B}[?1049h\u{1B}[?25l"
@@ -39,10 +39,10 @@ final class Screen {
         "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
     }
 
-    // MARK: What is read
+    // MARK: Keys
 
     func take() throws {
-        // An ignored signal does not interrupt `poll`.
+        // Install a handler: an ignored signal does not interrupt `poll`.
         signal(SIGWINCH) { _ in }
         guard isatty(STDIN_FILENO) == 1 else {
             hasKeys = false

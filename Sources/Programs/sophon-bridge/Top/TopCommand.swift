@@ -7,7 +7,7 @@ import Locking
 import OSThreads
 import Vocabulary
 
-/// `top`: what `status` says, again and again, on one screen.
+/// `top`: the contents of `status`, repeated on one screen.
 struct TopCommand: Command {
     static let declaration = CommandDeclaration(
         name: "top", summary: "a live view: connections, chats, what waits and why; q ends it",
@@ -29,7 +29,7 @@ struct TopCommand: Command {
     }
 
     func run() throws {
-        // Before any thread begins: a signal has to find a terminal to give back.
+        // Block the signals before any thread begins, so that the terminal can be restored after one.
         SignalWatcher.block()
         let interval = try interval()
         let configuration = try CommandConfiguration.load(command, output).configuration

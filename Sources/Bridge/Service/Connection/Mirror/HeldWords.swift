@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// What a run says while it has no chat yet, bounded in bytes. Text that grows is kept once.
+/// Signals of a run that has no chat yet; `Mirroring` bounds their bytes. Growing text is kept once.
 struct HeldWords: Sendable, Hashable {
     private(set) var signals: [RunSignal] = []
     private(set) var bytes = 0
@@ -22,7 +22,7 @@ struct HeldWords: Sendable, Hashable {
         bytes += Self.weight(of: signal)
     }
 
-    /// About what it takes in memory.
+    /// Approximate size in memory.
     private static func weight(of signal: RunSignal) -> Int {
         let said: Int =
             switch signal.event {
@@ -47,7 +47,7 @@ struct HeldWords: Sendable, Hashable {
 }
 
 extension TextChange {
-    /// One change that says the same as both, if there is one.
+    /// One change that means the same as both in order, if there is one.
     fileprivate func joined(to earlier: TextChange) -> TextChange? {
         switch (earlier, self) {
         case (.append(let text), .append(let addition)): .append(text + addition)

@@ -5,15 +5,15 @@ import Vocabulary
 
 // Runs that no phone message began: their chats, and the turns that show them.
 extension LiveConnection {
-    /// What is left to do once the bridge is let go.
+    /// Work to do after the bridge's lock is released.
     enum MirrorWork {
         case makeChat(AgentSession)
         case keep(AgentSession)
     }
 
-    /// Called while the bridge is ours, so that no event of the run can come between this one and the turn that it begins.
+    /// Called under the bridge's lock, so that no event of the run can come between this one and the turn that it begins.
     func mirror(_ signal: RunSignal, on bridge: inout Bridge, at now: Instant) -> MirrorWork? {
-        // What begins now would have its chat in the installation that is left.
+        // A run that begins now would get its chat in the installation that is being left.
         guard token.withLock({ $0.farewell == nil }) else { return nil }
         let wall = clock.wallMilliseconds
         let allowed = allowed
@@ -47,18 +47,18 @@ extension LiveConnection {
         return Mirroring.Allowed(makesChats: keys.mayMakeChats, begins: { keys.mayBegin(in: $0) })
     }
 
-    /// How many runs wait for a phone that could read them.
+    /// Number of runs that wait for a phone that could read them.
     var runsWaitingForPhone: Int {
         let allowed = allowed
         return mirroring.withLock { $0.waitingForPhone(allowed) }
     }
 
-    /// Ready when each pinned device has it (`KeyRingOrder.chatGranted`); without one it is tried again at a housekeeping.
+    /// The key is ready once each pinned device has it (`KeyRingOrder.chatGranted`). Without a device, housekeeping tries again.
     private func makeKey(of chat: SessionID) {
         keys?.tell { ring, now, secrets in _ = ring.makeKey(for: chat, at: now, using: secrets) }
     }
 
-    /// The phones can read them by now.
+    /// Begins the turns of runs that the phones can read by now.
     func beginReadable() {
         guard token.withLock({ $0.farewell == nil }) else { return }
         let allowed = allowed
@@ -72,7 +72,7 @@ extension LiveConnection {
         for session in begun { keep([Self.recordName(session): nil]) {} }
     }
 
-    /// Reported when it begins; a run that is shown ends it.
+    /// Reports a crowd when it begins; a run that is shown ends it.
     func tellOfCrowd() {
         guard mirroring.withLock({ $0.takeCrowd() }) else { return }
         tell(
@@ -82,7 +82,7 @@ extension LiveConnection {
                     + "have ended there"))
     }
 
-    /// Those that had to wait; not while an installation is being left.
+    /// Makes the chats that had to wait, unless an installation is being left.
     func makeChats() {
         guard token.withLock({ $0.farewell == nil }) else { return }
         let (now, allowed) = (clock.now, allowed)
@@ -91,7 +91,7 @@ extension LiveConnection {
         for chat in mirroring.withLock({ $0.unreadable }) { makeKey(of: chat.chat) }
     }
 
-    /// The intent is written down before the call leaves, the chat's id before any other call names it.
+    /// Stores the intent before the call leaves, and the chat's id before any other call names it.
     func makeChat(for session: AgentSession) {
         guard let intent = mirroring.withLock({ $0.chatIsAsked(for: session) }) else { return }
         let entry = JournalEntry.setting(name: Self.recordName(session), value: intent.bytes)
@@ -105,7 +105,7 @@ extension LiveConnection {
             guard belonging(to: installation) == .stays else { return noChat(.otherInstallation, for: session) }
             loose.makeChat { [weak self] answer in
                 guard let self else { return }
-                // A chat is of no use to the next installation, nor is a refusal its answer.
+                // The next installation has no use for this chat, and this refusal is not its answer.
                 guard belonging(to: installation) == .stays else { return noChat(.otherInstallation, for: session) }
                 let (verdict, reason) = RunChat.Answer.judge(answer.outcome)
                 guard case .made(let chat) = verdict else { return noChat(verdict, reason, for: session) }
@@ -117,7 +117,7 @@ extension LiveConnection {
         }
     }
 
-    /// A relay that names a person's chat would have it answered by a run of the agent's own, under another key.
+    /// False if the chat existed before. A relay that names a person's chat would have it answered by a run of the agent's own, under another key.
     private func isNew(_ chat: SessionID) -> Bool {
         let isKeyed = keys?.ask { $0.isSealed(chat) } ?? false
         let isShown = mirroring.withLock { $0.agentSession(of: chat) != nil }
@@ -164,8 +164,8 @@ extension LiveConnection {
                     + "one: \(reason)"))
     }
 
-    /// Unwritten changes hold too, and are written when there is room: until then a restart would make the
-    /// session another chat.
+    /// Changes apply even if they could not be written, and are written once there is room. A restart before that would make the session
+    /// another chat.
     private func keep(_ settings: [String: [UInt8]?], done: @escaping @Sendable () -> Void) {
         journal.submit(settings.map { .setting(name: $0.key, value: $0.value) }, .synced) { [weak self] failure in
             if let self, let failure {
@@ -176,7 +176,7 @@ extension LiveConnection {
         }
     }
 
-    /// Called when the journal can be written again.
+    /// Called once the journal can be written again.
     func keepChats() {
         let settings = condition.withLock { state in
             defer { state.unkeptChats = [:] }
@@ -187,17 +187,17 @@ extension LiveConnection {
 
     // MARK: The chat is gone
 
-    /// The relay says of a call that the chat is not there any more (relay.md#codes).
+    /// Forgets the turn's chat after a refusal that reports it gone (relay.md#codes).
     func forgetChat(of turn: TurnID, after refusal: RelayRefusal) {
         guard refusal.isFinal, refusal.code == .sessionNotFound || refusal.code == .sessionDeleted,
             let chat = ask({ $0.turn(turn)?.opening.session }) ?? nil
         else { return }
         forgetChat(chat)
-        // That there is no such chat may be said of one that exists; its key would not come back.
+        // Keep the key after "not found": the relay may say so of a chat that exists, and the key would not come back.
         if refusal.code == .sessionDeleted { keys?.tell { ring, now, _ in ring.sessionEnded(chat, at: now) } }
     }
 
-    /// The person deleted or archived it: the next run gets another, or none.
+    /// Forgets a chat that the person deleted or archived: the next run gets another, or none.
     func forgetChat(_ chat: SessionID) {
         guard let gone = mirroring.withLock({ $0.chatDeleted(chat) }) else { return }
         keep([Self.chatName(gone.session): nil, Self.recordName(gone.session): gone.record?.bytes]) {}
@@ -205,7 +205,7 @@ extension LiveConnection {
 
     // MARK: Settings
 
-    /// The ids first: an intent whose chat was made is over.
+    /// Restores the ids first: an intent whose chat was made is of no use.
     func restoreChats(_ settings: [String: [UInt8]]) {
         let wall = clock.wallMilliseconds
         var useless: [JournalEntry] = []
@@ -226,7 +226,7 @@ extension LiveConnection {
 
     private static let chatSetting = "chat:"
 
-    /// Neither its chat nor that it has none is known any more.
+    /// Entries that delete the session's chat and its record.
     static func forgetting(_ session: AgentSession) -> [JournalEntry] {
         [.setting(name: chatName(session), value: nil), .setting(name: recordName(session), value: nil)]
     }
@@ -240,7 +240,7 @@ extension LiveConnection {
         keys?.ownSealing(of: chat, for: turn) ?? .open
     }
 
-    /// Nil where the chat is sealed and no key of it is here: then the run is not shown.
+    /// Nil if the chat is sealed and its key is missing; the run is not shown then.
     private func homeSealing(of chat: SessionID, for turn: TurnID) -> TurnSealing? {
         guard let keys else { return .open }
         return keys.homeSealing(of: chat, for: turn)
@@ -263,10 +263,10 @@ extension LiveConnection {
 }
 
 extension RunChat.Answer {
-    /// Asked for again when there is a token of the next one.
+    /// Ask again once the next installation has its token.
     static let otherInstallation = RunChat.Answer.wait(.zero)
 
-    /// By the relay's code, else by the status (relay.md#codes); and why there is no chat.
+    /// Judges by the status and the relay's code (relay.md#codes); the reason says why there is no chat.
     static func judge(_ outcome: RelayAnswer.Outcome) -> (RunChat.Answer, reason: String) {
         switch outcome {
         case .delivered(let receipt):

@@ -4,28 +4,28 @@ package import Vocabulary
 /// Runs that no phone message began: which of them are shown on the phone, and in which chat (DESIGN.md#a-runs-journey).
 ///
 /// States of a run:
-/// - unknown. Can become: *waiting* (its agent session has no chat yet), *shown* (it has one), *left* (it is not asked for).
-/// - *waiting*: what it says is kept until its chat is made, also where the relay refused one: then the next run asks again. Can
-///   become: shown; left, when it says too much meanwhile, or when there is no room and its chat was refused. A run that begins
-///   while too many wait is left at once.
-/// - *shown*, *left*: final. Of both the names are kept, so that what a run says after its end begins nothing.
+/// - *unknown*. Can become: *waiting* (its agent session has no chat yet), *shown* (it has one), *left* (the settings do not ask for it).
+/// - *waiting*: its words are kept until its chat is made. If the relay refuses the chat, the next run asks for one again. Can become:
+/// shown; left, if it says too much meanwhile, or if its chat was refused and room is needed. A run that begins while too many wait
+/// is left at once.
+/// - *shown*, *left*: final. The names of both are kept, so that a signal after the run's end begins nothing.
 ///
-/// An agent session has one chat for all its runs (`RunChat`): a job that runs each morning answers in one place. Which runs are
-/// the scheduler's is judged run by run (`SchedulerRuns`), never by what else a session has held. Chats are asked for no faster
-/// than the relay takes it (relay.md#buckets, bucket `default`); those that must wait are asked for at a housekeeping. Where chats
-/// of our own are sealed, none is asked for before a phone could read it, and a run of a chat whose key the phones do not have is
-/// *waiting* like one without a chat; both are in the journal.
+/// An agent session has one chat for all its runs (`RunChat`): a job that runs each morning answers in one place. `SchedulerRuns` judges
+/// run by run which are the scheduler's, never by what else a session has held. Chats are requested no faster than the relay allows
+/// (relay.md#buckets, bucket `default`); housekeeping requests those that had to wait. If the bridge's own chats are sealed, none is
+/// requested before a phone could read it, and a run whose chat's key the phones lack is *waiting* as one without a chat; the journal
+/// holds both.
 package struct Mirroring: Sendable {
-    /// What to do about an event of a run that no turn answers to.
+    /// Answer to an event of a run that no turn shows.
     package enum Step: Hashable, Sendable {
         case none
         case makeChat(AgentSession)
         case begin(Beginning)
-        /// It waits for a phone that could read it: to be written down.
+        /// The run waits for a phone that could read it: write it down.
         case keep(AgentSession)
     }
 
-    /// What the keys of sealed chats allow now.
+    /// Permissions that follow from the keys of sealed chats.
     package struct Allowed: Sendable {
         package var makesChats: Bool
         package var begins: @Sendable (SessionID) -> Bool
@@ -41,22 +41,22 @@ package struct Mirroring: Sendable {
         package var chat: SessionID
         package var run: RunID
         package var said: [RunSignal]
-        /// An earlier process heard how it began.
+        /// True if an earlier process heard the run's beginning.
         package var isUnseen = false
-        /// The agent's link was lost behind what it said.
+        /// True if the agent's link was lost after what the run had said.
         package var mayLackWords = false
-        /// In the phone's own chat, which is sealed as its messages are.
+        /// True if the run is shown in the phone's own chat, sealed as that chat's messages are.
         package var isAtHome = false
     }
 
     /// The outcome of a request for a chat.
     package enum Asked: Hashable, Sendable {
         case begins([Beginning])
-        /// It is asked for again later.
+        /// The request is repeated later.
         case later
         /// The words are kept for the chat of the next run.
         case kept(runs: Int)
-        /// Until the phones have its key.
+        /// The chat waits until the phones have its key.
         case keyIsMissing
     }
 
@@ -77,20 +77,20 @@ package struct Mirroring: Sendable {
 
     private let mode: Configuration.Mirror
     private let deletedChats: Configuration.DeletedChats
-    /// The agent begins runs of its own in the phone's chats.
+    /// True if the agent begins runs of its own in the phone's chats.
     private let hasHomes: Bool
     private var chats: [AgentSession: RunChat] = [:]
     private var sessions: [SessionID: AgentSession] = [:]
     /// Chats of the phone whose agent begins runs of its own there, whatever the mode.
     private var homes: [AgentSession: SessionID] = [:]
     private var waiting: [AgentSession: [Waiting]] = [:]
-    /// Sessions whose chat is to be asked for, in order.
+    /// Sessions whose chat is not requested yet, in order.
     private var unasked: [AgentSession] = []
     private var pace = AskingPace()
     private var scheduler = SchedulerRuns()
     private var known: Set<RunID> = []
     private var order: [RunID] = []
-    /// Runs that were not asked for.
+    /// Number of runs that were left.
     package private(set) var left = 0
     private var crowd = Crowd.none
 
@@ -112,10 +112,10 @@ package struct Mirroring: Sendable {
         sessions[chat] = session
     }
 
-    /// False: the record is of no use any more.
+    /// False if the record is of no use and can be deleted.
     mutating func learn(_ record: RunChatRecord, of session: AgentSession, wall: Int64) -> Bool {
-        // The id is written together with the end of the intent: finding both means that no crash came between, or that the chat
-        // waits for its key.
+        // The chat's id and the end of its intent are written together: a session with both an id and a record waits for its chat's key,
+        // or the record is of no use.
         let isUnreadable = record.state == .unreadable && chats[session]?.chat != nil
         guard chats[session] == nil || isUnreadable, mode != .none else { return false }
         if record.state == .muted {
@@ -129,14 +129,14 @@ package struct Mirroring: Sendable {
         waiting[session] = runs.map { Waiting(run: RunID($0.run), wall: $0.wall, isUnseen: true) }
         for run in runs { remember(RunID(run.run)) }
         if isUnreadable { return true }
-        // The try that was under way has an unknown outcome.
+        // The try that the crash cut off has an unknown outcome.
         let isSpent = record.state == .refused || record.tries >= RunChat.triesLimit
         chats[session] = RunChat(isSpent ? .refused : .wanted(tries: record.tries, notBefore: nil))
         if !isSpent { unasked.append(session) }
         return true
     }
 
-    /// They were of another installation: made or unwanted there.
+    /// Forgets the chats of another installation, made or unwanted there, and returns their sessions.
     package mutating func forgetChats() -> [AgentSession] {
         homes = [:]
         sessions = [:]
@@ -148,16 +148,16 @@ package struct Mirroring: Sendable {
         return known
     }
 
-    /// Its runs waited for the key of a chat that is gone.
+    /// Requests another chat for runs that waited for the key of a chat that is gone.
     private mutating func wantAgain(_ session: AgentSession) {
         guard waiting[session]?.isEmpty == false, chats[session, default: RunChat()].want() else { return }
         unasked.append(session)
     }
 
-    /// The agent session that answers in a chat which this bridge made.
+    /// Agent session that answers in a chat which this bridge made.
     package func agentSession(of chat: SessionID) -> AgentSession? { sessions[chat] }
 
-    /// A message of the phone's went to a session whose own runs belong into its chat.
+    /// A phone message went to a session whose own runs belong in its chat.
     package mutating func isAtHome(_ session: AgentSession, in chat: SessionID) {
         if hasHomes { homes[session] = chat }
     }
@@ -174,13 +174,13 @@ package struct Mirroring: Sendable {
         }
     }
 
-    /// `hasRoom`: another turn may be open.
+    /// `hasRoom` is true if another turn may open.
     package mutating func heard(
         _ signal: RunSignal, at now: Instant, wall: Int64, allowed: Allowed = Allowed(),
         hasRoom: @autoclosure () -> Bool = true
     ) -> Step {
         guard let session = signal.session else { return .none }
-        // It has nothing to show.
+        // A sign of life has nothing to show.
         if case .alive = signal.event { return .none }
         if let index = place(of: signal, in: session) {
             keep(signal, of: index, in: session)
@@ -224,7 +224,7 @@ package struct Mirroring: Sendable {
         if isNew { unasked.append(session) }
         guard allowed.makesChats else { return .keep(session) }
         guard isNew else { return .none }
-        // Those that waited before it go first.
+        // Sessions that waited before this one go first.
         return unasked.count == 1 && pace.take(at: now) ? .makeChat(unasked.removeFirst()) : .none
     }
 
@@ -249,7 +249,7 @@ package struct Mirroring: Sendable {
 
     // MARK: Asking for chats
 
-    /// The chats that had to wait, and may be asked for now.
+    /// Chats that had to wait and may be requested now.
     package mutating func chatsToMake(at now: Instant, allowed: Allowed = Allowed()) -> [AgentSession] {
         guard allowed.makesChats else { return [] }
         var due: [AgentSession] = []
@@ -261,7 +261,7 @@ package struct Mirroring: Sendable {
         return due
     }
 
-    /// The intent, to be written before the call leaves. Nil if no run needs the chat any more.
+    /// Intent to write before the call leaves, or nil if no run needs the chat by now.
     mutating func chatIsAsked(for session: AgentSession) -> RunChatRecord? {
         guard waiting[session]?.isEmpty == false else {
             chats[session]?.notWanted()
@@ -295,7 +295,7 @@ package struct Mirroring: Sendable {
         }
     }
 
-    /// Of a chat that was refused, that is not asked for yet, or whose key the phones do not have.
+    /// Record of a chat that was refused, that is not requested yet, or whose key the phones lack.
     func record(of session: AgentSession) -> RunChatRecord {
         let state: RunChatRecord.State =
             switch chats[session]?.state {
@@ -308,7 +308,7 @@ package struct Mirroring: Sendable {
 
     // MARK: Waiting for a phone
 
-    /// The runs whose chat is there, and can be read by now.
+    /// Runs whose chat exists and can be read by now.
     mutating func readable(_ allowed: Allowed) -> [(session: AgentSession, begins: [Beginning])] {
         unreadable.filter { allowed.begins($0.chat) }.map { ($0.session, takeWaiting($0.session, $0.chat)) }
     }
@@ -320,7 +320,7 @@ package struct Mirroring: Sendable {
         }
     }
 
-    /// How many runs wait for a phone that could read them.
+    /// Number of runs that wait for a phone that could read them.
     package func waitingForPhone(_ allowed: Allowed) -> Int {
         waiting.reduce(0) { count, session in
             let isMade = chats[session.key]?.chat != nil
@@ -334,7 +334,7 @@ package struct Mirroring: Sendable {
 
     // MARK: The chat is gone
 
-    /// The person deleted or archived it. Nil: it is none of ours.
+    /// Forgets a chat that the person deleted or archived. Nil if this bridge did not make it.
     mutating func chatDeleted(_ chat: SessionID) -> (session: AgentSession, record: RunChatRecord?)? {
         homes = homes.filter { $0.value != chat }
         guard let session = sessions.removeValue(forKey: chat), chats[session]?.chat == chat else { return nil }
@@ -346,14 +346,14 @@ package struct Mirroring: Sendable {
 
     // MARK: Room
 
-    /// An approval may name its session alone: then it is the newest run's.
+    /// A signal that names its session alone, such as an approval, belongs to the newest run.
     private func place(of signal: RunSignal, in session: AgentSession) -> Int? {
         guard let runs = waiting[session], !runs.isEmpty else { return nil }
         guard let run = signal.run else { return runs.indices.last }
         return runs.firstIndex { $0.run == run }
     }
 
-    /// Text with a hole in it would be worse than none: a run that says too much is given up whole.
+    /// A run that says too much is given up whole: text with a hole in it would be worse than none.
     private mutating func keep(_ signal: RunSignal, of index: Int, in session: AgentSession) {
         waiting[session]?[index].words.take(signal)
         let bytes = waiting[session]?[index].words.bytes ?? 0
@@ -365,7 +365,7 @@ package struct Mirroring: Sendable {
 
     private var allBytes: Int { waiting.values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.words.bytes } } }
 
-    /// Runs pending for a refused chat, or for a key, go before runs pending for a requested one; oldest first.
+    /// Gives up the oldest run of a refused chat, or of one whose key is missing. False if there is none: runs of a requested chat stay.
     private mutating func makeRoom() -> Bool {
         while waiting.values.reduce(0, { $0 + $1.count }) >= Self.waitingLimit || allBytes >= Self.allWordsLimit {
             let oldest = waiting.filter { (chats[$0.key]?.keepsWords ?? false) && !$0.value.isEmpty }
@@ -388,7 +388,7 @@ package struct Mirroring: Sendable {
 }
 
 extension RunEvent {
-    /// Enough to begin a bubble with: an approval or a question alone is left to others.
+    /// True if the event can begin a bubble; an approval or a question alone is left to other clients.
     fileprivate var tellsOfARun: Bool {
         switch self {
         case .started, .text, .tool, .finished, .failed: true
@@ -406,7 +406,7 @@ extension RunEvent {
     }
 }
 
-/// Half of what the relay's bucket gives (relay.md#buckets), since it is not ours alone.
+/// Half of what the relay's bucket gives (relay.md#buckets), since other calls share it.
 private struct AskingPace: Sendable {
     private static let most = 15.0
     private static let perSecond = 5.0

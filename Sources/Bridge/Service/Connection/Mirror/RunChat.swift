@@ -3,18 +3,18 @@ import Vocabulary
 /// The chat in which one agent session's own runs are shown.
 ///
 /// States:
-/// - `absent`: there is none, and none is wanted. Can transition to: wanted (a run is to be shown).
-/// - `wanted`: it is to be asked for, not before a moment. Can transition to: asked.
-/// - `asked`: the intent is in the journal, and `createSession` is on its way. Can transition to: made; wanted (rate limited; the
-///   outcome is unknown, and there were fewer than three tries; the intent could not be written); refused.
+/// - `absent`: there is no chat, and none is wanted. Can transition to: wanted (a run should be shown).
+/// - `wanted`: to be requested, not before a moment. Can transition to: asked; absent (no run needs it by now).
+/// - `asked`: the intent is in the journal, and `createSession` is on its way. Can transition to: made; wanted (rate limited; the outcome is
+/// unknown after fewer than three tries; the intent could not be written); refused.
 /// - `made`: runs are shown in it. Can transition to: absent, or muted by configuration (the person deleted it).
-/// - `refused`: the relay will not make it, or three tries had an unknown outcome. The words of its runs are kept. Can
-///   transition to: wanted (the next run).
-/// - `muted`: the person deleted the last one, and wants none. Final.
+/// - `refused`: the relay refuses the chat, or three tries had an unknown outcome. The words of its runs are kept. Can transition to:
+/// wanted (the next run).
+/// - `muted`: the person deleted the last chat and wants no other. Final.
 ///
 /// Invariants:
-/// - No try leaves before it is counted in the journal, so there are at most three of unknown outcome for one want, also over
-///   restarts. `createSession` carries no key: each such try may have made a chat that stays empty.
+/// - No try leaves before the journal counts it, so there are at most three of unknown outcome for one want, also over restarts.
+/// `createSession` carries no key: each such try may have made a chat that stays empty.
 /// - A rate limit is not an attempt.
 struct RunChat: Sendable, Hashable {
     enum State: Sendable, Hashable {
@@ -39,7 +39,7 @@ struct RunChat: Sendable, Hashable {
     private static let backOff = BackOff(first: .seconds(2), factor: 4, longest: .seconds(8))
     private(set) var state = State.absent
 
-    /// For one that an earlier process left.
+    /// A chat from an earlier process may have any `state`.
     init(_ state: State = .absent) { self.state = state }
 
     var chat: SessionID? { if case .made(let chat) = state { chat } else { nil } }
@@ -51,7 +51,7 @@ struct RunChat: Sendable, Hashable {
         }
     }
 
-    /// True if it is to be asked for from now on.
+    /// True if the chat must be requested from now on.
     mutating func want() -> Bool {
         switch state {
         case .absent, .refused:
@@ -66,7 +66,7 @@ struct RunChat: Sendable, Hashable {
         return moment.map { $0 <= now } ?? true
     }
 
-    /// The number of this try; nil: it is not wanted.
+    /// Number of this try, or nil if the chat is not wanted.
     mutating func ask() -> Int? {
         guard case .wanted(let tries, _) = state else { return nil }
         state = .asked(tries: tries + 1)

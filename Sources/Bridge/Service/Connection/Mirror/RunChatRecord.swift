@@ -1,14 +1,14 @@
 import Vocabulary
 
-/// What the journal keeps of a chat that is not made: a setting of its own, beside that of the chat's id.
+/// Journal record of a chat that is not made yet: a setting beside that of the chat's id.
 struct RunChatRecord: Sendable, Hashable, Codable {
     enum State: String, Sendable, Codable {
         case wanted, refused, muted
-        /// The chat is there, and no phone has its key yet.
+        /// The chat exists, and no phone has its key yet.
         case unreadable
     }
 
-    /// The agent is asked what became of it: its words are not kept here.
+    /// A run that waits for the chat. Its words are not stored: the agent is asked what became of it.
     struct Run: Sendable, Hashable, Codable {
         private enum CodingKeys: String, CodingKey {
             case run
@@ -16,17 +16,17 @@ struct RunChatRecord: Sendable, Hashable, Codable {
         }
 
         var run: String
-        /// When it was first heard of.
+        /// Wall clock when its first signal came.
         var wall: Int64
     }
 
     static let settingPrefix = "run-chat:"
-    /// A run of yesterday is no news.
+    /// A day in milliseconds: older runs are no news.
     static let life: Int64 = 86_400_000
 
     var version = 1
     var state: State
-    /// Also the one that was under way.
+    /// Tries so far, including one in flight.
     var tries = 0
     var runs: [Run] = []
 
@@ -38,7 +38,7 @@ struct RunChatRecord: Sendable, Hashable, Codable {
         self.runs = runs
     }
 
-    /// Nil: it was written by a newer version, or is damaged. The next run then asks for a chat.
+    /// Nil if the record is damaged or of a newer version; the next run then asks for a chat.
     init?(_ bytes: [UInt8]) {
         guard let read = SettingRecord.read(Self.self, bytes), read.version == 1 else { return nil }
         self = read

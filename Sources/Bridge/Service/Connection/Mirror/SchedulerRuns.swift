@@ -1,16 +1,16 @@
 import AgentKit
 import Vocabulary
 
-/// Which runs are the scheduler's (openclaw.md#small-ones, `cron`).
+/// Runs that the agent's scheduler began (openclaw.md#small-ones, `cron`).
 ///
-/// Where the gateway names the run, by its name. Else the first run that begins in the job's session after the job's `started`
+/// If the gateway names the run, the name decides. Otherwise it is the first run that begins in the job's session after the job's `started`
 /// and before its `finished`; an event without a session means the session that carries the job's name.
 ///
 /// States of a job that names no run:
 /// - open: it has started. Can become: taken (a run of its session begins), doubtful, closed.
-/// - taken: its run is known; what else begins in the session is not its.
-/// - doubtful: two runs could be meant, because another open job has the same session, or because another client's run was
-///   going on there when it started. It takes none: better a job that is not shown than a private run that is.
+/// - taken: its run is known; other runs that begin in the session are not the job's.
+/// - doubtful: two runs could be meant, because another open job has the same session, or because another client's run was active there
+/// when the job started. It takes none: better a job that is not shown than a private run that is.
 /// - closed: finished, restarted, older than an hour, or the link was lost.
 struct SchedulerRuns: Sendable {
     private struct Job {
@@ -37,10 +37,10 @@ struct SchedulerRuns: Sendable {
     private var jobs: [Job] = []
     private var names: Set<RunID> = []
     private var namesInOrder: [RunID] = []
-    /// Runs of others that go on, by session.
+    /// Active runs of other clients, by session.
     private var others: [AgentSession: Set<RunID>] = [:]
     private var otherCount = 0
-    /// More runs are active than are known by name: their sessions are unknown.
+    /// True if more runs were active than `others` can name: their sessions are unknown.
     private var hasForgottenOthers = false
 
     mutating func started(_ job: AgentJob, at now: Instant) {
@@ -59,13 +59,13 @@ struct SchedulerRuns: Sendable {
 
     mutating func finished(_ job: AgentJob) { close(job) }
 
-    /// Nothing is known of what happened meanwhile. A name stays a name.
+    /// Forgets jobs and runs, since events were missed meanwhile; named runs stay known.
     mutating func linkLost() {
         jobs = []
         (others, otherCount, hasForgottenOthers) = ([:], 0, false)
     }
 
-    /// A run was seen for the first time. `begins`: with its beginning.
+    /// Judges a run at its first signal; `begins` is true if that is the run's beginning.
     mutating func isScheduled(_ run: RunID, in session: AgentSession, begins: Bool, at now: Instant) -> Bool {
         if names.contains(run) { return true }
         let meant = jobs.indices.filter { index in
@@ -94,7 +94,7 @@ struct SchedulerRuns: Sendable {
         if others[session, default: []].insert(run).inserted { otherCount += 1 }
     }
 
-    /// A job runs once at a time, so its name closes it; without one its session does.
+    /// A job runs once at a time, so its name closes it; a job without a name is closed by its session.
     private mutating func close(_ job: AgentJob) {
         jobs.removeAll { job.name == nil ? $0.name == nil && $0.session == job.session : $0.name == job.name }
     }

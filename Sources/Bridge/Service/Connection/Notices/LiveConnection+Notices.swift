@@ -5,12 +5,12 @@ package import Vocabulary
 
 // The second channel to the person (`Notices`).
 extension LiveConnection {
-    /// Other settings from the configuration, for the notices that wait as well.
+    /// Applies other settings from the configuration, to waiting notices too.
     package func use(_ settings: NoticeSettings, _ recipient: NoticeRecipient?) {
         notices?.use(settings, recipient, ask { $0.openings } ?? [])
     }
 
-    /// Kept with the end of the turn.
+    /// Entries that are stored in one job with the end of the turn.
     func lastEntries(of turn: TurnID, _ outcome: TurnOutcome) -> [JournalEntry] {
         notices?.entries(endingWith: turn, outcome) { chat in ask { $0.workspace(of: chat) } ?? nil } ?? []
     }
@@ -21,7 +21,7 @@ extension LiveConnection {
         notices?.isStuck(turn) { chat in ask { $0.workspace(of: chat) } ?? nil }
     }
 
-    /// A message counts when its turn begins.
+    /// Notes a Stop or a decision as an act of the person. A message counts when its turn begins.
     func noteAct(_ update: RelayUpdate, made: RelayMoment?) {
         guard let notices, notices.isOn else { return }
         let chat: SessionID?
@@ -29,7 +29,7 @@ extension LiveConnection {
         case .stop(.userAborted):
             chat = update.session ?? update.interaction.flatMap { name in ask { $0.chat(of: name) } ?? nil }
         case .approval(let approval, _, let details):
-            // One with a reason is the relay's.
+            // A decision with a reason is the relay's.
             guard details.reason == nil else { return }
             chat = ask { $0.chat(ofCard: approval) } ?? nil
         default: return
@@ -39,7 +39,7 @@ extension LiveConnection {
 }
 
 extension LiveNotices {
-    /// Nil: the parts have none.
+    /// Nil if the parts have no notices.
     convenience init?(
         _ parts: LiveConnection.Parts, _ keys: LiveKeys?, _ tell: @escaping @Sendable (LiveEvent) -> Void,
         runner: @escaping @Sendable () -> BridgeRunner?
@@ -54,7 +54,7 @@ extension LiveNotices {
 }
 
 extension Observation {
-    /// Something may wait for a person from now on, or not any more.
+    /// True if something may have begun or ceased to wait for a person.
     var concernsAsks: Bool {
         guard case .signal(let signal) = self else { return false }
         return switch signal.event {

@@ -3,9 +3,9 @@ import Links
 import Locking
 package import Vocabulary
 
-/// The other half of the machine `Notices`: asks it under its lock, and does what its orders say, in their order.
+/// Runner of the machine `Notices`: tells it events under its lock, and carries its orders out in order.
 ///
-/// Its lock is outside of the bridge's: nothing here is called while that one is held.
+/// Lock order: this lock is taken before the bridge's, so nothing here may be called under the bridge's lock.
 package final class LiveNotices: Sendable {
     package struct Parts: Sendable {
         package var settings = NoticeSettings()
@@ -13,18 +13,18 @@ package final class LiveNotices: Sendable {
         package var agent = ""
         package var host = ""
         package var port: (any NoticePort)?
-        /// Made when there is a recipient.
+        /// Makes the alarm once there is a recipient.
         package var alarm: @Sendable () throws -> any Alarm
 
         package init(alarm: @escaping @Sendable () throws -> any Alarm) { self.alarm = alarm }
     }
 
-    /// What is asked of the connection.
+    /// Questions to the connection.
     struct Sources: Sendable {
         var journal: any TurnJournal
         var clock: any Clock
         var matters: @Sendable () -> [WaitingMatter]
-        /// Whether the words of a chat may be read by its phones alone.
+        /// True if only the chat's phones may read its words.
         var isSealed: @Sendable (SessionID) -> Bool
         var tell: @Sendable (LiveEvent) -> Void
     }
@@ -60,8 +60,8 @@ package final class LiveNotices: Sendable {
 
     // MARK: Events
 
-    /// What an earlier process left, and the turns that it had open, before any of them can end. Then comes `look`, once the bridge
-    /// knows what waits. Without a recipient there is nothing to keep it for.
+    /// Restores the notices of an earlier process and the turns it had open, before any of them can end. `look` follows once the bridge knows
+    /// what waits. Without a recipient nothing is kept.
     func restore(_ settings: [String: [UInt8]], _ openings: [TurnOpening]) {
         tell { machine, time in
             machine.restore(NoticeRecord.restored(settings, at: time), at: time)
@@ -71,7 +71,7 @@ package final class LiveNotices: Sendable {
         }
     }
 
-    /// Another configuration; `openings` of the turns that are open.
+    /// Applies another configuration; `openings` are those of the open turns.
     func use(_ settings: NoticeSettings, _ recipient: NoticeRecipient?, _ openings: [TurnOpening]) {
         state.withLock { $0.recipient = recipient }
         tell { machine, time in
@@ -86,7 +86,7 @@ package final class LiveNotices: Sendable {
 
     func began(_ opening: TurnOpening) { tell { machine, time in machine.turnBegan(opening, at: time) } }
 
-    /// For the same job of the journal as the end of the turn. What else is to be done waits for `carryOn`.
+    /// Entries for the job of the journal that stores the turn's end. Other orders wait for `carryOn`.
     func entries(endingWith turn: TurnID, _ outcome: TurnOutcome, _ place: (SessionID) -> String?) -> [JournalEntry] {
         guard let chat = state.withLock({ $0.machine.chat(of: turn) }) else { return [] }
         let (isSealed, workspace) = (sources.isSealed(chat), place(chat))
@@ -111,7 +111,7 @@ package final class LiveNotices: Sendable {
         tell { machine, time in machine.personActed(in: chat, at: moment, time) }
     }
 
-    /// Something may wait for a person, or not any more; or the time has come for something.
+    /// Looks again at what waits for a person, and at what is due.
     func look() {
         guard isOn else { return }
         tell { machine, time in machine.timePassed(sources.matters(), at: time) }
@@ -122,7 +122,7 @@ package final class LiveNotices: Sendable {
         tell { machine, time in machine.use(localTime: sources.clock.localTime, at: time) }
     }
 
-    /// A try that is under way is made again by the next process.
+    /// Leaves a try in flight to the next process, which repeats it.
     func stop() {
         let alarm = state.withLock { state in
             state.isStopped = true
@@ -199,7 +199,7 @@ package final class LiveNotices: Sendable {
         }
     }
 
-    /// A chat may have taken a key since the notice was made.
+    /// Seals the notice first if its chat has got a key since the notice was made.
     private func attempt(_ notice: Notice) {
         let sealed = Set(notice.items.filter { !$0.isSealed }.map(\.chat)).filter(sources.isSealed)
         let (newest, recipient) = state.withLock { state in

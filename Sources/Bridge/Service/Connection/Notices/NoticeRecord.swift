@@ -1,7 +1,7 @@
 import BridgeCore
 import Vocabulary
 
-/// A notice, as the journal keeps it: a setting of the connection. An earlier program leaves it as it is.
+/// Journal record of a notice: a setting of the connection. An earlier program leaves it as it is.
 enum NoticeRecord {
     private static let version = 1
     private static let prefix = "notice:"
@@ -10,7 +10,7 @@ enum NoticeRecord {
         var version: Int
         var items: [Item]
         var failures: Int
-        /// When the next try is due, in milliseconds since 1970.
+        /// Moment of the next try, in milliseconds since 1970.
         var next: Int64?
         var isHeld: Bool
         var isSettled: Bool
@@ -58,14 +58,14 @@ enum NoticeRecord {
 
     static func entry(forgetting id: String) -> JournalEntry { .setting(name: prefix + id, value: nil) }
 
-    /// The oldest first.
+    /// Stored notices, oldest first.
     static func restored(_ settings: [String: [UInt8]], at time: Notices.Time) -> [Notice] {
         let notices = settings.compactMap { name, value in notice(name: name, value: value, at: time) }
         let age = { (notice: Notice) in notice.items.map(\.wall).min() ?? 0 }
         return notices.sorted { (age($0), $0.id) < (age($1), $1.id) }
     }
 
-    /// Nil for a setting that is something else, or cannot be read.
+    /// Nil if the setting is another one, or its record cannot be read.
     private static func notice(name: String, value: [UInt8], at time: Notices.Time) -> Notice? {
         guard name.hasPrefix(prefix), let content = SettingRecord.read(Content.self, value),
             content.version <= version
@@ -78,7 +78,7 @@ enum NoticeRecord {
                 words: item.hasWords ? words : nil, isSealed: item.isSealed, wall: item.wall)
         }
         guard items.count == content.items.count, !items.isEmpty else { return nil }
-        // A clock on the wall that was set puts no try off beyond the longest pause.
+        // A wall clock that was set must not put a try off beyond the longest pause.
         let wait = content.next.map { min(max(0, $0.subtractingReportingOverflow(time.wall).partialValue), 600_000) }
         return Notice(
             id: String(name.dropFirst(prefix.count)), items: items, failures: max(0, content.failures),

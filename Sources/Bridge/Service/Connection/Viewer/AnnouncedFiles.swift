@@ -1,10 +1,10 @@
 package import Vocabulary
 
-/// The files that tools of the agent have touched, by the chats that show them: the only ones that the phone may have.
+/// Files that tools of the agent have touched, by the chats that show them: the only files that the phone may read.
 ///
-/// - A file is had in the way in which it was announced: a path that the relay has not seen is no request in the open, and one that it
-///   has seen stays one when its chat is sealed later, until a tool of a sealed chat touches the file.
-/// - Bounded: the oldest files of a chat, and the chats whose files are oldest, are forgotten.
+/// - A file is read in the form in which it was announced. The relay cannot request a path in the open that it has not seen. A path that it
+/// has seen stays readable in the open when its chat is sealed later, until a tool of a sealed chat touches the file.
+/// - Limits: the oldest files of a chat are forgotten, and the chats whose files are oldest.
 package struct AnnouncedFiles: Sendable {
     package static let fileLimit = 200
     package static let chatLimit = 200
@@ -26,7 +26,7 @@ package struct AnnouncedFiles: Sendable {
 
     package init() {}
 
-    /// Whether something changed that has to be kept, and the other chats of which something was forgotten for it.
+    /// Adds a file. `isNew` is true if the chat's record changed; `others` are chats whose records changed with it.
     package mutating func add(_ path: String, in session: SessionID, isSealed: Bool, wall: Int64 = 0) -> (
         isNew: Bool, others: [SessionID]
     ) {
@@ -42,7 +42,7 @@ package struct AnnouncedFiles: Sendable {
         return (isNew, closed.filter { $0 != session && $0 != forgotten } + (forgotten.map { [$0] } ?? []))
     }
 
-    /// Words of a sealed chat may be in the file now: no request in the open gets it any more. The chats that had it so.
+    /// Ends requests in the open for the file, since it may hold words of a sealed chat now. Returns the chats that had it in the open.
     private mutating func close(_ path: String) -> [SessionID] {
         let file = File(path: path, isSealed: false)
         let those = chats.keys.filter { chats[$0]?.files.contains(file) == true }.sorted()
@@ -50,7 +50,7 @@ package struct AnnouncedFiles: Sendable {
         return those
     }
 
-    /// The chat that was forgotten for it.
+    /// Returns the chat that was forgotten for this one.
     private mutating func put(_ chat: Chat, in session: SessionID) -> SessionID? {
         count += 1
         chats[session] = chat
@@ -61,17 +61,17 @@ package struct AnnouncedFiles: Sendable {
         return oldest
     }
 
-    /// Where the request is sealed, in its chat alone; one in the open names no chat, and gets what was announced in the open alone.
+    /// A sealed request is for its chat alone. A request in the open names no chat, and gets a file that was announced in the open alone.
     package func holds(_ path: String, in session: SessionID?) -> Bool {
         if let session { return chats[session]?.files.contains(File(path: path, isSealed: true)) ?? false }
         let (open, sealed) = (File(path: path, isSealed: false), File(path: path, isSealed: true))
         return chats.values.contains { $0.files.contains(open) } && !chats.values.contains { $0.files.contains(sealed) }
     }
 
-    /// Whether there was anything to forget.
+    /// True if there was anything to forget.
     package mutating func forget(_ session: SessionID) -> Bool { chats.removeValue(forKey: session) != nil }
 
-    /// The chats of which something was forgotten.
+    /// Returns the chats of which something was forgotten.
     package mutating func forgetAll() -> [SessionID] {
         defer { chats = [:] }
         return chats.keys.sorted()
@@ -79,10 +79,10 @@ package struct AnnouncedFiles: Sendable {
 
     // MARK: In the journal
 
-    /// What a chat's record is to the next process: no path holds a NUL.
+    /// Record of a chat for the next process, its fields separated by NUL, which no path holds.
     package struct Record: Hashable, Sendable {
         package var text: [UInt8]
-        /// It has paths that the journal must not show.
+        /// True if the record has paths that the journal must not show.
         package var isSealed: Bool
 
         package init(text: [UInt8], isSealed: Bool) {
@@ -98,7 +98,7 @@ package struct AnnouncedFiles: Sendable {
             text: Array(parts.joined(separator: "\0").utf8), isSealed: chat.files.contains { $0.isSealed })
     }
 
-    /// Those of all chats, whose age is in their records.
+    /// Restores all chats, in the order of the age in their records.
     package mutating func restore(_ records: [SessionID: Record]) {
         let known = records.map { (session: $0.key, chat: Self.chat($0.value.text)) }
         for (session, chat) in known.sorted(by: { ($0.chat.wall, $0.session) < ($1.chat.wall, $1.session) })

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// A file that is offered to the phone (relay.md#notifytoolfile).
+/// Offer of a file to the phone (relay.md#notifytoolfile).
 package struct FileAnnouncement: Hashable, Sendable {
     package var session: SessionID
     package var sealing: TurnSealing
@@ -15,12 +15,11 @@ package struct FileAnnouncement: Hashable, Sendable {
     }
 }
 
-/// Announcements on their way to the relay, one call at a time: an agent that reads a thousand files must not empty the bucket that
-/// they share with other calls.
+/// Announcements on their way to the relay, one call at a time: an agent that reads a thousand files must not empty the bucket that they
+/// share with other calls.
 ///
-/// - The relay knows a file by its chat and path, so that a call of unknown outcome may be made again, and a file that waits to be
-///   announced is not announced twice.
-/// - While outcomes are unknown the pauses grow up to a minute, and each file has `patience`, so that none is lost by an outage.
+/// - The relay knows a file by its chat and path, so that a call of unknown outcome may be repeated, and a waiting file is announced once.
+/// - While outcomes are unknown the pauses grow up to a minute, and each file has `patience`, so that an outage loses none.
 /// - Beyond `limit` further announcements are dropped: no answer depends on them.
 package struct FileAnnouncements: Sendable {
     package enum Outcome: Hashable, Sendable {
@@ -31,7 +30,7 @@ package struct FileAnnouncements: Sendable {
 
     private struct Waiting {
         var announcement: FileAnnouncement
-        /// When it was tried first.
+        /// Moment of the first try of unknown outcome.
         var since: Instant?
 
         func isOf(_ other: FileAnnouncement) -> Bool {
@@ -58,12 +57,12 @@ package struct FileAnnouncements: Sendable {
         }
     }
 
-    /// Its chat is gone.
+    /// Drops the waiting announcements of a chat that is gone.
     package mutating func forget(_ session: SessionID) { waiting.removeAll { $0.announcement.session == session } }
 
     package var nextDeadline: Instant? { underWay == nil && !waiting.isEmpty ? notBefore : nil }
 
-    /// What to announce now.
+    /// The announcement to send now.
     package mutating func next(at now: Instant) -> FileAnnouncement? {
         guard let due = nextDeadline, due <= now else { return nil }
         underWay = waiting.removeFirst()
@@ -83,12 +82,12 @@ package struct FileAnnouncements: Sendable {
             notBefore = now + backOff.next()
             let since = tried.since ?? now
             tried.since = since
-            // Behind the others: it may be the only one that the relay cannot take.
+            // Put it behind the others: it may be the only one that the relay cannot take.
             if now - since < Self.patience { putBack(tried, first: false) }
         }
     }
 
-    /// One that was touched again meanwhile waits already, as it is now.
+    /// A file that was touched again meanwhile waits already, in its newer form.
     private mutating func putBack(_ tried: Waiting, first: Bool) {
         if let index = waiting.firstIndex(where: { $0.isOf(tried.announcement) }) {
             waiting[index].since = tried.since

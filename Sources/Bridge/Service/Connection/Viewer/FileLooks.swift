@@ -7,7 +7,7 @@ struct FileLooks: Sendable {
     private var forgotten: [SessionID: Int] = [:]
     private var allForgotten = 0
 
-    /// What `ended` is to be given.
+    /// Begins a look; returns the number to give to `ended`.
     mutating func began() -> Int {
         underWay += 1
         return generation
@@ -23,11 +23,11 @@ struct FileLooks: Sendable {
         allForgotten = generation
     }
 
-    /// Of that installation.
+    /// True if the look began in the present installation.
     func isCurrent(_ start: Int) -> Bool { start >= allForgotten }
     var start: Int { generation }
 
-    /// Whether what was found still counts.
+    /// True if the look's result still counts.
     mutating func ended(_ start: Int, in session: SessionID) -> Bool {
         underWay -= 1
         defer { if underWay == 0 { forgotten = [:] } }

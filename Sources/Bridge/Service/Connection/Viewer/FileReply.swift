@@ -1,7 +1,7 @@
 package import Sealing
 package import Vocabulary
 
-/// Which file the phone asks for (relay.md#relay-to-bridge-rpcs-req_id-frames).
+/// The file that the phone requests (relay.md#relay-to-bridge-rpcs-req_id-frames).
 package enum FileRequest: Hashable, Sendable {
     case sealed(SessionID, BlindIndex, path: String)
     case open(path: String, vouched: String)
@@ -29,7 +29,7 @@ package enum FileReply: Hashable, Sendable {
         }
     }
 
-    /// `seal` gives nil where there is no key any more: then nothing goes out in the open in its place.
+    /// `seal` returns nil if the key is gone; the file does not go out in the open instead.
     init(_ result: Result<ShownFile, FileRefusal>, sealedBy seal: ([UInt8]) -> [UInt8]?) {
         switch result {
         case .success(let file):

@@ -3,10 +3,10 @@ import RelayProtocol
 import Sealing
 package import Vocabulary
 
-/// Offers the files that the agent's tools touch, and reads those that the phone asks for
+/// Offers the files that the agent's tools touch, and reads those that the phone requests
 /// (relay.md#relay-to-bridge-rpcs-req_id-frames).
 ///
-/// Nothing here is done on the thread of a socket: files are the port's, and what is sealed is sealed where the bytes arrive.
+/// No work here runs on a socket's thread: the port looks at files, and bytes are sealed where they arrive.
 package final class FileViewer: Sendable {
     package struct Parts: Sendable {
         package var files: any AgentFilePort
@@ -18,7 +18,7 @@ package final class FileViewer: Sendable {
         }
     }
 
-    /// What the relay takes (relay.md#size-limits).
+    /// The relay's limit for a file (relay.md#size-limits).
     static let sizeLimit = 1_572_864
     private static let setting = "files:"
 
@@ -34,9 +34,9 @@ package final class FileViewer: Sendable {
     private let keys: LiveKeys?
     private let journal: any TurnJournal
     private let clock: any Clock
-    /// What only a log can say: no bubble shows that a file is not offered.
+    /// Words for the log alone: no bubble shows that a file is not offered.
     private let note: @Sendable (String) -> Void
-    /// The alarm is set and records are submitted while it is held: else an older one could take the place of a newer one.
+    /// The alarm is set and records are submitted under this lock: an older one could otherwise replace a newer one.
     private let state = Locked(State())
 
     init(
@@ -55,7 +55,7 @@ package final class FileViewer: Sendable {
 
     // MARK: Announcing
 
-    /// One after another: an agent that touches hundreds of files at once takes one place of those that look.
+    /// Looks at one file after another: an agent that touches hundreds of files at once takes one of the port's places.
     func touched(_ files: [ToolFile], in session: SessionID, _ sealing: TurnSealing) {
         guard let file = files.first else { return }
         let start = state.withLock { $0.looks.began() }
@@ -70,7 +70,7 @@ package final class FileViewer: Sendable {
         }
     }
 
-    /// Kept first, so that it can be read as soon as it is announced to the phone.
+    /// Keeps the file before announcing it, so that the phone can read it at once.
     private func announce(_ announcement: FileAnnouncement) {
         let isSealed = announcement.sealing != .open
         let session = announcement.session
@@ -88,7 +88,7 @@ package final class FileViewer: Sendable {
         let (next, start, relay) = state.withLock { state in
             let next = state.queue.next(at: clock.now)
             setAlarm(state)
-            // With the token of the installation that it is for.
+            // Take the token together with the announcement: both must be of one installation.
             return (next, state.looks.start, loose.address)
         }
         guard let next else { return }
@@ -124,14 +124,14 @@ package final class FileViewer: Sendable {
         journal.submit([.setting(name: Self.setting + session.text, value: kept)], .written, done: nil)
     }
 
-    /// Nil: nothing seals here any more.
+    /// Nil if this connection seals nothing by now.
     private func stored(_ record: AnnouncedFiles.Record) -> [UInt8]? {
         guard record.isSealed else { return [Self.inTheOpen] + record.text }
         guard let keys else { return nil }
         return [Self.sealed] + keys.turnSealer.seal(record: record.text)
     }
 
-    /// `isElsewhere`: of another installation, which is forgotten.
+    /// With `isElsewhere` the records are of another installation, and are deleted.
     func restore(_ settings: [String: [UInt8]], isElsewhere: Bool) {
         let kept = settings.filter { $0.key.hasPrefix(Self.setting) }
         if isElsewhere {
@@ -150,7 +150,7 @@ package final class FileViewer: Sendable {
         state.withLock { $0.announced.restore(records) }
     }
 
-    /// The chat has ended.
+    /// Forgets the files of a chat that has ended.
     func forget(_ session: SessionID) {
         state.withLock { state in
             state.looks.forget(session)
@@ -160,7 +160,7 @@ package final class FileViewer: Sendable {
         }
     }
 
-    /// The installation is another one now: none of its phones has been offered anything.
+    /// Forgets all files: phones of another installation were offered none of them.
     func forgetAll() {
         state.withLock { state in
             state.looks.forgetAll()
