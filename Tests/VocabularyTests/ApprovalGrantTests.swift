@@ -15,6 +15,14 @@ struct ApprovalGrantTests {
             ApprovalGrant.widest(said, .unscoped, abilities: GrantAbilities(), allowed: allowed).decision == taken)
     }
 
+    @Test("an ask that takes no \u{201C}always\u{201D} grants no session either", arguments: ["session", nil])
+    func onceAlone(scope: String?) {
+        let grant = ApprovalGrant.widest(
+            .approveAlways, DecisionScope(name: scope), abilities: GrantAbilities(session: true, permanent: false),
+            allowed: [.approve, .deny])
+        #expect(grant == ApprovalGrant(.approve, isNarrowed: true))
+    }
+
     struct Case: CustomTestStringConvertible {
         var scope: DecisionScope
         var abilities: GrantAbilities

@@ -196,14 +196,14 @@ package final class BridgeRunner: Sendable {
         var index = work.startIndex
         while index < work.endIndex {
             defer { index += 1 }
-            guard case .order(.keep(let kept, _)) = work[index], index + 1 < work.endIndex else {
+            guard case .order(.keep(let kept, let durability)) = work[index], index + 1 < work.endIndex else {
                 carryOut(work[index])
                 continue
             }
             switch work[index + 1] {
-            case .order(.attempt(let attempt)) where attempt.turn == kept.record.id:
+            case .order(.attempt(let attempt)) where attempt.turn == kept.record.id && attempt.isSavedFirst:
                 index += 1
-                attemptCall(attempt, keeping: kept.record)
+                attemptCall(attempt, keeping: (kept.record, durability))
             case .order(.commandToKeep(let number, let command)):
                 index += 1
                 pass(command, number, keeping: kept.record)
@@ -317,18 +317,22 @@ package final class BridgeRunner: Sendable {
 
     // MARK: Calls
 
-    private func attemptCall(_ attempt: CallAttempt, keeping record: TurnRecord? = nil) {
+    private func attemptCall(_ attempt: CallAttempt, keeping kept: (record: TurnRecord, Durability)? = nil) {
         switch attempt.payload {
         case .fresh(let call):
-            guard let body = body(of: call, attempt) else { return }
-            guard let journal = edges.journal, attempt.attempt == 1, let key = call.key,
-                let durability = attempt.durability
+            guard let body = body(of: call, attempt) else {
+                if let kept { keep(kept.record, kept.1) }
+                return
+            }
+            guard let journal = edges.journal, attempt.isSavedFirst, let key = call.key, var durability = attempt.durability
             else { return send(attempt, RelayEncoder.path(of: call), body, RelayDecoder.expected(of: call)) }
             // Intent goes to disk, with key and exact bytes, before the wire.
             let stored = StoredCall(
                 turn: attempt.turn, key: key, name: RecordEnvelope.bytes(of: attempt.name),
                 path: RelayEncoder.path(of: call), body: body, endOffset: attempt.name.endOffset,
                 wall: edges.clock.wallMilliseconds)
+            if kept?.1 == .synced { durability = .synced }
+            let record = kept?.record
             journal.submit((record.map { entries(of: $0) } ?? []) + [.call(stored)], durability) { [self] failure in
                 if let record { state.withLock { $0.note(record.id, notKept: failure) } }
                 guard let failure else {

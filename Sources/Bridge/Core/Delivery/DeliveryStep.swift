@@ -37,6 +37,12 @@ package struct CallAttempt: Hashable, Sendable {
     package var isMarked = false
     /// When its post came to the lane; of text its first piece.
     package var since: Instant
+
+    /// Whether the journal gets the call before this try leaves.
+    package var isSavedFirst: Bool {
+        guard attempt == 1, durability != nil, case .fresh(let call) = payload else { return false }
+        return call.key != nil
+    }
 }
 
 /// Under what a call is sealed.
