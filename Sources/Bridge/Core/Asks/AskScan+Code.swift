@@ -92,7 +92,7 @@ extension AskScan {
         "dest", "new_path",
         "to", "newpath", "absolute_path",
     ]
-    /// Names of inputs that only a tool has which changes its file.
+    /// A tool with one of these inputs changes the file that it names.
     private static let changeKeys: Set = [
         "content", "contents", "file_text", "new_string", "newstring", "newtext", "new_str", "old_string", "oldtext",
         "old_str", "edits", "insert_text",
