@@ -23,9 +23,9 @@ package struct KeptParts: Sendable {
     /// From this many bytes on, what is new becomes a part: a record with less fits into one page of the journal.
     package static let size = 1_024
 
-    /// A text of which the parts hold the beginning.
+    /// A text whose beginning the parts hold.
     struct Beginning: Sendable {
-        /// The part in which it begins; 0: no part holds any of it.
+        /// The part in which the text begins, or 0 if no part holds any of it.
         var first = 0
         var text = ""
     }
@@ -115,7 +115,7 @@ package struct MissingPart: Error, CustomStringConvertible {
 }
 
 extension TurnRecord {
-    /// How many parts it needs.
+    /// Number of parts that the record needs.
     package var partCount: Int { parts.count }
 
     /// Puts the texts and calls of its parts, in order, before those that it holds itself.
