@@ -20,7 +20,7 @@ extension Bridge {
         }
     }
 
-    /// The name that the turn gave to the card that the relay knows by this one. Nil: that is a card of another turn.
+    /// The turn's own name for the card that the relay knows by this one. Nil if that is a card of another turn.
     func ownName(of task: TaskID, in entry: Entry) -> TaskID? {
         entry.renamed.first { $0.value == task }?.key ?? (entry.renamed[task] == nil ? task : nil)
     }
