@@ -2,7 +2,7 @@ package import Vocabulary
 
 // Asks as the connection sees them: their configuration, and the return of unanswered ones (DESIGN.md#asks).
 extension Bridge {
-    /// The configuration changed, or is read for the first time: open asks follow it too.
+    /// The configuration was read for the first time, or has changed: open asks follow it.
     package mutating func use(asks: AskSettings, at now: Instant) {
         settings.turn.asks = asks
         settleTurnSettings(at: now)
@@ -34,9 +34,9 @@ extension Bridge {
 
     // MARK: Signs of life
 
-    /// A person wrote, stopped or decided in this chat. Its asks without a card come back, and the two newest of other chats: no
-    /// more, so that
-    /// a person who returns to many finds one at a time. `wrote`: by a message, which an open question of the chat takes as its answer.
+    /// A person wrote, stopped or decided in this chat. Its asks without a card come back, and the two newest of other chats: no more,
+    /// so that a person who returns to many finds one at a time. `wrote`: by a message, which an open question of the chat takes as its
+    /// answer.
     mutating func personIsThere(
         in chat: SessionID, wrote: Bool = false, isAskedFor: Bool = false, at now: Instant
     ) {

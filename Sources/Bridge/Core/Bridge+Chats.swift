@@ -2,16 +2,14 @@ package import Vocabulary
 
 // Knowledge of a chat beyond its turns, and turns of runs that the bridge did not begin.
 extension Bridge {
-    /// A mirrored run that began before this process did; `turnBegins` came before.
+    /// A mirrored run began before this process did. Called after `turnBegins`.
     package mutating func beganUnseen(_ turn: TurnID, at now: Instant) {
         change(turn, at: now) { $0.beganUnseen(at: now) }
     }
 
-    /// A person deleted or archived the chat. `coming`: names of its messages that have no turn yet. `agentSession`: the plug-in's
-    /// name for the
-    /// session that serves this chat alone; since `/bridge new` another one does, and ends with it. `made`: when the chat was
-    /// archived; messages
-    /// written since continue.
+    /// A person deleted or archived the chat. `coming`: names of its messages that have no turn yet. `agentSession`: the plug-in's name
+    /// for the session that serves this chat alone; since `/bridge new` another one does, and ends with it. `made`: when the chat was
+    /// archived; messages written since continue.
     package mutating func ended(
         session: SessionID, isDeleted: Bool, coming: [InteractionID] = [], releasing agentSession: AgentSession? = nil,
         made: RelayMoment? = nil, at now: Instant
@@ -89,7 +87,7 @@ extension Bridge {
     /// A choice that the journal could not take is written with the next message, or the next word of the relay.
     package mutating func modelWasNotKept(of session: SessionID) { chats.models.wasNotWritten(session) }
 
-    /// The relay says which model the chat has. Messages say it too, so this changes nothing before the next one.
+    /// The relay names the model of the chat. Messages name it too, so nothing changes before the next one.
     package mutating func modelSaid(_ model: String?, in session: SessionID, at now: Instant) {
         chats.models.said(model, in: session)
         keepModels()

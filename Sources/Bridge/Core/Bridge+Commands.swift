@@ -3,7 +3,7 @@ package import Vocabulary
 // Commands on their way to the agent: their records, which are written first, and what a Stop takes back and owes
 // (DESIGN.md#the-turn-machine).
 extension Bridge {
-    /// True when the command took back a message that had not left: the agent never learns of it.
+    /// True if the command took back a message that had not left: the agent never learns of it.
     mutating func give(_ command: AgentCommand, of id: TurnID, at now: Instant) -> Bool {
         switch command {
         // A declined question costs nothing if the process dies: its run does not continue without an answer.
@@ -142,7 +142,7 @@ extension Bridge {
         let approval: ApprovalID
         switch signal.event {
         case .approvalRequested(let request): approval = request.id
-        // An early gateway's list says first that the run waits for it.
+        // The list of an early gateway first reports that the run waits for the approval.
         case .paused(let call): approval = call.approval
         case .started, .text, .tool, .approvalSettled, .asked, .questionSettled, .retrying, .finished, .failed,
             .alive:

@@ -23,11 +23,11 @@ package struct BridgeFigures: Hashable, Sendable {
     package var another: OtherBridge?
 }
 
-/// An ask or a question that waits for a person. It holds no word of the chat.
+/// An ask or a question that waits for a person, without a word of the chat.
 package struct OpenAsk: Hashable, Sendable {
     package var chat: SessionID
     package var since: Instant
-    /// Cards that the relay took for it; 0 for a question, which has none.
+    /// Cards of the ask that the relay took; 0 for a question, which has none.
     package var cards: Int
     /// Expired cards; for a question 1 while it is unanswered and not displayed.
     package var ended: Int
@@ -61,9 +61,8 @@ extension Bridge {
     /// Aborts and denials that the agent has not confirmed.
     package var owesAgent: Bool { !obligations.isEmpty }
 
-    /// Bytes of lanes and turns. At most `DeliverySettings.heldBytes`, apart from posts that are never cut: ends, messages,
-    /// approvals, text,
-    /// and the calls under way.
+    /// Bytes of lanes and turns. At most `DeliverySettings.heldBytes`, apart from posts that are never cut: ends, messages, approvals,
+    /// text, and the calls under way.
     package var heldBytes: Int { delivery.heldBytes + heldTexts }
 
     /// `HeldBytes.lanes`.

@@ -32,7 +32,7 @@ extension Bridge {
             switch place(of: id) {
             case .folder(let folder):
                 agent.served.insert(session)
-                // Words that go into a run change nothing of its model.
+                // Words that steer a run change nothing of its model.
                 let isBesideRun = agent.queues[session]?.active != id
                 entries[id]?.turn.agent.isBesideRun = isBesideRun
                 let isSteered = entries[id]?.turn.agent.refusal != nil && isBesideRun

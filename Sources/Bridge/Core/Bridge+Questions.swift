@@ -4,10 +4,8 @@ package import Vocabulary
 // does the end of one that no person can have read yet, with a line that the message was too late.
 extension Bridge {
     /// Routes the message of this turn to the question that it answers, if there is one, and past the queue. Decided as soon as the
-    /// message can
-    /// be read: while its files are fetched, a question may be asked that it does not answer. True if the message went to a
-    /// question, or was
-    /// too late for one.
+    /// message can be read: while its files are fetched, a question may be asked that it does not answer. True if the message went to a
+    /// question, or was too late for one.
     mutating func routeAnswer(_ id: TurnID, to recorded: QuestionID? = nil, at now: Instant) -> Bool {
         guard let turn = entries[id]?.turn, turn.mayAnswer, let message = turn.opening.message,
             !turn.opening.cameInTheOpen

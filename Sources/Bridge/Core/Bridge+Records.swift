@@ -2,9 +2,8 @@ package import Vocabulary
 
 // Records of turns, and their resumption in another process (DESIGN.md#lanes-buckets-pacing, DESIGN.md#journal-and-recovery).
 extension Bridge {
-    /// The record of a turn now. Nil if the turn is closed, or if a call of it could not be stored: then the record from before
-    /// that call still
-    /// says everything.
+    /// The record of a turn now. Nil if the turn is closed, or if a call of it could not be stored: then the record from before that
+    /// call still says everything.
     package func record(of id: TurnID) -> TurnRecord? {
         guard let entry = entries[id], let lane = delivery.record(of: id), !delivery.isBetweenRecords(id) else {
             return nil
@@ -14,9 +13,8 @@ extension Bridge {
         return TurnRecord(turn: entry.turn, lane: lane, renamed: entry.renamed, parts: parts)
     }
 
-    /// Resumes a turn of an earlier process from the journal. All are restored before anything else happens; then the agent is
-    /// looked for again
-    /// (`agentBack`). `keptAt`: when each of its calls was stored.
+    /// Resumes a turn of an earlier process from the journal. All are restored before anything else happens; then the agent is looked
+    /// for again (`agentBack`). `keptAt`: when each of its calls was stored.
     package mutating func restore(
         _ record: TurnRecord, deltas: [StoredDelta], keptAt: [IdempotencyKey: Instant] = [:], at now: Instant
     ) {

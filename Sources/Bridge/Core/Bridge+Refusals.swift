@@ -6,9 +6,9 @@ import Vocabulary
 /// - *marked*: the message's turn names the ask, and so does its record; the ask is still open. Leads to *refused*, in the same step or once
 ///   the relay has said that the message is this bridge's (`Claim`); a process that dies between the two finds the mark, and refuses.
 /// - *refused*: the ask is denied, its record names the message, and the denial leaves behind that record. Leads to *first*, or to the
-///   turn's end where the message says no more than no.
-/// - *first*: the message goes before all that waits: into the run that asked, where the agent steers, else as the next prompt. Leads to
-///   `handedOver` as any message does.
+///   turn's end if the message holds no more than a no.
+/// - *first*: the message goes before all others that wait: into the run that asked, if the agent steers, otherwise as the next prompt.
+///   Leads to `handedOver`, as any message does.
 /// A Stop ends the turn in each of them: the denial stays, and the words do not leave.
 ///
 /// Invariants:
@@ -17,7 +17,7 @@ import Vocabulary
 struct WordsOfRefusal: Hashable, Sendable {
     var ask: ApprovalID
     var asker: TurnID
-    /// The message holds no instruction beside the refusal: the agent gets the denial alone.
+    /// The message holds no instruction besides the refusal: the agent gets the denial alone.
     var isAlone: Bool
     /// The denial was given in this process.
     var isCarriedOut = false
@@ -94,7 +94,7 @@ extension Bridge {
         change(id, at: now) { $0.refuses(words, Sentences.refusedAsk(title), at: now) }
         // The mark is durable before the denial leaves, so that the next process does not take the message for another one.
         if keeping.isJournaled { keep(id, .synced) }
-        // The denial and the words leave together, or the agent asks its model in between.
+        // The denial and the words leave together; otherwise the agent asks its model in between.
         if !isIncomplete(id) { carryOut(words, by: id, at: now) }
         keepChanged(.synced)
     }

@@ -16,9 +16,8 @@ extension Bridge {
         deliver(at: now)
     }
 
-    /// Another installation follows: open turns end with a sentence while this one's token still holds. A call that is refused for
-    /// that token is
-    /// given up.
+    /// Another installation follows: open turns end with a sentence while this one's token still holds. A call that is refused for that
+    /// token is given up.
     package mutating func leavesInstallation(at now: Instant) {
         delivery.resume(leaving: true, at: now)
         for id in entries.keys.sorted() {

@@ -8,7 +8,7 @@ package struct AwaitedMessage: Hashable, Sendable {
     package var sealedText: String
 }
 
-// Turns that only the phone may read: when their key comes, and what is sealed under it (relay.md#session-key-life-cycle).
+// Turns that only the phone may read: the arrival of their key, and their sealed calls (relay.md#session-key-life-cycle).
 extension Bridge {
     /// The chats in which some turn awaits its key, restored turns included.
     package var sessionsAwaitingKey: Set<SessionID> {
@@ -23,9 +23,8 @@ extension Bridge {
         }
     }
 
-    /// A key of the chat may be used. The turns that await one continue under it: those in `opened`, with the text of their
-    /// message, and those
-    /// without a sealed text. A message that is not in `opened` keeps waiting.
+    /// A key of the chat may be used. The turns that await one continue under it: those in `opened`, with the text of their message,
+    /// and those without a sealed text. A message that is not in `opened` keeps waiting.
     package mutating func keyCame(
         _ key: KeyName, in session: SessionID, opened: [TurnID: OpenedText] = [:], at now: Instant
     ) {

@@ -34,9 +34,8 @@ package struct UnreadableTurn: Sendable {
 }
 
 extension Bridge {
-    /// The bubble ends with what was streamed and a sentence; the calls stored for it go out unchanged. Then the turn is closed
-    /// like any other,
-    /// and its record goes. Nothing is sent to the agent: its part of the turn is unknown.
+    /// The bubble ends with what was streamed and a sentence; the calls stored for it go out unchanged. Then the turn is closed like
+    /// any other, and its record goes. Nothing is sent to the agent: its part of the turn is unknown.
     package mutating func end(_ unreadable: UnreadableTurn, at now: Instant) {
         guard entries[unreadable.id] == nil else { return }
         guard let place = unreadable.place else { return orders.append(.turnClosed(unreadable.id, .gone)) }

@@ -39,7 +39,7 @@ extension Bridge {
 
     // MARK: Words
 
-    /// A message that can be read is a word to the bridge, a Stop, an answer, a refusal, or one for the agent: the first that fits.
+    /// A readable message is a word to the bridge, a Stop, an answer, a refusal, or a message to the agent: the first that fits.
     mutating func route(_ id: TurnID, answering: QuestionID? = nil, at now: Instant) {
         if obey(id, at: now) || stopsByWord(id, at: now) || routeAnswer(id, to: answering, at: now) { return }
         routeWords(id, at: now)
@@ -61,7 +61,7 @@ extension Bridge {
             stop(running, at: now)
         case .asks:
             let chat = turn.opening.session
-            // First the words, then the cards that they announce.
+            // The words go first, then the cards that they announce.
             answer(
                 id,
                 OwnWordAnswers.asks(
@@ -119,7 +119,7 @@ extension Bridge {
 
     // MARK: A new conversation
 
-    /// Carries out each `/bridge new` that has come to the head of its queue, with no run before it. The agent need not be there.
+    /// Carries out each `/bridge new` that has come to the head of its queue, with no run before it. The agent may be away.
     mutating func beginNew(of session: AgentSession, at now: Instant) {
         while let opening = headOfNew(of: session) {
             agent.queues[session]?.left(opening.id)
@@ -152,9 +152,8 @@ extension Bridge {
         handOverNext(of: home.session, at: now)
     }
 
-    /// Messages of the chat no longer go to that session. The first session has the plug-in's own name for the chat, and is
-    /// forgotten with the
-    /// chat; nothing else knows one in between.
+    /// Messages of the chat no longer go to that session. The first session has the plug-in's own name for the chat, and is forgotten
+    /// with the chat; nothing else knows one in between.
     private mutating func leave(_ session: AgentSession, for home: ChatHome) {
         agent.served.remove(session)
         orders.append(.command(.release(session: session, isDeleted: session != home.base)))
@@ -201,7 +200,7 @@ extension Bridge {
         guard let workspace = workspaces[home.workspace] else {
             return .missing(OwnWordAnswers.missing(home.workspace ?? ""))
         }
-        // A chat stays in its workspace, whatever becomes the default one later.
+        // A chat stays in its workspace, even if another one becomes the default.
         if let name = workspace.name, home.workspace == nil {
             home.workspace = name
             chats.homes.set(home, of: opening.session)

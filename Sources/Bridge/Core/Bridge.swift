@@ -1,14 +1,13 @@
 package import Vocabulary
 
-/// All decisions of one connection: the turns, the queue of each agent session, and the delivery of what they say.
+/// All decisions of one connection: the turns, the queue of each agent session, and the delivery of their posts.
 ///
 /// Events go in by the methods, orders come out of `takeOrders()`; `nextWake` is the moment at which `timePassed` must be called at the
 /// latest. The bridge holds no thread, no clock and no socket, so that the service, the golden traces and the seeded simulation all drive
 /// the same machine.
 package struct Bridge: ~Copyable {
     /// A class, since a turn is large and is looked at several times for each piece of text: no look copies it. The machine has no
-    /// copies, so
-    /// its entries are its own, and only values leave it.
+    /// copies, so its entries are its own, and only values leave it.
     final class Entry {
         var turn: Turn
         /// Cards whose id another turn had already used.
@@ -74,13 +73,12 @@ package struct Bridge: ~Copyable {
 
     // MARK: From the relay
 
-    /// The user wrote, or a run began that no message asked for and that has a relay session by now. `answering`: in a recording,
-    /// the question
-    /// that the message answered.
+    /// The user wrote, or a run began that no message asked for and that has a relay session by now. `answering`: in a recording, the
+    /// question that the message answered.
     package mutating func turnBegins(_ opening: TurnOpening, answering: QuestionID? = nil, at now: Instant) {
         guard entries[opening.id] == nil else { return }
         let opening = atHome(opening)
-        // The card is above the message that brought it back.
+        // The card stands above the message that brought it back.
         let isBehindCard = opening.message != nil && opening.ownWord == nil && bringsBackCard(opening.session, at: now)
         if isBehindCard { personIsThere(in: opening.session, wrote: true, at: now) }
         settings.turn.openingPatience = openingPatience(of: opening, at: now)
@@ -113,10 +111,9 @@ package struct Bridge: ~Copyable {
         keepChanged()
     }
 
-    /// A Stop. Without an interaction it stops everything of the session that was written before. The name of a turn identifies it as its
-    /// interaction does, and needs no session. `made`: when the person pressed it; `heard`: when the relay said so first, for a
-    /// Stop without a
-    /// time.
+    /// A Stop. Without an interaction it stops everything of the session that was written before. The name of a turn identifies it as
+    /// its interaction does, and needs no session. `made`: when the person pressed it; `heard`: when the relay said so first, for a
+    /// Stop without a time.
     package mutating func stopped(
         session: SessionID?, interaction: InteractionID?, made: RelayMoment? = nil, heard: Instant? = nil,
         reach: StopReach = .everyRun, at now: Instant
@@ -182,9 +179,8 @@ package struct Bridge: ~Copyable {
 
     // MARK: From the agent
 
-    /// False if no turn answers to the event's run: another client's run, or one that has ended. Returned at once and not as an
-    /// order, so that
-    /// a turn can be made for it before the run's next event comes in.
+    /// False if no turn answers to the event's run: another client's run, or one that has ended. Returned at once and not as an order,
+    /// so that a turn can be made for it before the run's next event comes in.
     @discardableResult
     package mutating func agentSays(_ signal: RunSignal, at now: Instant) -> Bool {
         noteFulfilment(signal)
@@ -202,9 +198,8 @@ package struct Bridge: ~Copyable {
         let newForm = entries[id]?.turn.textForm
         if newForm != form { keeping.changed(id) }
         deliver(at: now)
-        // While the bubble is not open, a message that has ended is in no delta, and no bus of segments repeats it to the next
-        // process: the text
-        // that follows would be streamed in its place.
+        // While the bubble is not open, a message that has ended is in no delta, and no bus of segments repeats it to the next process:
+        // the text that follows would be streamed in its place.
         if signal.event.changesCourse || newForm?.ended != form?.ended { keepChanged() }
         return true
     }
@@ -284,9 +279,8 @@ package struct Bridge: ~Copyable {
             return turns.first { entries[$0]?.turn.expects(run) == true }
                 ?? entries.first { $0.value.turn.expects(run) }?.key
         }
-        // The agent names the session alone, as OpenClaw does for approvals: find the turn by the approval or the question, or take
-        // the turn that
-        // is with the agent.
+        // The agent names the session alone, as OpenClaw does for approvals: find the turn by the approval or the question, or take the
+        // turn that is with the agent.
         let isKnown: ((Turn) -> Bool)? =
             switch signal.event {
             case .approvalRequested(let request): { $0.knows(request.id) }
@@ -321,8 +315,8 @@ package struct Bridge: ~Copyable {
     }
 
     private mutating func perform(_ turnOrders: [TurnOrder], of id: TurnID, at now: Instant) {
-        // The lane first: a record that is kept for a command must hold all that was posted with it, or a process that dies between
-        // the two would never finish a task that its turn counts as finished.
+        // The lane goes first: a record that is kept for a command must hold all posts of the same step. Otherwise a process that dies
+        // between the two would never finish a task that its turn counts as finished.
         for order in turnOrders {
             switch order {
             case .post(let post): delivery.post(renamed(post, of: id), on: id, at: now)

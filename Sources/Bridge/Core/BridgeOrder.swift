@@ -10,14 +10,14 @@ package enum BridgeOrder: Sendable, Hashable {
     indirect case command(AgentCommand)
     /// Answered by `commandKept` once everything ordered before it is kept, or by `commandNotKept`.
     indirect case commandToKeep(CommandNumber, AgentCommand)
-    /// An obligation to the agent, to be kept until `fulfilled`.
+    /// An obligation to the agent, kept until `fulfilled`.
     case owe(Obligation, since: Instant)
     case fulfilled(Obligation)
     /// Keep the home of a chat, or forget it if nil.
     case keepHome(SessionID, ChatHome?)
     /// Keep the model before the command that follows leaves, or forget it if nil.
     case keepModel(SessionID, ChosenModel?)
-    /// Answered by `fetched`, unless the files are dropped before.
+    /// Answered by `fetched`, unless the files are dropped first.
     case fetch(TurnID, [Attachment])
     /// Nothing needs the turn's files any longer, including those that are being fetched.
     case dropFiles(TurnID)

@@ -78,7 +78,7 @@ struct BridgeChats: Sendable {
 
 /// Changes that the journal does not have yet.
 struct BridgeKeeping: Sendable {
-    /// False without a journal: nothing is ordered to be kept then.
+    /// False if there is no journal: nothing is ordered to be kept then.
     let isJournaled: Bool
     /// Turns that have changed in more than their text since they were kept.
     private(set) var unkept: Set<TurnID> = []

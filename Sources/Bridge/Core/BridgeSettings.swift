@@ -10,7 +10,7 @@ package struct BridgeSettings: Sendable, Hashable {
     package var partBytes = KeptParts.size
     /// Policy for a message that comes while its agent session is running.
     package var whenBusy = WhenBusy.wait
-    /// How long a Stop for a message that has not come yet is remembered.
+    /// How long a Stop is remembered for a message that has not come yet.
     package var stopMemory = Duration.seconds(30 * 60)
     /// Most runs that the agent has at once; more messages wait their turn in the journal, in the order they came.
     package var runLimit = 200

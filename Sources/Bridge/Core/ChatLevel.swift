@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// The level of a chat that the journal keeps: a message without one leads back from it.
+/// The chosen level of a chat, which the journal keeps: a message without a level leads back from it.
 package struct ChosenLevel: Hashable, Sendable {
     package var level: ThoughtLevel
     /// The session's level before the first choice, in the agent's word, or nil if unknown.

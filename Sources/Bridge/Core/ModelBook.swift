@@ -98,7 +98,7 @@ struct ModelBook: Sendable {
         }
         if chat.refused == model, chat.refusals >= Self.refusalLimit { return (.unchanged, nil) }
         if chat.chosen.name != model {
-            // A choice whose answer is out may be set: the way back leads from it as well.
+            // A choice without an answer may have been set, so the way back leads from it as well.
             chat.chosen.fallback = chat.chosen.name ?? ""
             chat.chosen.name = model
             unkept.append(session)
@@ -147,7 +147,7 @@ struct ModelBook: Sendable {
         }
     }
 
-    /// `isPossible`: as for models.
+    /// `isPossible`: the agent's model can be chosen at all.
     mutating func level(of word: String?, in session: SessionID, isPossible: Bool) -> LevelChoice {
         guard isPossible else { return .unchanged }
         return change(session) { $0.choice(of: word) }
@@ -167,7 +167,7 @@ struct ModelBook: Sendable {
         return change(&chat.level)
     }
 
-    /// The relay's word beside messages (relay.md#others).
+    /// The relay's word outside of messages (relay.md#others).
     mutating func said(_ model: String?, in session: SessionID) {
         var chat = chats[session] ?? Chat()
         guard chat.chosen.said != model else { return }

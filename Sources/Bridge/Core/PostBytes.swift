@@ -53,7 +53,7 @@ extension Post {
     /// The 100 KB of a payload, should the relay count the base64 (relay.md#size-limits).
     private static let sealedPayload = 74_000
 
-    /// The post, cut to a size that may be sealed. Ends, messages and texts are bounded where they are made.
+    /// The post, cut to a size that may be sealed. Ends, messages and texts are bounded by their makers.
     var fittingSealed: Post {
         switch self {
         case .taskStarted(var start):
@@ -62,7 +62,7 @@ extension Post {
         case .taskEnded(var end):
             end.result = end.result?.cut(to: Self.sealedPayload)
             return .taskEnded(end)
-        // A card is fitted where it is made (`CardText`): what is cut here could still be allowed.
+        // `CardText` fits a card when it makes one: words that are cut here could still be allowed.
         case .approval: return self
         case .open, .text, .taskProgress, .end, .message: return self
         }

@@ -83,7 +83,7 @@ extension ApprovalCard {
     var question: String { message.contains(title) ? wholeQuestion : "\(title): \(wholeQuestion)" }
 
     private var wholeQuestion: String {
-        // The bridge's own question is the one place that says the command again.
+        // The bridge's own question may hold the command already.
         let first = message.prefix { $0 != "\n" }
         let isSaid = command.map { first.utf8.elementsEqual("Run \($0)?".utf8) } ?? true
         return ([message] + [isSaid ? nil : command, host].compactMap(\.self)).joined(separator: "\n")

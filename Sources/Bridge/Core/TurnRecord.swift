@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// A record on its way to the journal, passed on by reference. Two are the same only if they are one.
+/// A record on its way to the journal, passed on by reference. Two are equal only if they are one object.
 package final class KeptRecord: Sendable, Hashable {
     package let record: TurnRecord
 
@@ -13,13 +13,13 @@ package final class KeptRecord: Sendable, Hashable {
 /// One turn as a journal keeps it: enough to resume it in another process.
 ///
 /// The record leaves out the text, except for pending text, that of the end, and the newest of the ended text. The deltas, each stored by
-/// itself before its first try, hold what was streamed, `parts` hold what has ended, and the agent is asked for the rest. So a record stays
+/// itself before its first try, hold what was streamed, `parts` hold what has ended, and the agent supplies the rest. So a record stays
 /// small, however long the answer is.
 package struct TurnRecord: Sendable {
     var turn: Turn
     var lane: LaneRecord
     var renamed: [TaskID: TaskID]
-    /// Rows beside the record; `turn` is whole in memory.
+    /// Rows of the journal besides the record; `turn` is whole in memory.
     package internal(set) var parts = KeptParts()
 
     package var id: TurnID { turn.opening.id }
@@ -34,9 +34,8 @@ package struct TurnRecord: Sendable {
     /// Keys of the bodies that will be requested again.
     package var unanswered: [IdempotencyKey] { lane.unanswered.map(\.key) }
 
-    /// Facts of the earlier process for the agent's link: runs that were handed over may have begun, and decisions that were
-    /// forwarded may have
-    /// arrived.
+    /// Facts of the earlier process for the agent's link: runs that were handed over may have begun, and decisions that were forwarded
+    /// may have arrived.
     package struct Forwarded: Sendable, Hashable {
         package var runs: [RunID] = []
         /// Files that are named behind the message, because none of its files went along. Empty if some went, it had none, or that

@@ -10,13 +10,13 @@ extension ApprovalLedger {
         /// The hour at which the agent stops waiting, for people.
         var hour: String?
         var severity = ApprovalRequest.Severity.medium
-        /// Whether the relay takes the end of a card.
+        /// The relay takes the end of a card.
         var hasEnds = true
         /// The chat's next message may refuse the ask in words.
         var takesWords = false
     }
 
-    /// Bytes of parts in one turn.
+    /// Most bytes of parts in one turn.
     static let partLimit = 262_144
     /// Names in a row under which the relay may have something else. After these the card counts as refused for good.
     static let conflictLimit = 5
@@ -56,7 +56,7 @@ extension ApprovalLedger {
             if approvals.count < Self.limit { enter(.decided(.deny)) }
             return .refuseSilently(request.subject)
         }
-        // Without a way to say yes the card would promise what it cannot do.
+        // A card that offers no yes would promise what it cannot do.
         let decidable = request.allowed.map { $0.contains(.approve) || $0.contains(.approveAlways) } ?? true
         guard decidable, approvals.count < Self.limit else {
             if approvals.count < 2 * Self.limit { enter(.decided(.deny)) }

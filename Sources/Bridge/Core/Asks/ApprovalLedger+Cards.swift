@@ -70,7 +70,7 @@ extension ApprovalLedger {
         return true
     }
 
-    /// The newest card never reached the relay. False: the ask is not open, or has no card.
+    /// The newest card never reached the relay. False if the ask is not open, or has no card.
     mutating func loseCard(_ id: ApprovalID, at now: Instant) -> Bool {
         guard let approval = approvals[id], approval.state == .open, !approval.cards.life.isClosed else { return false }
         approvals[id]?.cards.life.close(agentWaitsUntil: approval.expiresAt, at: now)
@@ -114,7 +114,7 @@ extension ApprovalLedger {
 
     enum Return: Hashable {
         case card(ApprovalCard)
-        /// The ask's parts are posted again before its card, one such ask of a chat at a time.
+        /// The parts of the ask are posted again before its card, for one such ask of a chat at a time.
         case inParts
     }
 

@@ -41,7 +41,7 @@ extension AskScan {
                 if writes { self.writes(path) }
             }
         }
-        // A list of arguments: `["sudo", "ls"]`.
+        // The texts may be a list of arguments: `["sudo", "ls"]`.
         if runs, texts.count > 1 { run(script: Array(texts.prefix(Self.memory).joined(separator: [0x20]))) }
     }
 
@@ -56,7 +56,7 @@ extension AskScan {
     private static func paths(_ text: [UInt8], isHome: Bool) -> [[UInt8]] {
         var paths = [home(text)]
         if isHome {
-            // `${home}/name`.
+            // The text may begin with `${home}/`.
             let end = text.first == UInt8(ascii: "$") ? text.firstIndex(of: UInt8(ascii: "}")).map { $0 + 1 } ?? 0 : 0
             let rest = text[end...].drop { $0 == UInt8(ascii: "/") }
             paths.append([ShellMark.home, UInt8(ascii: "/")] + rest)

@@ -1,4 +1,4 @@
-/// A command of a script before it is run: its words, and where its input and output lead.
+/// A command of a script before it runs: its words, its input and its output.
 struct ShellCommand {
     struct Redirection {
         enum Kind { case input, output, here }
@@ -161,7 +161,7 @@ extension AskScan {
         {
             return list(String(decoding: last.bytes.dropLast(), as: UTF8.self), &cursor)
         }
-        // A number before a redirection is the number of its file.
+        // A number before a redirection names its file.
         if let byte = cursor.byte, byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">"), words.count == 1,
             !words[0].isQuoted, words[0].bytes.allSatisfy(\.isDigit)
         {
@@ -262,7 +262,7 @@ extension AskScan {
             cursor.at += 1
         }
         let words = targets(&cursor, command)
-        // `2>&1`, `>&-`.
+        // `2>&1` and `>&-` write no file.
         if words.count == 1, words[0].bytes.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: "-") }) { return }
         let kind: ShellCommand.Redirection.Kind = isInput ? .input : .output
         command.redirections.append(ShellCommand.Redirection(kind: kind, isErrors: isErrors, targets: words))

@@ -1,4 +1,4 @@
-/// Programs that run what their words, their input or a file say.
+/// Programs that run their words, their input or a file.
 extension AskScan {
     /// Programs that do no more than run another, with the names of their options that take a value.
     private static let starters: [String: String] = [

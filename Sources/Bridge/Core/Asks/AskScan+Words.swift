@@ -290,7 +290,7 @@ extension AskScan {
         return made
     }
 
-    /// A byte that is no mark.
+    /// The byte itself, or a question mark if it would be a mark.
     private static func plain(_ value: UInt32) -> UInt8 {
         value < UInt32(ShellMark.first) ? UInt8(value) : UInt8(ascii: "?")
     }

@@ -3,7 +3,7 @@ import Vocabulary
 /// The words of a card: everything that a yes allows the agent, in a form that an eye can read.
 ///
 /// Invariants:
-/// - Nothing is cut in silence: what the card cannot hold is in `overflow`, or `isCut` holds and the ask can only be denied.
+/// - Nothing is cut in silence: text beyond the card is in `overflow`, or `isCut` holds and the ask can only be denied.
 /// - The long text occurs once, in `command` or in `message`.
 /// - Facts come before the agent's own words, so that those cannot forge them.
 struct CardText: Hashable, Sendable {
@@ -16,7 +16,7 @@ struct CardText: Hashable, Sendable {
     private static let shortCommand = 200
     /// Bytes that a card shows of an ask that can only be denied.
     private static let cutLimit = 16_000
-    /// Bytes of the text beside the long one, in a sealed card, where both share one field.
+    /// Bytes of the shorter text in a sealed card, where both texts share one field.
     private static let besideLimit = 16_000
     /// Bytes of slug, call, and the names of the members around the texts.
     private static let frame = 1_000
@@ -46,7 +46,7 @@ struct CardText: Hashable, Sendable {
         } else if wholeTitle.utf8.count > Self.titleLimit {
             lines.append("Title: \(wholeTitle)")
         }
-        // Never empty: the relay refused such a request, and the run hung (relay.md#requestapproval).
+        // The message is never empty: the relay refused such a request, and the run hung (relay.md#requestapproval).
         // The agent's own words come last: none of them can pass for a line of the bridge's in front of it.
         let texts = own.map { lines + [$0] } ?? command.map { [Self.question($0)] + lines } ?? lines + [title]
         message = (texts + (until.map { ["The agent waits until \($0)."] } ?? [])).joined(separator: "\n")

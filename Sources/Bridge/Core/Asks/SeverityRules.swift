@@ -130,8 +130,7 @@ package struct SeverityRules {
     ]
 
     /// Raises the severity, and never lowers it. In a sealed chat a rule raises to `critical` or not at all: the relay reads the
-    /// severity, and
-    /// learns one bit of a sealed ask rather than two.
+    /// severity, and learns one bit of a sealed ask rather than two.
     package static func severity(
         of said: Severity, _ subject: Subject, matches: [SeverityMatch], isSealed: Bool
     ) -> Severity {

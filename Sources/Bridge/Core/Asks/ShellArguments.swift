@@ -6,8 +6,7 @@ struct ShellArguments {
     private(set) var operands: [ShellWord] = []
 
     /// `valued`: options, without hyphens and separated by spaces, that take the next word if no value is joined to them. `stops`:
-    /// everything
-    /// from the first operand on is one. `isLong`: one hyphen begins a long name, as for `find` and `openssl`.
+    /// everything from the first operand on is one. `isLong`: one hyphen begins a long name, as for `find` and `openssl`.
     init(_ words: ArraySlice<ShellWord>, valued: String = "", stops: Bool = false, isLong: Bool = false) {
         let valued = Set(valued.split(separator: " ").map { String($0) })
         var words = words

@@ -30,14 +30,14 @@ struct ShellWord: Hashable {
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The last part of the path: `/usr/bin/sudo` is `sudo`.
+    /// The name of the program without its path: `/usr/bin/sudo` is `sudo`.
     var program: String {
         let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
         return String(decoding: bytes[start...], as: UTF8.self)
     }
 
     var isOption: Bool { bytes.count > 1 && bytes[0] == UInt8(ascii: "-") }
-    /// Not a byte of it is known.
+    /// No byte of the word is known.
     var isUnknown: Bool { !bytes.isEmpty && bytes.allSatisfy { $0 == ShellMark.unknown } }
 }
 

@@ -8,9 +8,8 @@ extension Delivery {
     /// The code that stopped all sending, or nil while calls may leave.
     package var stopped: RelayErrorCode? { token.stopped }
 
-    /// Another token: pending calls are sent again. `leaving`: the old token has its last chance, and a call that is refused for it
-    /// is a dead
-    /// letter.
+    /// Another token: pending calls are sent again. `leaving`: the old token has its last chance, and a call that is refused for it is
+    /// a dead letter.
     package mutating func resume(leaving: Bool = false, at instant: Instant) {
         let now = time.read(instant)
         token.resume(leaving: leaving, underWay: Set(lanes.indices.filter { lanes[$0].isUnderWay }))

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// All lanes of one installation, its token buckets, and who goes next (DESIGN.md#lanes-buckets-pacing).
+/// All lanes of one installation, its token buckets, and the order of sending (DESIGN.md#lanes-buckets-pacing).
 ///
 /// `next` returns one step at a time, and `answered` takes the outcome of a call. Both do bounded work: a lane stands in the line of the
 /// bucket that its next call draws from, or among the timers, and is looked at again only when something about it has changed.
@@ -189,9 +189,8 @@ package struct Delivery: Sendable {
         return reports
     }
 
-    /// The call could not be saved, so it did not leave. The lane tries it again after a second, until its deadline. If the journal
-    /// has the key
-    /// with another body, no later try can save the call, and the retry policy decides.
+    /// The call could not be saved, so it did not leave. The lane tries it again after a second, until its deadline. If the journal has
+    /// the key with another body, no later try can save the call, and the retry policy decides.
     package mutating func couldNotSave(
         _ call: CallID, keyIsTaken: Bool = false, at instant: Instant
     ) -> [DeliveryReport] {

@@ -23,7 +23,7 @@ package struct DeliveryNote: Hashable, Sendable {
 }
 
 extension RetryDecision {
-    /// The note for the log, beside the report to the turn.
+    /// The note for the log, besides the report to the turn.
     func report(on answer: RelayAnswer, _ name: PostName, of turn: TurnID) -> DeliveryReport? {
         switch self {
         case .stopConnection(let code):

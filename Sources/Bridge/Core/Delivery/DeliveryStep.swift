@@ -33,7 +33,7 @@ package struct CallAttempt: Hashable, Sendable {
     package var seal: CallSeal?
     /// The next call of the lane is fixed: its body can be made while this one is under way.
     package var isFollowed = false
-    /// A placeholder that says whose the message is (`Claim`).
+    /// The call is a placeholder with the mark of its state directory (`Claim`).
     package var isMarked = false
     /// The moment at which the post came to the lane; of text, its first piece.
     package var since: Instant
@@ -51,7 +51,7 @@ package struct CallSeal: Hashable, Sendable {
     }
 }
 
-/// A call that will follow another for sure, so that its body can be made ahead.
+/// A call that is sure to follow another, so that its body can be made ahead.
 package struct CallAhead: Hashable, Sendable {
     package var call: RelayCall
     package var seal: CallSeal?

@@ -35,7 +35,7 @@ package struct LanePace: Hashable, Sendable {
 package struct SharedPace: Hashable, Sendable {
     private let share: Double
     private let burst: Double
-    /// When the deltas sent so far would be over, had they been sent evenly.
+    /// The moment at which the deltas sent so far would end, had they been sent evenly.
     private var horizon: Instant?
 
     package init(share: Double = 0.8, burst: Int = 24) {

@@ -2,9 +2,8 @@ package import Vocabulary
 
 /// The keys of one turn's relay calls: 1 to 64 characters of `[A-Za-z0-9_-]` (relay.md#rules).
 ///
-/// A key is made of durable facts alone, so that a restarted bridge sends the same post under the same key. It begins with the
-/// turn's id, or
-/// with a hash of it if the id holds other characters or would make the key too long.
+/// A key is made of durable facts alone, so that a restarted bridge sends the same post under the same key. It begins with the turn's
+/// id, or with a hash of it if the id holds other characters or would make the key too long.
 package struct IdempotencyKeys: Hashable, Sendable {
     package static let longest = 64
 

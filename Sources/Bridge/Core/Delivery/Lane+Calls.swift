@@ -5,9 +5,8 @@ extension Lane {
     enum Readiness: Hashable, Sendable {
         case nothing
         case waits(until: Instant)
-        /// `since`: the moment at which the post came to the lane. `again`: the moment at which the lane must be looked at again
-        /// even if it is not
-        /// served, since an end does not wait longer for the text before it.
+        /// `since`: the moment at which the post came to the lane. `again`: the moment at which the lane must be looked at again even
+        /// if it is not served, since an end does not wait longer for the text before it.
         case ready(PostKind, DeliveryRank, since: Instant, again: Instant?)
     }
 
@@ -283,10 +282,9 @@ extension Lane {
         }
     }
 
-    /// The window is closed: nothing may carry the interaction. A refused approval goes once more without it, under another key because its
-    /// body is another one. An approval that carried none, or that cannot be rebuilt after a restart, goes back to the turn, which
-    /// knows its
-    /// content.
+    /// The window is closed: nothing may carry the interaction. A refused approval goes once more without it, under another key because
+    /// its body is another one. An approval that carried none, or that cannot be rebuilt after a restart, goes back to the turn, which
+    /// knows its content.
     private mutating func interactionExpired(_ call: Frozen, at now: Instant) -> [PostReport] {
         let left = leaveInteraction()
         guard case .approval = call.name else { return left }

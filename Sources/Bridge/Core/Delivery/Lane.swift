@@ -19,7 +19,7 @@ package enum LaneBounds {
 /// The calls of one turn, one at a time and in order. This file has the input, `Lane+Calls.swift` the output.
 ///
 /// States:
-/// - *idle*: nothing is tried and unanswered. Can become: underWay, when its next post is given a try; gone.
+/// - *idle*: no call waits for an answer or for another try. Can become: underWay, when its next post is given a try; gone.
 /// - *underWay*: a call is at the relay. Can become: idle (delivered, done, dropped, given up), resting (to be tried
 ///   again), refused (an open, an end or a whole message that the turn must replace), gone.
 /// - *resting*: the call was tried and will be again, with the same key and the same value, not before a moment. Can
@@ -206,8 +206,7 @@ struct Lane: Sendable {
     // MARK: -
 
     /// The open is given up. Posts that need its bubble are dropped, which the turn knows since it gave the open up. Approvals and
-    /// messages go
-    /// out without the interaction.
+    /// messages go out without the interaction.
     private mutating func loseBubble() {
         bubble = .lost
         preview.stop()

@@ -8,7 +8,7 @@ struct LaneKeys: Hashable, Sendable {
     let fixed: IdempotencyKeys
     /// One life of the process.
     let epoch: Int
-    /// `StateMark.bits`, if the placeholder says whose it is.
+    /// `StateMark.bits`, if the placeholder carries them.
     var mark: UInt32?
     /// Number of deltas in this epoch.
     private var deltas = 0

@@ -3,8 +3,7 @@ import Vocabulary
 /// The posts of one lane that were never tried, in order.
 ///
 /// Bounds: neighbouring texts form one entry, a task has one progress, and all other posts count against `LaneBounds`. `Delivery`
-/// bounds the
-/// bytes of all lanes together, and has the oldest payloads cut (`cutOldest`).
+/// bounds the bytes of all lanes together, and has the oldest payloads cut (`cutOldest`).
 struct LaneQueue: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         enum Content: Hashable, Sendable {
@@ -24,8 +23,7 @@ struct LaneQueue: Hashable, Sendable {
         /// Number of the body in this place, from 1.
         var form = 1
         /// Key of a tool's card, which has one body in its place. The key is made when the card is posted: its turn may come much
-        /// later, and then
-        /// the lane has no time to lose.
+        /// later, and then the lane has no time to lose.
         var key: IdempotencyKey?
 
         var bytes: Int {
@@ -128,9 +126,8 @@ struct LaneQueue: Hashable, Sendable {
         return entry
     }
 
-    /// Takes out the first text, or as many whole characters of its beginning as fit into `bytes`. Nil if the next post is no text,
-    /// or comes
-    /// from before a restart.
+    /// Takes out the first text, or as many whole characters of its beginning as fit into `bytes`. Nil if the next post is no text, or
+    /// comes from before a restart.
     mutating func removeText(bytes: Int) -> (text: String, since: Instant)? {
         guard !isEmpty, entries[head].content == .text else { return nil }
         let since = entries[head].since
@@ -228,8 +225,7 @@ struct LaneQueue: Hashable, Sendable {
     func forEach(_ body: (Entry) -> Void) { entries[head...].forEach(body) }
 
     /// Makes room: drops the oldest progress, or cuts the oldest payload of a card to a mark. An entry whose call was made ahead
-    /// (`made`) stays
-    /// unchanged, since its body may be on its way to the relay. False if nothing is left that may be cut.
+    /// (`made`) stays unchanged, since its body may be on its way to the relay. False if nothing is left that may be cut.
     mutating func cutOldest(except made: IdempotencyKey?) -> Bool {
         if waiting(.progress) > 0, let oldest = entries[head...].firstIndex(where: { $0.kind == .taskProgress }) {
             bytes -= entries[oldest].bytes

@@ -93,9 +93,8 @@ extension LaneRecord {
         }
     }
 
-    /// Deltas are stored by themselves, so this record may be older than the last of them. A lane has one call in flight: a later
-    /// delta proves
-    /// that the calls which this record has as unanswered were answered.
+    /// Deltas are stored by themselves, so this record may be older than the last of them. A lane has one call in flight: a later delta
+    /// proves that the calls which this record has as unanswered were answered.
     package mutating func catchUp(with stored: [StoredDelta]) {
         for delta in stored where delta.endOffset > streamed {
             unanswered = []

@@ -50,7 +50,7 @@ extension Lane {
         var payload: CallAttempt.Payload
         var attempts = 0
         var isStored = false
-        /// The relay itself said how long it rests.
+        /// The relay itself set how long the call rests.
         var wasTold = false
         var since: Instant
         /// Nil before the first try.
@@ -64,9 +64,8 @@ extension Lane {
         var sealed: Sealed?
     }
 
-    /// A call is sealed at most once. Its body is kept until it is answered, since a second sealing would make another body under
-    /// the same key
-    /// (relay.md#consequences-for-a-correct-connector).
+    /// A call is sealed at most once. Its body is kept until it is answered, since a second sealing would make another body under the
+    /// same key (relay.md#consequences-for-a-correct-connector).
     struct Sealed: Hashable, Sendable {
         var seal: CallSeal
         /// Nil until the call is sealed.

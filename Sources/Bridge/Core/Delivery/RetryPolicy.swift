@@ -45,7 +45,7 @@ package struct RetryPolicy: Sendable {
         package var form = 1
         /// An end waits behind it in its lane.
         package var endWaits = false
-        /// The body says whose it is, so that a conflict means another bridge (`Claim`).
+        /// The body carries a mark, so that a conflict means another bridge (`Claim`).
         package var isMarked = false
         /// The call is given up past this moment.
         package var deadline: Instant
@@ -143,8 +143,7 @@ package struct RetryPolicy: Sendable {
     }
 
     /// Judges a code that relay.md#codes does not list by its status, and refuses this one call at most. A later relay may mean
-    /// anything by a 401
-    /// or 410 of its own, so that it must end no turn, session or connection.
+    /// anything by a 401 or 410 of its own, so that it must end no turn, session or connection.
     private static func meaning(ofStatus status: Int) -> Meaning {
         switch status {
         case 429: .rateLimited
@@ -193,9 +192,8 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// Nil if the store is tried again. If our own journal has the key with another body, the relay has nothing of the call yet: a
-    /// post that a
-    /// person must see takes the next key, and no call counts as done.
+    /// Nil if the store is tried again. If our own journal has the key with another body, the relay has nothing of the call yet: a post
+    /// that a person must see takes the next key, and no call counts as done.
     static func afterFailedSave(_ tried: Tried, keyIsTaken: Bool, at now: Instant) -> RetryDecision? {
         guard now < tried.deadline else { return .deadLetter }
         guard keyIsTaken else { return nil }
@@ -252,7 +250,7 @@ package struct RetryPolicy: Sendable {
 
     private static func spendsBudget(_ kind: PostKind) -> Bool { kind == .text || kind == .taskProgress }
 
-    /// Evenly from 0 up to, not including, 1.
+    /// A number from 0 up to, not including, 1.
     private static func fraction(_ random: inout some RandomNumberGenerator) -> Double {
         Double(random.next() >> 11) / Double(1 << 53)
     }

@@ -28,17 +28,15 @@ package struct BucketFigures: Hashable, Sendable {
 /// - *lending* (after a start): the real bucket may be drained, so one call is lent at a time, until the relay first
 ///   answers one. Can become: counting.
 /// - *counting*: a call takes a token, time gives them back. Can become: asleep.
-/// - *asleep*: a 429 said until when. Can become: whatever it was before.
+/// - *asleep*: a 429 set the moment before which nothing is taken. Can become: the state before it.
 ///
-/// Invariants, with the relay's real level S and the calls U that are under way, which it may not have counted yet: the level stays at or
-/// below S - U as long as no other client draws from the bucket. So time fills it only to capacity less U (a full bucket gains
-/// nothing while
-/// our call travels). If others draw from it too, a reading bounds the level: by the tokens that were left, less the calls sent after the
-/// one that brought it. (Calls among those that were answered already brought a reading of their own.) A reading only ever lowers
-/// the level,
-/// with one exception: answers that overtake one another make us count a call twice. When the last call under way is answered and all of
-/// them brought a reading, the lowest of these is the level that the relay had after the last. A clock that jumps back gives nothing, and
-/// one that jumps forward no more than capacity.
+/// Invariants, with the relay's real level S and the calls U that are under way, which it may not have counted yet: the level stays at
+/// or below S - U as long as no other client draws from the bucket. So time fills it only to capacity less U (a full bucket gains
+/// nothing while our call travels). If others draw from it too, a reading bounds the level: by the tokens that were left, less the
+/// calls sent after the one that brought it. (Calls among those that were answered already brought a reading of their own.) A reading
+/// only ever lowers the level, with one exception: answers that overtake one another make us count a call twice. When the last call
+/// under way is answered and all of them brought a reading, the lowest of these is the level that the relay had after the last. A clock
+/// that jumps back gives nothing, and one that jumps forward no more than capacity.
 ///
 /// A call needs two milliseconds' refill besides its token, since the relay counts by a clock of its own. Levels are whole billionths of a
 /// token, so that a computed wait is never a hair too short.
@@ -100,16 +98,15 @@ package struct TokenBucket: Sendable {
         return sent
     }
 
-    /// A call of this bucket has ended. `responded`: the relay itself answered, whatever the answer. The reading is nil if there
-    /// was none, or
-    /// if it was of another bucket.
+    /// A call of this bucket has ended. `responded`: the relay itself answered, whatever the answer. The reading is nil if there was
+    /// none, or if it was of another bucket.
     package mutating func answered(_ call: UInt64, responded: Bool, reading: RateReading?, at now: Instant) {
         settle(at: now)
         // The newest calls are answered soonest, so search from the back.
         guard let place = underWay.lastIndex(of: call) else { return }
         underWay.remove(at: place)
         if isLending && responded {
-            // Without a word about what is left, the documented table holds.
+            // Without a reading, the documented table holds.
             isLending = false
             billionths = ceiling
         }
@@ -187,9 +184,8 @@ package struct TokenBucket: Sendable {
         return min(max(Int64(limit) * Self.token - missing, least), least + Self.token - 1)
     }
 
-    /// The refill is the missing tokens over the time until full. `Remaining` is cut to whole tokens and the time may be rounded,
-    /// so a reading
-    /// only bounds the refill; ours moves to the nearer bound if it lies outside.
+    /// The refill is the missing tokens over the time until full. `Remaining` is cut to whole tokens and the time may be rounded, so a
+    /// reading only bounds the refill; ours moves to the nearer bound if it lies outside.
     private mutating func learnRefill(missing: Int, resetAfter: Duration) {
         let seconds = resetAfter.seconds
         guard missing > 0, seconds > 0, seconds < 86_400 else { return }

@@ -78,7 +78,7 @@ extension Turn {
         return asks + questions
     }
 
-    /// Nil without a moment, since no phone has seen the question yet.
+    /// Nil if there is no moment: no phone has seen the question yet.
     private func matter(_ name: String, since: Instant?, _ words: NoticeWords) -> WaitingMatter? {
         since.map {
             WaitingMatter(

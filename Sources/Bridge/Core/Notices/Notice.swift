@@ -60,7 +60,7 @@ package struct NoticeWords: Hashable, Sendable {
     }
 }
 
-/// One event.
+/// One event of a notice.
 package struct NoticeItem: Hashable, Sendable {
     /// An id that no other event has.
     package var id: String
@@ -94,7 +94,7 @@ package struct NoticeItem: Hashable, Sendable {
     mutating func seal() { (isSealed, words) = (true, nil) }
 }
 
-/// One message to the recipient: about one event, or about all that waited for the end of the quiet hours.
+/// One message to the recipient, about one event, or about all that waited for the end of the quiet hours.
 package struct Notice: Hashable, Sendable {
     package var id: String
     package var items: [NoticeItem]
@@ -146,6 +146,6 @@ package enum NoticeNews: Hashable, Sendable {
 package struct NoticeFigures: Hashable, Sendable {
     package var told = 0
     package var dropped = 0
-    /// Not delivered yet.
+    /// Notices that are not delivered yet.
     package var waiting = 0
 }

@@ -56,7 +56,7 @@ package struct Notices: Sendable {
         var notice: Notice
         var stage: Stage
         var isKept = false
-        /// An earlier process left the notice: the first look says whether its event lasts.
+        /// An earlier process left the notice: the first look shows whether its event lasts.
         var awaitsLook = false
         /// The moment to ask the journal again, after it could not write.
         var keepsAgainAt: Instant?
@@ -221,9 +221,8 @@ package struct Notices: Sendable {
 
     // MARK: Open waits
 
-    /// Everything that waits for a person now. Called at any time, and before the time itself at every alarm, so that no answered
-    /// wait counts
-    /// as open.
+    /// Everything that waits for a person now. Called at any time, and before the time itself at every alarm, so that no answered wait
+    /// counts as open.
     package mutating func waiting(_ matters: [WaitingMatter], at time: Time) {
         defer { hasLooked = true }
         let present = Dictionary(matters.map { ($0.name, $0) }) { first, _ in first }

@@ -123,7 +123,7 @@ struct QuestionLedger: Sendable, Hashable {
 
     /// Another question has this id by now, and no answer to the earlier one reaches it.
     func isAnother(_ question: Question) -> Bool {
-        // A settled question keeps its title alone, and stays settled where the record lacks its fingerprint.
+        // A settled question keeps its title alone, and stays settled if the record lacks its fingerprint.
         return shown(question.id).map { $0 != AskFingerprint(of: question) } ?? false
     }
 
@@ -325,17 +325,15 @@ struct QuestionLedger: Sendable, Hashable {
         }
     }
 
-    /// The preview ended before the relay had all of it. Returns the open question, which no person can have read; the end of
-    /// another one is
-    /// in the bubble's end.
+    /// The preview ended before the relay had all of it. Returns the open question, which no person can have read; the end of another
+    /// one is in the bubble's end.
     mutating func lostText() -> Question? {
         for index in all.indices { if case .text = all[index].ending { all[index].ending = .seen } }
         return all.first { if $0.state == .open, case .text = $0.asking { true } else { false } }?.question
     }
 
-    /// The relay never took this message. A question in it is settled, since no person can have read it. An outcome in it holds
-    /// back no later
-    /// message.
+    /// The relay never took this message. A question in it is settled, since no person can have read it. An outcome in it holds back no
+    /// later message.
     mutating func lost(_ part: WholeMessage.Part) -> Asked? {
         for index in all.indices where all[index].ending == .message(part) { all[index].ending = .seen }
         guard let index = all.firstIndex(where: { $0.state == .open && $0.asking == .message(part) }) else {

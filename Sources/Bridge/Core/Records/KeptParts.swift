@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// The parts of a turn: rows of the journal beside its record, each written once.
+/// The parts of a turn: rows of the journal besides its record, each written once.
 ///
 /// A run of hundreds of tool calls has hundreds of ended texts and finished calls. In the record they would be written anew with every call;
 /// in parts each is written once, and the record holds what no part has yet: less than `size` bytes of it.
@@ -20,7 +20,7 @@ import Vocabulary
 ///   the whole journal by its schema version.
 /// - The parts of a sealed turn are sealed as its record is.
 package struct KeptParts: Sendable {
-    /// From this many bytes on, what is new becomes a part: a record with less fits into one page of the journal.
+    /// New content of this many bytes becomes a part: a record with less fits into one page of the journal.
     package static let size = 1_024
 
     /// A text whose beginning the parts hold.

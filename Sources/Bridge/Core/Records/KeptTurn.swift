@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// One turn, as the journal holds it beside its parts.
+/// One turn, as the journal holds it besides its parts.
 extension TurnRecord: Kept {
     package static var blank: Self { Self(turn: Turn(.blank), lane: .blank, renamed: [:]) }
     package static let fields: [Field<Self>] =

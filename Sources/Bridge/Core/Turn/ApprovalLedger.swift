@@ -10,7 +10,7 @@ import Vocabulary
 /// - `settled`: final. Later words about it are ignored.
 ///
 /// Invariants:
-/// - Nothing is approved but by a person's decision, and never more than the person said.
+/// - Nothing is approved except by a person's decision, and never more than the person allowed.
 /// - A decision leaves once; one that was made while the agent was away leaves when it is back.
 /// - After a stop nothing is approved: what was approved and not confirmed is denied.
 /// - A decision holds for one fingerprint and its newest card. An ask that comes under a known id with another fingerprint is another ask:
@@ -213,9 +213,8 @@ struct ApprovalLedger: Sendable, Hashable {
         return approval.state == .decided(decision) && !approval.owed && approval.cards.fingerprint == shown
     }
 
-    /// Decisions that were sent or are about to leave, without a confirmation. A yes without a fingerprint is not repeated: the
-    /// agent may ask
-    /// something else under its id by now.
+    /// Decisions that were sent or are about to leave, without a confirmation. A yes without a fingerprint is not repeated: the agent
+    /// may ask something else under its id by now.
     var forwarded: [Decision] {
         order.compactMap { id in
             guard let approval = approvals[id], !approval.owed, case .decided(let decision) = approval.state,

@@ -2,8 +2,8 @@ import Vocabulary
 
 /// The current text of a run, in whatever form its bus sends it.
 ///
-/// The text is `base` (what earlier runs of the same turn said, for example before a detached approval), then the ended
-/// segments, then the newest one, joined by blank lines.
+/// The text is `base` (the texts of earlier runs of the same turn, for example before a detached approval), then the ended segments, then
+/// the newest one, joined by blank lines.
 ///
 /// Invariants:
 /// - A snapshot replaces everything but `base`; a failed attempt leaves nothing behind (`restart`).

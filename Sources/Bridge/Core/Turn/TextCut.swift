@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Cutting text by UTF-8 bytes without breaking a character, as people count characters: a flag or a family stays whole.
+/// Cuts text by UTF-8 bytes without breaking a character, as people count characters: a flag or a family stays whole.
 package enum TextCut {
     /// The longest beginning of `text` of at most `limit` bytes that ends between two characters, and the rest. With `partsEscapes` false
     /// the cut spares escapes of visible text too.

@@ -16,7 +16,7 @@ struct TurnDeadlines: Sendable, Hashable {
     var stop: Instant?
     /// The follow-up run of a detached approval does not begin.
     var followUp: Instant?
-    /// After a failed attempt the agent says nothing.
+    /// The agent is silent after a failed attempt.
     var retry: Instant?
     /// The next look for a run that may be lost.
     var look: Instant?

@@ -21,7 +21,7 @@ package struct TurnOpening: Sendable, Hashable {
     package var sealedText: String?
     /// A fixed sentence answers the message, and the agent never sees it.
     package var refusal: MessageRefusal?
-    /// The message was made while this state directory was in use, so that its placeholder says whose it is (`Claim`).
+    /// The message was made while this state directory was in use, so that its placeholder carries the mark (`Claim`).
     package var isMarked = false
 
     package init(
@@ -96,7 +96,7 @@ package struct TurnSettings: Sendable, Hashable {
     package var commandPatience = Duration.seconds(1_860)
     /// How long the agent may take to answer a look-up after an empty end.
     package var lookUpPatience = Duration.seconds(5)
-    /// The first look after a lost link, the pace of the next ones, and how long in all.
+    /// The first look-up after a lost link, the pace of the next ones, and the time for all of them.
     package var firstLook = Duration.seconds(1)
     package var lookInterval = Duration.seconds(3)
     package var lookPatience = Duration.seconds(30)

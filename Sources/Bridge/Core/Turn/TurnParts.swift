@@ -2,7 +2,7 @@ import Vocabulary
 
 // Parts of a turn besides its phase, its text and its ledgers, one concern each.
 
-/// The runs whose events are a turn's: the one asked for, and those adopted (a foreign answer to its message, the follow-up of an
+/// The runs whose events are a turn's: the requested one, and adopted ones (a foreign answer to its message, the follow-up of an
 /// approval).
 ///
 /// Invariant: a run that has ended for the turn stays one of its runs, and says nothing more.
@@ -68,7 +68,7 @@ struct TurnAgent: Hashable, Sendable {
     }
 }
 
-/// The bubble, and what its end is to carry.
+/// The bubble, and the content of its end.
 ///
 /// Invariant: lines gather while it is open, and go out with its end, or with the text behind it.
 struct TurnBubble: Hashable, Sendable {

@@ -7,7 +7,7 @@ package enum OwnWord: Hashable, Sendable {
     case new(workspace: String?)
     case workspaces
     case status
-    /// Stops what runs in the chat.
+    /// Stops the runs in the chat.
     case stop
     /// Lists open asks, and brings their cards back.
     case asks

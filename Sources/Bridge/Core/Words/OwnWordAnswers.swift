@@ -127,7 +127,7 @@ enum OwnWordAnswers {
         }
     }
 
-    /// A new conversation was begun.
+    /// The answer to `/bridge new`.
     static func new(_ settings: OwnWordSettings, _ workspace: Workspace?) -> String {
         guard let workspace else { return "The next message begins a new conversation with \(settings.agent)." }
         return "The next message begins a new conversation with \(settings.agent) in the workspace \(workspace.words)."

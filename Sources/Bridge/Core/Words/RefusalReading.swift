@@ -96,7 +96,7 @@ struct ReplyWords {
         character.isLetter || character.isNumber || character == "'" || isMark(character)
     }
 
-    /// Signs of Indic scripts that belong to the letter before them, where they occur by themselves.
+    /// Signs of Indic scripts that belong to the letter before them, and may stand as characters of their own.
     private static func isMark(_ character: Character) -> Bool {
         character.unicodeScalars.allSatisfy {
             [.nonspacingMark, .spacingMark].contains($0.properties.generalCategory)
