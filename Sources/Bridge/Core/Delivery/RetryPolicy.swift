@@ -39,7 +39,7 @@ package struct RetryPolicy: Sendable {
         package var kind: PostKind
         /// An earlier try may have been applied: its outcome is unknown.
         package var mayHaveLanded = false
-        /// Number of tries without a known outcome, including the one that was just answered.
+        /// Number of tries without a known outcome, counting the present one if it has none.
         package var unknownOutcomes = 0
         /// Number of the body in this place, from 1.
         package var form = 1
