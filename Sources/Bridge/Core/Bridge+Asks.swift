@@ -1,15 +1,15 @@
 package import Vocabulary
 
-// Asks as the connection sees them: what the configuration says of them, and when unanswered ones come back (DESIGN.md#asks).
+// Asks as the connection sees them: their configuration, and the return of unanswered ones (DESIGN.md#asks).
 extension Bridge {
-    /// The configuration changed, or is read for the first time: open asks follow it too.
+    /// The configuration was read for the first time, or has changed: open asks follow it.
     package mutating func use(asks: AskSettings, at now: Instant) {
         settings.turn.asks = asks
         settleTurnSettings(at: now)
         keepChanged()
     }
 
-    /// The hours that cards name are those of this clock; read again where the wall clock may have been set.
+    /// The clock for the hours that cards name. Read again after the wall clock may have been set.
     package mutating func use(localTime: LocalTime) {
         settings.turn.localTime = localTime
         for id in entries.keys { entries[id]?.turn.use(settings.turn) }
@@ -21,7 +21,7 @@ extension Bridge {
         for id in entries.keys { entries[id]?.turn.use(settings.turn) }
     }
 
-    /// Deadlines follow what changed.
+    /// Gives every turn the new settings; deadlines follow.
     private mutating func settleTurnSettings(at now: Instant) {
         let new = settings.turn
         for id in entries.keys.sorted() {
@@ -34,9 +34,9 @@ extension Bridge {
 
     // MARK: Signs of life
 
-    /// A person wrote, stopped or decided in this chat. Its asks without a card come back, and the two newest of other chats: not more, so
-    /// that a person who comes back to many finds one at a time.
-    /// `wrote`: by a message, which an open question of the chat takes for its answer.
+    /// A person wrote, stopped or decided in this chat. Its asks without a card come back, and the two newest of other chats: no more,
+    /// so that a person who returns to many finds one at a time. `wrote`: by a message, which an open question of the chat takes as its
+    /// answer.
     mutating func personIsThere(
         in chat: SessionID, wrote: Bool = false, isAskedFor: Bool = false, at now: Instant
     ) {
@@ -60,7 +60,7 @@ extension Bridge {
         }
     }
 
-    /// A message in this chat brings back the card of an ask.
+    /// Whether a message in this chat brings back the card of an ask.
     func bringsBackCard(_ chat: SessionID, at now: Instant) -> Bool {
         let asks = settings.turn.asks
         guard asks.whenAsked == .refuse, asks.whenUnanswered == .hold, agent.isPresent else { return false }
@@ -70,7 +70,7 @@ extension Bridge {
         }
     }
 
-    /// Bubbles that were held until the relay has the card above them.
+    /// Opens bubbles that waited until the relay had the card above them.
     mutating func openBehindCard(in chat: SessionID, at now: Instant) {
         for (id, entry) in entries where entry.turn.isBehindCard && entry.turn.opening.session == chat {
             change(id, at: now) { $0.openLate() }
@@ -86,7 +86,7 @@ extension Bridge {
 
     mutating func bringBack(_ matter: AskMatter, of id: TurnID, at now: Instant) {
         let mayReturn = entries[id]?.turn.mayBringBack(matter, at: now) == true
-        // What cannot be shown costs none of the returns. One that was due by itself is looked at again later.
+        // An ask that cannot be shown uses up no return. A timed return is tried again later.
         let later = mayReturn ? chats.asks.budget.take(at: now) : now + .seconds(3_600)
         switch (matter, later) {
         case (.ask(let ask), nil): change(id, at: now) { $0.askAgain(ask, at: now) }
@@ -97,7 +97,7 @@ extension Bridge {
         }
     }
 
-    /// Untried cards of ended or replaced asks are withdrawn from the lane.
+    /// Withdraws untried cards of ended or replaced asks from the lane.
     mutating func withdraw(_ cards: [ApprovalID], of turn: Turn) {
         guard settings.withdrawsCards else { return }
         let left = turn.approvals.postedCards
@@ -106,7 +106,7 @@ extension Bridge {
 
     // MARK: Asks in parts
 
-    /// The longest waiting of the chat's asks in parts, if no other one is open.
+    /// Tells the longest waiting of the chat's asks in parts, if no other one is open.
     mutating func tellInParts(in chat: SessionID, at now: Instant) {
         let turns = entries.values.map(\.turn).filter { $0.opening.session == chat && $0.hasOpenAsks }
         guard !turns.contains(where: { $0.approvals.hasOpenParts }) else { return }
@@ -145,11 +145,11 @@ struct SignOfLife: Hashable, Sendable {
     var isAskedFor: Bool
 }
 
-/// What is counted of cards over all turns.
+/// Counts of cards over all turns.
 struct AskReturns: Hashable, Sendable {
-    /// Each brings back the two newest asks of other chats too, so that few are enough.
+    /// Each sign brings back the two newest asks of other chats too, so that few are enough.
     private static let signLimit = 50
-    /// The words are the relay's: few, and short.
+    /// The relay's words for the ends of cards, which are few and short.
     private static let wordLimit = 32
     private static let wordLength = 40
 
@@ -177,7 +177,7 @@ struct AskReturns: Hashable, Sendable {
 }
 
 extension Turn {
-    /// The sign of life that the turn's record holds: it came while the agent was away, and is to count when the agent is back.
+    /// The sign of life in the turn's record: it came while the agent was away, and counts once the agent is back.
     var missedSign: SignOfLife? {
         guard agent.isAway else { return nil }
         if opening.ownWord == .asks { return SignOfLife(chat: opening.session, wrote: false, isAskedFor: true) }
@@ -198,7 +198,7 @@ extension Turn {
 
     var hasOpenAsks: Bool { outcome == nil && (!approvals.isEmpty || !agent.questions.all.isEmpty) }
 
-    /// Unanswered, and without a card.
+    /// Unanswered asks and questions without a card.
     func returnable(isAskedFor: Bool, at now: Instant) -> [(matter: AskMatter, askedAt: Instant)] {
         guard mayAskAgain, opening.sealing.canSpeak else { return [] }
         return approvals.returnable(isAskedFor: isAskedFor, at: now).map { (.ask($0.id), $0.askedAt) }

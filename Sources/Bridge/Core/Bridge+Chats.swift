@@ -1,15 +1,15 @@
 package import Vocabulary
 
-// What a chat knows beyond its turns, and turns of runs that the bridge did not begin.
+// Knowledge of a chat beyond its turns, and turns of runs that the bridge did not begin.
 extension Bridge {
-    /// A mirrored run that began before this process did; `turnBegins` came before.
+    /// A mirrored run began before this process did. Called after `turnBegins`.
     package mutating func beganUnseen(_ turn: TurnID, at now: Instant) {
         change(turn, at: now) { $0.beganUnseen(at: now) }
     }
 
-    /// The person deleted or archived the chat. `coming`: names of messages of it that have no turn yet. `agentSession`: what the
-    /// plug-in calls the session that serves this chat alone; since `/bridge new` another one does, and ends with it. `made`: when it
-    /// was archived; what was written since goes on.
+    /// A person deleted or archived the chat. `coming`: names of its messages that have no turn yet. `agentSession`: the plug-in's name
+    /// for the session that serves this chat alone; since `/bridge new` another one does, and ends with it. `made`: when the chat was
+    /// archived; messages written since continue.
     package mutating func ended(
         session: SessionID, isDeleted: Bool, coming: [InteractionID] = [], releasing agentSession: AgentSession? = nil,
         made: RelayMoment? = nil, at now: Instant
@@ -31,7 +31,7 @@ extension Bridge {
             chats.models.forget(session)
             keepModels()
         }
-        // Behind the aborts of its runs.
+        // Released behind the aborts of its runs.
         for session in served {
             agent.served.remove(session)
             orders.append(.command(.release(session: session, isDeleted: isDeleted)))
@@ -42,12 +42,12 @@ extension Bridge {
 
     private func sessions(of chat: SessionID, _ open: [TurnOpening], servedBy base: AgentSession) -> [AgentSession] {
         var served = Set(open.filter { !$0.isMirrored }.map(\.agentSession)).union([base])
-        // That of another agent is none of this one's.
+        // The home of another agent is none of this one's.
         if let home = chats.homes[chat], home.isNamed(base) { served.insert(home.session) }
         return served.sorted()
     }
 
-    /// The installation is gone: nothing of its chats can be said any more, and no run continues for them.
+    /// The installation is gone: nothing more can reach its chats, and no run continues for them.
     package mutating func installationRevoked(at now: Instant) {
         let open = Set(entries.values.map(\.turn.opening).filter { !$0.isMirrored }.map(\.agentSession))
         abandonsTurns(at: now)
@@ -57,7 +57,7 @@ extension Bridge {
         }
     }
 
-    /// The person or the relay ends one call of a tool, by the name of its card. No agent can end a tool alone: its run is stopped.
+    /// A person or the relay ends one call of a tool, by the name of its card. No agent can end a tool alone, so its run is stopped.
     package mutating func taskStopped(_ task: TaskID, reason: String?, at now: Instant) {
         guard let (id, own) = openCall(of: task) else { return orders.append(.turnNote(TurnID(""), .unknownTask)) }
         change(id, at: now) { $0.taskStopped(own, reason: reason, at: now) }
@@ -72,31 +72,31 @@ extension Bridge {
         return nil
     }
 
-    /// Another installation has other chats. What the journal has of these is for the caller to delete.
+    /// Another installation has other chats. The caller deletes the journal's rows of these.
     package mutating func forgetsChats() -> (homes: [SessionID], models: [SessionID]) {
         (chats.homes.forgetAll().sorted(), chats.models.forgetAll().sorted())
     }
 
     // MARK: Models
 
-    /// From an earlier process.
+    /// Restores a choice of an earlier process.
     package mutating func restore(_ chosen: ChosenModel, of session: SessionID) {
         chats.models.restore(chosen, of: session)
     }
 
-    /// What the journal could not take goes with the next message, or the next word of the relay.
+    /// A choice that the journal could not take is written with the next message, or the next word of the relay.
     package mutating func modelWasNotKept(of session: SessionID) { chats.models.wasNotWritten(session) }
 
-    /// The relay says which model the chat has. Messages say it too, so this changes nothing before the next one.
+    /// The relay names the model of the chat. Messages name it too, so nothing changes before the next one.
     package mutating func modelSaid(_ model: String?, in session: SessionID, at now: Instant) {
         chats.models.said(model, in: session)
         keepModels()
     }
 
-    /// For a message that says nothing of it.
+    /// The model for a message that names none.
     package func saidModel(of session: SessionID) -> String? { chats.models.saidModel(of: session) }
 
-    /// Of the message that is handed over now.
+    /// The choices for the message that is handed over now.
     mutating func choice(of id: TurnID) -> (choice: ModelChoice, level: LevelChoice, line: String?) {
         guard let message = entries[id]?.turn.opening.message else { return (.unchanged, .unchanged, nil) }
         let isPossible = settings.choosesModels
@@ -128,7 +128,7 @@ extension Bridge {
         keepChanged()
     }
 
-    /// A line of the agent's side for the bubble of this run.
+    /// A line from the agent's side, for the bubble of this run.
     package mutating func told(_ line: String, of run: RunID, at now: Instant) {
         guard let id = agent.turnOfRun[run] else { return }
         change(id, at: now) { $0.told(line) }

@@ -2,7 +2,7 @@ package import Vocabulary
 
 // Messages that another bridge may have (`Claim`).
 extension Bridge {
-    /// The mark of this state directory, and the other bridge that an earlier process has seen. Before anything is restored.
+    /// The mark of this state directory, and the other bridge that an earlier process has seen. Called before anything is restored.
     package mutating func use(mark: StateMark?, known other: OtherBridge?) {
         settings.mark = mark?.bits
         chats.other = other
@@ -10,7 +10,7 @@ extension Bridge {
 
     func mark(of opening: TurnOpening) -> UInt32? { opening.isMarked ? settings.mark : nil }
 
-    /// Nil: none was seen, or none for a day.
+    /// Nil if none was seen, or none for a day.
     package func otherBridge(at now: Instant) -> OtherBridge? {
         chats.other.flatMap { $0.isThere(at: now) ? $0 : nil }
     }
@@ -25,21 +25,21 @@ extension Bridge {
         return mayWait ? .unasked : .needless
     }
 
-    /// Of a turn from the journal: its open is not answered, and its message is not with the agent.
+    /// The claim of a turn from the journal. It waits if the open is unanswered and the message is not with the agent.
     func claim(of turn: Turn, in lane: LaneRecord) -> Claim {
         guard !turn.occupiesAgent, turn.outcome == nil, lane.message == nil, !lane.bubbleIsLost, lane.windowIsOpen
         else { return .needless }
         return claim(of: turn)
     }
 
-    /// The bytes of its open are on their way.
+    /// The bytes of the turn's open are on their way.
     package mutating func openLeft(_ id: TurnID, at now: Instant) {
         guard entries[id]?.claim.holdsPrompt == true else { return }
         entries[id]?.claim.asked(at: now)
         setWake(of: id)
     }
 
-    /// The relay's answer to an open, or that there will be none.
+    /// The relay's answer to an open, or the news that none will come.
     mutating func heed(_ report: PostReport, of id: TurnID, at now: Instant) {
         switch report {
         case .postponed:
@@ -54,7 +54,7 @@ extension Bridge {
             handOverNext(of: session, at: now)
         case .delivered(.approval, _):
             if let chat = entries[id]?.turn.opening.session { openBehindCard(in: chat, at: now) }
-            // Words that refuse it count from here on, in the next process too.
+            // Words that refuse the ask count from here on, in the next process too.
             if keeping.isJournaled { keep(id, .written) }
         case .delivered, .refused, .dropped, .deadLetter, .heldBack, .destinationGone, .anothers: return
         }
@@ -71,7 +71,7 @@ extension Bridge {
         entries[id].map { $0.turn.isIncomplete || promptsWait && $0.claim.holdsPrompt } ?? false
     }
 
-    /// Where another bridge answers too, the next message of its chat would meet the run of the one before.
+    /// If another bridge answers too, the next message of its chat would meet the run of the one before.
     private var promptsWait: Bool { !settings.turn.promptHasKey || chats.other != nil }
 
     mutating func setWake(of id: TurnID) {
@@ -99,7 +99,7 @@ extension Turn {
         return orders + [.closed]
     }
 
-    /// A held bubble is opened on the arrival of its key, or after the timeout for it.
+    /// Opens a held bubble once its key has come, or after the timeout for it.
     mutating func openLate() -> [TurnOrder] {
         guard bubble.isUnopened else { return [] }
         bubble.isUnopened = false

@@ -1,11 +1,12 @@
 package import Vocabulary
 
-// Commands on their way to the agent: what is written down first, what a Stop takes back, and what it owes (DESIGN.md#the-turn-machine).
+// Commands on their way to the agent: their records, which are written first, and what a Stop takes back and owes
+// (DESIGN.md#the-turn-machine).
 extension Bridge {
-    /// True when the command took back a message that had not left: the agent never learns of it.
+    /// True if the command took back a message that had not left: the agent never learns of it.
     mutating func give(_ command: AgentCommand, of id: TurnID, at now: Instant) -> Bool {
         switch command {
-        // A question that is declined costs nothing if the process dies: its run does not go on without an answer.
+        // A declined question costs nothing if the process dies: its run does not continue without an answer.
         case .lookUp, .release, .answer(_, _, .declined, _): orders.append(.command(command))
         case .abort(let session, let run, let reach):
             if gate.withdraw(run: run) {
@@ -32,7 +33,7 @@ extension Bridge {
         return turn.agent.isStopping || turn.outcome != nil
     }
 
-    /// A stop does not wait for the disk: the abort is sent at once, and until the agent answers the journal says that it is owed.
+    /// A Stop does not wait for the disk: the abort leaves at once, and until the agent answers the journal holds it as owed.
     private mutating func owe(_ obligation: Obligation, at now: Instant) {
         obligations.add(obligation, since: now)
         keepObligations()
@@ -51,8 +52,7 @@ extension Bridge {
 
     // MARK: The journal
 
-    /// The record that the command waited for is written, or could not be and need not be.
-    /// `folder`: that of a message, as it was found.
+    /// The record that the command waited for is written, or could not be and need not be. `folder`: of a message, as it was found.
     package mutating func commandKept(_ number: CommandNumber, in folder: String? = nil, at now: Instant) {
         gate.kept(number, in: folder)
         passKept(at: now)
@@ -61,7 +61,7 @@ extension Bridge {
     private mutating func passKept(at now: Instant) {
         for (command, id) in gate.takeKept() {
             let isRefusal = if case .resolve(_, _, .deny, _, _, _, _) = command { true } else { false }
-            // A refusal leaves whatever became of its turn.
+            // A refusal leaves, whatever became of its turn.
             guard isRefusal || entries[id]?.turn.maySend(command) == true else { continue }
             if agent.isClosing, case .send(_, _, let run, _) = command {
                 neverLeft(id, run: run, at: now)
@@ -80,12 +80,12 @@ extension Bridge {
 
     package mutating func wasNotKept(_ obligation: Obligation) { obligations.wasNotWritten(obligation) }
 
-    /// From an earlier process. Sent when the agent is back.
+    /// Restores an obligation of an earlier process, which leaves when the agent is back.
     package mutating func restore(_ obligation: Obligation, since: Instant) {
         obligations.add(obligation, since: since, isWritten: true)
     }
 
-    /// A turn of an earlier process that was being stopped: its obligations may not have been written.
+    /// A turn of an earlier process was being stopped, and its obligations may not have been written.
     mutating func oweAgain(_ turn: Turn, at now: Instant) {
         guard turn.agent.isStopping, turn.occupiesAgent else { return }
         for order in turn.abortRuns(turn.agent.stopReach) {
@@ -96,7 +96,7 @@ extension Bridge {
 
     // MARK: The agent's answers
 
-    /// It has stopped the run as asked: or there was nothing to stop.
+    /// The agent has stopped the run as asked, or had nothing to stop.
     package mutating func abortAnswered(_ run: RunID, at now: Instant) { fulfil(Obligation.name(ofAbort: run)) }
 
     /// The agent's answer to the message that was to begin this run, whether or not its turn is still open.
@@ -116,7 +116,7 @@ extension Bridge {
         if let turn = agent.turnOfRun[run] { sendAnswered(answer, for: turn, at: now) }
     }
 
-    /// The message went into a run of another turn, which continues: the stop was not of that one.
+    /// The message went into a run of another turn, which continues: the Stop was not for that run.
     private func isOfAnotherTurn(_ taken: RunID, than run: RunID) -> Bool {
         guard let owner = agent.turnOfRun[taken], owner != agent.turnOfRun[run], let turn = entries[owner]?.turn else {
             return false
@@ -135,14 +135,14 @@ extension Bridge {
         }
     }
 
-    /// A question that a Stop refuses, and that the agent still lists: it belongs to a turn that is over, not to the one that the
-    /// session is running now.
+    /// A Stop refuses a question that the agent still lists. The question belongs to a turn that has ended, not to the one that the session
+    /// runs now.
     func isBeingDenied(_ signal: RunSignal) -> Bool {
         guard !obligations.isEmpty else { return false }
         let approval: ApprovalID
         switch signal.event {
         case .approvalRequested(let request): approval = request.id
-        // An early gateway's list says first that the run waits for it.
+        // The list of an early gateway first reports that the run waits for the approval.
         case .paused(let call): approval = call.approval
         case .started, .text, .tool, .approvalSettled, .asked, .questionSettled, .retrying, .finished, .failed,
             .alive:
@@ -151,7 +151,8 @@ extension Bridge {
         return obligations.owes(Obligation.name(ofDenial: approval))
     }
 
-    /// A run that an owed Stop reaches asks, and no turn of its session has begun at the agent since: the question is its own, and refused.
+    /// An owed Stop reaches the run that asks, and no turn of its session has begun at the agent since: the question is that run's own, and
+    /// refused.
     mutating func deniesForStopped(_ signal: RunSignal, at now: Instant) -> Bool {
         guard case .approvalRequested(let request) = signal.event, signal.run == nil, let session = signal.session,
             obligations.owesAbort(in: session), !entries.values.contains(where: { $0.turn.knows(request.id) })
@@ -161,7 +162,7 @@ extension Bridge {
         return true
     }
 
-    /// Drops them, whatever their outcome: they have no caller any more.
+    /// Drops expired obligations, whatever their outcome: nobody waits for them.
     mutating func forgetObligations(at now: Instant) {
         for obligation in obligations.takeExpired(at: now) {
             if keeping.isJournaled { orders.append(.fulfilled(obligation)) }

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What is on its way, for `status` and metrics.
+/// Work under way, for `status` and metrics.
 package struct BridgeFigures: Hashable, Sendable {
     package var openTurns: Int
     package var waitingTurns: Int
@@ -8,7 +8,7 @@ package struct BridgeFigures: Hashable, Sendable {
     package var deadLetters: Int
     /// Calls that each bucket would allow now.
     package var levels: [RelayBucket: Double]
-    /// Posts of all lanes that wait for a try, and how long the oldest of them has waited.
+    /// Number of posts in all lanes that wait for a try, and how long the oldest of them has waited.
     package var waitingPosts = 0
     package var longestWait: Duration?
     /// `HeldBytes.lanes` and `HeldBytes.texts` of this machine.
@@ -23,15 +23,15 @@ package struct BridgeFigures: Hashable, Sendable {
     package var another: OtherBridge?
 }
 
-/// An ask or a question that waits for a person. It holds no word of the chat.
+/// An ask or a question that waits for a person, without a word of the chat.
 package struct OpenAsk: Hashable, Sendable {
     package var chat: SessionID
     package var since: Instant
-    /// Cards that the relay took for it; 0 for a question, which has none.
+    /// Cards of the ask that the relay took; 0 for a question, which has none.
     package var cards: Int
     /// Expired cards; for a question 1 while it is unanswered and not displayed.
     package var ended: Int
-    /// When the agent stops waiting, if it said so.
+    /// The moment at which the agent stops waiting, if it said so.
     package var until: Instant?
     /// A card is on the phone now.
     package var isOnPhone: Bool
@@ -44,7 +44,7 @@ package struct OpenAsk: Hashable, Sendable {
 
 extension Bridge {
     package func figures(at now: Instant) -> BridgeFigures {
-        // A copy, since a bucket that is asked fills itself up to the moment.
+        // A copy, since reading the level of a bucket fills it up to the moment.
         var delivery = delivery
         var levels: [RelayBucket: Double] = [:]
         for bucket in RelayBucket.allCases { levels[bucket] = delivery.level(of: bucket, at: now) }
@@ -61,8 +61,8 @@ extension Bridge {
     /// Aborts and denials that the agent has not confirmed.
     package var owesAgent: Bool { !obligations.isEmpty }
 
-    /// What lanes and turns hold. At most `DeliverySettings.heldBytes`, but for what is never cut: ends, messages, approvals, text,
-    /// and the calls under way.
+    /// Bytes of lanes and turns. At most `DeliverySettings.heldBytes`, apart from posts that are never cut: ends, messages, approvals,
+    /// text, and the calls under way.
     package var heldBytes: Int { delivery.heldBytes + heldTexts }
 
     /// `HeldBytes.lanes`.

@@ -2,7 +2,7 @@ package import Vocabulary
 
 // The files that come with messages.
 extension Bridge {
-    /// Each has its outcome now. Of a turn that does not wait for them any more nothing is taken: its files were dropped.
+    /// Each file has its outcome now. A turn that no longer waits for its files takes none: they were dropped.
     package mutating func fetched(_ attachments: [Attachment], for id: TurnID, at now: Instant) {
         guard let turn = entries[id]?.turn, turn.phase == .fetching else { return }
         let session = turn.opening.agentSession
@@ -12,7 +12,7 @@ extension Bridge {
         keepChanged()
     }
 
-    /// The turn has no use for its files any more. A fetch that was not begun is not begun.
+    /// The turn has no more use for its files. A fetch that has not begun does not begin.
     mutating func dropFiles(of id: TurnID) {
         let fetch = orders.firstIndex { if case .fetch(id, _) = $0 { true } else { false } }
         if let fetch { orders.remove(at: fetch) } else { orders.append(.dropFiles(id)) }
@@ -23,7 +23,7 @@ extension Bridge {
         orders.append(.filesTouched(opening.session, opening.sealing, files))
     }
 
-    /// The agent got the message without these.
+    /// The agent got the message without these files.
     package mutating func filesLeftOut(_ files: [MissingFile], of run: RunID, at now: Instant) {
         guard let id = agent.turnOfRun[run] else { return }
         change(id, at: now) { $0.filesLeftOut(files) }

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-// Which turn goes to the agent next: one after another in each session, and no more than the agent is given at once.
+// The next turn for the agent: one after another in each session, and no more at once than the agent is given.
 extension Bridge {
     mutating func free(_ id: TurnID, at now: Instant) {
         guard let session = entries[id]?.turn.opening.agentSession else { return }
@@ -32,7 +32,7 @@ extension Bridge {
             switch place(of: id) {
             case .folder(let folder):
                 agent.served.insert(session)
-                // Words that go into a run change nothing of its model.
+                // Words that steer a run change nothing of its model.
                 let isBesideRun = agent.queues[session]?.active != id
                 entries[id]?.turn.agent.isBesideRun = isBesideRun
                 let isSteered = entries[id]?.turn.agent.refusal != nil && isBesideRun
@@ -44,7 +44,7 @@ extension Bridge {
         }
     }
 
-    /// The process ends: what waits is the next one's.
+    /// The process ends, and leaves waiting turns to the next one.
     package mutating func handsOverNoMore() { agent.isClosing = true }
 
     /// The agent's link was closed before the message could leave.
@@ -63,7 +63,7 @@ extension Bridge {
             agent.isRunLimitReached = true
             return nil
         }
-        // Messages are handed over in the order they came: one that is not complete yet is waited for, and so is a word to the bridge.
+        // Messages are handed over in the order they came. An incomplete one holds up those behind it, and so does a word to the bridge.
         if let first = agent.queues[session]?.firstWaiting, let turn = entries[first]?.turn,
             isIncomplete(first) || turn.isToBridge || waitsForAsk(first)
         {
@@ -72,12 +72,12 @@ extension Bridge {
         return agent.queues[session]?.next(agentPresent: agent.isPresent)
     }
 
-    /// No turn is with the agent that is not open, so the count is needed only where many are.
+    /// Every turn with the agent is open, so counting is needed only if many are.
     private var hasRoomForRun: Bool {
         entries.count <= settings.runLimit || agent.queues.values.reduce(0) { $0 + $1.runningCount } < settings.runLimit
     }
 
-    /// A run has ended while others waited for room: the sessions go on in the order in which their messages came.
+    /// A run has ended while others waited for room: the sessions continue in the order of their messages.
     mutating func handOverWaiting(at now: Instant) {
         guard agent.isRunLimitReached, agent.isPresent, hasRoomForRun else { return }
         agent.isRunLimitReached = false

@@ -1,11 +1,11 @@
 package import Vocabulary
 
-// Which message is the answer to a question (DESIGN.md#questions). A question of the chat that a person can have read takes the next
-// message; so does the end of one that no person can have read yet, with a line that it was too late.
+// Messages as answers to questions (DESIGN.md#questions). A question of the chat that a person can have read takes the next message. So
+// does the end of one that no person can have read yet, with a line that the message was too late.
 extension Bridge {
-    /// The message of this turn goes to the question that it answers, if there is one, and not into the queue. Decided when it can be
-    /// read first: while its files are fetched a question may be asked that it does not answer.
-    /// True: it went there, or was too late for one.
+    /// Routes the message of this turn to the question that it answers, if there is one, and past the queue. Decided as soon as the
+    /// message can be read: while its files are fetched, a question may be asked that it does not answer. True if the message went to a
+    /// question, or was too late for one.
     mutating func routeAnswer(_ id: TurnID, to recorded: QuestionID? = nil, at now: Instant) -> Bool {
         guard let turn = entries[id]?.turn, turn.mayAnswer, let message = turn.opening.message,
             !turn.opening.cameInTheOpen
@@ -14,7 +14,7 @@ extension Bridge {
             $0.turn.opening.session == turn.opening.session && !$0.turn.agent.questions.all.isEmpty
         }.map(\.turn)
         if let known = chat.first(where: { $0.answer(of: id) != nil }), let asked = known.answer(of: id) {
-            // The record of this turn was lost, that of the other was not.
+            // The record of this turn was lost, that of the asker was not.
             leaveQueue(id, at: now)
             change(id, at: now) { $0.answers(asked.question.id, of: known.opening.id) }
             if asked.isOver { change(id, at: now) { $0.answerEnded(.taken(asked.words), at: now) } }
@@ -56,7 +56,7 @@ extension Bridge {
         case .misfit(let line): change(id, at: now) { $0.isNoAnswer(line, at: now) }
         case .answer(let answer, let words):
             change(id, at: now) { $0.answers(question.id, of: asker) }
-            // Before the answer leaves: the next process must not take this message for one to the agent.
+            // Kept before the answer leaves: the next process must not take this message for one to the agent.
             if keeping.isJournaled { keep(id, .synced) }
             change(asker, at: now) { $0.answered(question.id, by: id, answer, words: words) }
         }
@@ -74,7 +74,7 @@ extension Bridge {
         change(id, at: now) { $0.answerWithdrawn(at: now) }
     }
 
-    /// After a restart: a message whose question did not get it, because only one of the two records was written.
+    /// After a restart: settles messages whose question did not get them, because only one of the two records was written.
     mutating func settleAnswers(at now: Instant) {
         for id in entries.keys.sorted() {
             guard let turn = entries[id]?.turn, case .answering(let question, let asker) = turn.phase else { continue }
@@ -95,7 +95,7 @@ extension Bridge {
 }
 
 extension Bridge {
-    /// Seen by a person or not.
+    /// Whether the question is open, seen by a person or not.
     package func isOpen(_ question: QuestionID, in chat: SessionID) -> Bool {
         entries.values.contains { $0.turn.opening.session == chat && $0.turn.hasOpen(question) }
     }
@@ -106,7 +106,7 @@ extension Turn {
         outcome == nil && agent.questions[question]?.state == .open
     }
 
-    /// Its question that the message of that turn answers.
+    /// The question that the message of `answerer` answers.
     func answer(of answerer: TurnID) -> QuestionLedger.Asked? {
         agent.questions.all.first { $0.answerer == answerer }
     }

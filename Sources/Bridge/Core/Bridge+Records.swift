@@ -1,9 +1,9 @@
 package import Vocabulary
 
-// What is kept of turns, and how they go on in another process (DESIGN.md#lanes-buckets-pacing, DESIGN.md#journal-and-recovery).
+// Records of turns, and their resumption in another process (DESIGN.md#lanes-buckets-pacing, DESIGN.md#journal-and-recovery).
 extension Bridge {
-    /// What to keep of a turn now; nil when it is closed, or when a call of it could not be stored: then the record from
-    /// before that call still says everything.
+    /// The record of a turn now. Nil if the turn is closed, or if a call of it could not be stored: then the record from before that
+    /// call still says everything.
     package func record(of id: TurnID) -> TurnRecord? {
         guard let entry = entries[id], let lane = delivery.record(of: id), !delivery.isBetweenRecords(id) else {
             return nil
@@ -13,9 +13,8 @@ extension Bridge {
         return TurnRecord(turn: entry.turn, lane: lane, renamed: entry.renamed, parts: parts)
     }
 
-    /// Goes on with a turn of an earlier process, as the journal has it. All are restored before anything else happens; then
-    /// the agent is looked for again (`agentBack`).
-    /// `keptAt`: when each of its calls was stored.
+    /// Resumes a turn of an earlier process from the journal. All are restored before anything else happens; then the agent is looked
+    /// for again (`agentBack`). `keptAt`: when each of its calls was stored.
     package mutating func restore(
         _ record: TurnRecord, deltas: [StoredDelta], keptAt: [IdempotencyKey: Instant] = [:], at now: Instant
     ) {
@@ -52,7 +51,7 @@ extension Bridge {
         change(opening.id, at: now) { $0.silenceResumes(at: now) }
     }
 
-    /// Nil: a piece of it is not known any more.
+    /// Nil if a piece of the text is lost.
     private static func streamed(_ deltas: [StoredDelta], _ waiting: String) -> String? {
         var streamed = ""
         for delta in deltas {
@@ -67,12 +66,12 @@ extension Bridge {
         for task in record.turn.tools.tasks { tasksInUse.take(record.renamed[task] ?? task, by: record.id) }
     }
 
-    /// It could not be written: it is kept with the next chance.
+    /// A record that failed to write stays due until the next save.
     package mutating func wasNotKept(_ id: TurnID) {
         if entries[id] != nil { keeping.changed(id) }
     }
 
-    /// A job with these parts of it was written.
+    /// A job with these parts of the turn was written.
     package mutating func partsWereKept(of id: TurnID, through number: Int) {
         entries[id]?.parts.kept(through: number)
     }
@@ -84,7 +83,7 @@ extension Bridge {
 
     // MARK: When
 
-    /// Before the first try of a call that is stored, so that the two are stored together. Text has its own records.
+    /// Keeps the turn before the first try of a call that is stored, so that the two are stored together. Text has its own records.
     mutating func keepBefore(_ attempt: CallAttempt) {
         guard keeping.isJournaled, attempt.attempt == 1, let durability = attempt.durability else { return }
         if !attempt.name.isText || keeping.unkept.contains(attempt.turn) { keep(attempt.turn, durability) }
@@ -97,7 +96,7 @@ extension Bridge {
         for id in keeping.unkept.sorted() { keep(id, durability) }
     }
 
-    /// The turn's current state: a call that gets its first try later in the same step is not stored yet.
+    /// Keeps the turn's current state. A call that gets its first try later in the same step is not stored yet.
     mutating func keep(_ id: TurnID, _ durability: Durability) {
         if let turn = entries[id]?.turn, record(of: id) != nil {
             entries[id]?.parts.take(turn, from: settings.partBytes)
@@ -109,7 +108,7 @@ extension Bridge {
 }
 
 extension RunEvent {
-    /// Text and running output: what of it must outlive the process, its calls say.
+    /// Text and running output: their calls hold what must outlive the process.
     var isTransient: Bool {
         switch self {
         case .text, .tool(.progress), .alive: true
@@ -119,7 +118,7 @@ extension RunEvent {
         }
     }
 
-    /// Not to wait for the next call to be kept.
+    /// The event is kept at once, and not with the next call.
     var changesCourse: Bool {
         switch self {
         case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying, .finished, .failed:

@@ -6,9 +6,9 @@ import Vocabulary
 /// - *marked*: the message's turn names the ask, and so does its record; the ask is still open. Leads to *refused*, in the same step or once
 ///   the relay has said that the message is this bridge's (`Claim`); a process that dies between the two finds the mark, and refuses.
 /// - *refused*: the ask is denied, its record names the message, and the denial leaves behind that record. Leads to *first*, or to the
-///   turn's end where the message says no more than no.
-/// - *first*: the message goes before all that waits: into the run that asked, where the agent steers, else as the next prompt. Leads to
-///   `handedOver` as any message does.
+///   turn's end if the message holds no more than a no.
+/// - *first*: the message goes before all others that wait: into the run that asked, if the agent steers, otherwise as the next prompt.
+///   Leads to `handedOver`, as any message does.
 /// A Stop ends the turn in each of them: the denial stays, and the words do not leave.
 ///
 /// Invariants:
@@ -17,9 +17,9 @@ import Vocabulary
 struct WordsOfRefusal: Hashable, Sendable {
     var ask: ApprovalID
     var asker: TurnID
-    /// The message holds no instruction beside the refusal: the agent gets the denial alone.
+    /// The message holds no instruction besides the refusal: the agent gets the denial alone.
     var isAlone: Bool
-    /// Its denial was given in this process.
+    /// The denial was given in this process.
     var isCarriedOut = false
 }
 
@@ -27,7 +27,7 @@ extension Bridge {
     /// A person reads a card before writing about it.
     private static let readingTime = Duration.seconds(2)
 
-    /// The message of this turn may refuse an ask of its chat. Asked once no question of the chat has taken it.
+    /// The message of this turn may refuse an ask of its chat. Called once no question of the chat has taken it.
     mutating func routeWords(_ id: TurnID, at now: Instant) {
         guard settings.turn.asks.whenAsked == .refuse, let turn = entries[id]?.turn, turn.mayRefuse,
             let message = turn.opening.message
@@ -37,7 +37,7 @@ extension Bridge {
         if let known = asking.first(where: { $0.approvals.ask(refusedBy: id) != nil }),
             let ask = known.approvals.ask(refusedBy: id)
         {
-            // The record of this turn was lost, that of the other was not.
+            // The record of this turn was lost, that of the asker was not.
             return refuse(ask, of: known.opening.id, by: id, at: now)
         }
         guard !asking.contains(where: \.hasOpenQuestion) else {
@@ -72,7 +72,7 @@ extension Bridge {
         }
     }
 
-    /// `/bridge no`: refuses the newest open ask of the chat, with a card or without. Nil: what keeps it from that.
+    /// `/bridge no`: refuses the newest open ask of the chat, with a card or without. Returns the line that says why not, or nil if it did.
     mutating func refuseNewest(by id: TurnID, words: String?, at now: Instant) -> String? {
         guard let opening = entries[id]?.turn.opening, !opening.cameInTheOpen else { return Sentences.cameInTheOpen }
         let open = entries.values.map(\.turn).filter { $0.opening.session == opening.session && $0.hasOpenAsks }
@@ -94,12 +94,12 @@ extension Bridge {
         change(id, at: now) { $0.refuses(words, Sentences.refusedAsk(title), at: now) }
         // The mark is durable before the denial leaves, so that the next process does not take the message for another one.
         if keeping.isJournaled { keep(id, .synced) }
-        // The denial and the words leave together, or the agent asks its model in between.
+        // The denial and the words leave together; otherwise the agent asks its model in between.
         if !isIncomplete(id) { carryOut(words, by: id, at: now) }
         keepChanged(.synced)
     }
 
-    /// Messages that wait in this session and are this bridge's by now.
+    /// Carries out refusals by messages that wait in this session and are this bridge's by now.
     mutating func carryOutRefusals(of session: AgentSession, at now: Instant) {
         for id in agent.queues[session]?.waitingTurns ?? [] {
             guard let turn = entries[id]?.turn, let words = turn.agent.refusal, !words.isCarriedOut,
@@ -123,7 +123,7 @@ extension Bridge {
         agent.queues[session, default: queue].goesFirst(id, steers: steers)
     }
 
-    /// After a restart: messages that refuse, whose ask was not denied yet, and those whose words have not left.
+    /// After a restart: carries out refusals whose ask was not denied yet, or whose words have not left.
     mutating func settleRefusals(at now: Instant) {
         let waiting = entries.values.map(\.turn).filter { $0.agent.refusal != nil && $0.phase == .waiting }
             .sorted { ($0.opening.receivedAt, $0.opening.id) < ($1.opening.receivedAt, $1.opening.id) }
@@ -133,7 +133,7 @@ extension Bridge {
         }
     }
 
-    /// In a chat whose ask has no card a message waits for the ask, also where messages steer.
+    /// In a chat whose ask has no card a message waits for the ask, even if messages steer.
     func waitsForAsk(_ id: TurnID) -> Bool {
         guard settings.whenBusy == .steer, settings.turn.asks.whenAsked == .refuse, let turn = entries[id]?.turn,
             turn.agent.refusal == nil, agent.queues[turn.opening.agentSession]?.active != nil
@@ -146,7 +146,7 @@ extension Bridge {
 }
 
 extension Turn {
-    /// Its message can be read, and is not with the agent.
+    /// The message can be read, and is not with the agent.
     fileprivate var mayRefuse: Bool {
         (phase == .waiting || phase == .fetching) && opening.ownWord == nil && !opening.cameInTheOpen
             && agent.refusal == nil
@@ -176,7 +176,7 @@ extension Turn {
 
     mutating func refuses(_ words: WordsOfRefusal, _ line: String, at now: Instant) -> [TurnOrder] {
         agent.refusal = words
-        // An answer is its text alone.
+        // Words that refuse go without files.
         if let files = opening.message?.attachments, !files.isEmpty {
             bubble.add(
                 notice: Sentences.missing(files.map { .notPassedOn($0.plainName, "words that refuse go alone") }))
@@ -193,7 +193,7 @@ extension Turn {
         return conclude(.answered, at: now)
     }
 
-    /// Why it decides nothing, although an ask of the chat is open.
+    /// The line says why the message decides nothing, although an ask of the chat is open.
     mutating func goesItsWay(_ line: String) -> [TurnOrder] {
         bubble.add(notice: line)
         return []
@@ -227,6 +227,6 @@ extension ApprovalLedger {
 
     func isPosted(_ id: ApprovalID) -> Bool { isOpen(id) && approvals[id]?.cards.life.state == .posted }
 
-    /// When the relay took the newest card; nil: the ask has none there.
+    /// The moment at which the relay took the newest card, or nil if it has none.
     func shownSince(_ id: ApprovalID) -> Instant? { isOpen(id) ? approvals[id]?.cards.life.shownSince : nil }
 }

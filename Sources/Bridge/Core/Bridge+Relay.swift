@@ -5,7 +5,7 @@ extension Bridge {
     /// The relay refused the token, or there is none: nothing is sent until `relayResumes`.
     package mutating func relayStops(_ code: RelayErrorCode) { delivery.stop(code) }
 
-    /// There is another token.
+    /// The relay takes calls again, with another token.
     package mutating func relayResumes(at now: Instant) {
         delivery.resume(at: now)
         deliver(at: now)
@@ -16,8 +16,8 @@ extension Bridge {
         deliver(at: now)
     }
 
-    /// Another installation follows: what is open ends with a sentence, while this one's token still holds. What is refused for it
-    /// is given up.
+    /// Another installation follows: open turns end with a sentence while this one's token still holds. A call that is refused for that
+    /// token is given up.
     package mutating func leavesInstallation(at now: Instant) {
         delivery.resume(leaving: true, at: now)
         for id in entries.keys.sorted() {
@@ -27,20 +27,20 @@ extension Bridge {
         keepChanged(.synced)
     }
 
-    /// One that began meanwhile.
+    /// A turn began after its installation was left.
     package mutating func leavesInstallation(_ turn: TurnID, at now: Instant) {
         change(turn, at: now) { $0.bridgeStops(line: Sentences.installationChanged, at: now) }
         deliver(at: now)
         keepChanged(.synced)
     }
 
-    /// A message of an installation that was left before its turn could begin: nothing of it can be said.
+    /// An installation was left before the turn of its message could begin: nothing of it can be shown.
     package mutating func neverBegins(_ turn: TurnID) {
         delivery.giveUp(turns: 1)
         orders.append(.turnClosed(turn, .gone))
     }
 
-    /// The old token's time is over: open turns close with what they have.
+    /// The old token has expired: open turns close with what they have.
     package mutating func abandonsTurns(at now: Instant) {
         delivery.giveUp(turns: entries.count)
         for id in entries.keys.sorted() { change(id, at: now) { $0.giveUp(at: now) } }

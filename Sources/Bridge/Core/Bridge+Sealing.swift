@@ -4,11 +4,11 @@ package import Vocabulary
 package struct AwaitedMessage: Hashable, Sendable {
     package var turn: TurnID
     package var message: MessageID
-    /// As it came.
+    /// The sealed text, unchanged.
     package var sealedText: String
 }
 
-// Turns that only the phone may read: when their key comes, and what is sealed under it (relay.md#session-key-life-cycle).
+// Turns that only the phone may read: the arrival of their key, and their sealed calls (relay.md#session-key-life-cycle).
 extension Bridge {
     /// The chats in which some turn awaits its key, restored turns included.
     package var sessionsAwaitingKey: Set<SessionID> {
@@ -23,8 +23,8 @@ extension Bridge {
         }
     }
 
-    /// A key of the chat may be used. The turns that await one go on under it: those in `opened`, with what their message says, and
-    /// those that have none. A message that is not in `opened` keeps waiting.
+    /// A key of the chat may be used. The turns that await one continue under it: those in `opened`, with the text of their message,
+    /// and those without a sealed text. A message that is not in `opened` keeps waiting.
     package mutating func keyCame(
         _ key: KeyName, in session: SessionID, opened: [TurnID: OpenedText] = [:], at now: Instant
     ) {
@@ -51,12 +51,12 @@ extension Bridge {
 
     // MARK: Calls
 
-    /// The call was sealed: this is what is sent, now and at each later try.
+    /// The call was sealed. Returns the body for this try and each later one.
     package mutating func keepSealed(_ body: [UInt8], of call: CallID) -> [UInt8]? {
         delivery.keepSealed(body, of: call)
     }
 
-    /// The call was to be sealed, and its key is not there any more: it is not made.
+    /// The call was to be sealed, and its key is gone: no try is made.
     package mutating func couldNotSeal(_ call: CallID, at now: Instant) {
         for report in delivery.couldNotSeal(call, at: now) { told(report, at: now) }
         deliver(at: now)

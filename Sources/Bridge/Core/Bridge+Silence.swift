@@ -1,6 +1,6 @@
 package import Vocabulary
 
-// Runs of which nothing is heard (DESIGN.md#silence): what ends the silence beside the run's own events, and its settings.
+// Silent runs (DESIGN.md#silence): what ends a silence besides the run's own events, and its settings.
 extension Bridge {
     /// The configuration changed, or is read for the first time.
     package mutating func use(quiet: Duration?, stuck: Duration?, at now: Instant) {
@@ -17,7 +17,7 @@ extension Bridge {
         keepChanged()
     }
 
-    /// The result is false if the turn's status task has to be opened or closed, which takes the slow path.
+    /// False if the turn's status task has to be opened or closed, which takes the slow path.
     mutating func isAlive(_ id: TurnID, _ activity: RunActivity, at now: Instant) -> Bool {
         guard activity != .retrying, let entry = entries[id], !entry.turn.tellsStatus else { return false }
         entry.turn.isAlive(activity, at: now)

@@ -1,6 +1,6 @@
 import Vocabulary
 
-// The names of cards: unique in a turn for the turn, unique in all turns for the relay.
+// Names of cards. A turn knows its cards by names of its own; the relay needs names that no other turn has.
 extension Bridge {
     /// A provider's call id is unique in its session only: a card of another turn may have it already.
     mutating func renamed(_ post: Post, of id: TurnID) -> Post {
@@ -20,7 +20,7 @@ extension Bridge {
         }
     }
 
-    /// The name that the turn gave to the card that the relay knows by this one. Nil: that is a card of another turn.
+    /// The turn's own name for the card that the relay knows by this one. Nil if that is a card of another turn.
     func ownName(of task: TaskID, in entry: Entry) -> TaskID? {
         entry.renamed.first { $0.value == task }?.key ?? (entry.renamed[task] == nil ? task : nil)
     }

@@ -1,8 +1,8 @@
 package import Vocabulary
 
-// What is due.
+// Due moments.
 extension Bridge {
-    /// Of one turn at one moment; more than it has asks.
+    /// Wake-ups of one turn at one moment: more than it has asks.
     private static let wakeUpLimit = 1_000
 
     package mutating func timePassed(at now: Instant) {
@@ -10,7 +10,7 @@ extension Bridge {
         let remedy = agent.remedy
         var wakeUps: [TurnID: Int] = [:]
         while let id = wakes.turns.popDue(at: now) {
-            // Each reason switches itself off. One that does not must not hold up everything else.
+            // Each reason switches itself off. A reason that does not must not hold up everything else.
             wakeUps[id, default: 0] += 1
             guard wakeUps[id, default: 0] <= Self.wakeUpLimit else {
                 wakes.turns.set(now + .seconds(1), for: id)

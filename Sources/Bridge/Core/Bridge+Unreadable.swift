@@ -17,12 +17,12 @@ package struct UnreadableTurn: Sendable {
     }
 
     package var id: TurnID
-    /// Nil: it is not known where the turn was shown.
+    /// Nil if the place where the turn was shown is unknown.
     package var place: TurnPlace?
-    /// In the order they were stored, deltas too.
+    /// Calls in the order they were stored, deltas included.
     package var calls: [Call]
     package var deltas: [StoredDelta]
-    /// Nothing of it may go out in the open.
+    /// Nothing of the turn may go out in the open.
     package var isSealed = false
 
     package init(id: TurnID, place: TurnPlace?, calls: [Call] = [], deltas: [StoredDelta] = []) {
@@ -34,8 +34,8 @@ package struct UnreadableTurn: Sendable {
 }
 
 extension Bridge {
-    /// The bubble ends with what was streamed and a sentence; the calls stored for it go out unchanged. Then the turn is
-    /// closed like any other, and its record goes. Nothing is sent to the agent: its part of the turn is not known.
+    /// The bubble ends with what was streamed and a sentence; the calls stored for it go out unchanged. Then the turn is closed like
+    /// any other, and its record goes. Nothing is sent to the agent: its part of the turn is unknown.
     package mutating func end(_ unreadable: UnreadableTurn, at now: Instant) {
         guard entries[unreadable.id] == nil else { return }
         guard let place = unreadable.place else { return orders.append(.turnClosed(unreadable.id, .gone)) }
@@ -110,7 +110,7 @@ extension Turn {
     fileprivate mutating func endUnreadable(_ unreadable: UnreadableTurn, at now: Instant) -> [TurnOrder] {
         agent.isFree = true
         guard !unreadable.hasEnd else {
-            // It had ended: nothing is left to be said but what was stored.
+            // The turn had ended: only stored posts are left to send.
             phase = .over(.lost)
             bubble.isOver = true
             outbox.unconfirmed = unreadable.unconfirmed
@@ -118,12 +118,12 @@ extension Turn {
         }
         _ = text.apply(.append(unreadable.streamed))
         preview.stop()
-        // Neither carries a word, so that they may go out of a sealed turn too.
+        // Neither carries a word, so both may go out of a sealed turn too.
         let tasks = unreadable.openTasks.map {
             TurnOrder.post(.taskEnded(TaskEnd(task: $0, status: .failed)))
         }
         guard unreadable.hasBubble || unreadable.calls.isEmpty else {
-            // It went without a bubble, because it came too late for one.
+            // The turn came too late for a bubble, and went without one.
             bubble.isOver = true
             return [.closeWindow] + conclude(.lost, line: Sentences.unreadable, at: now)
         }

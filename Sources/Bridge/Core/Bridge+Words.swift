@@ -1,18 +1,18 @@
 package import Vocabulary
 
-// The words that are the bridge's own, and what they change: which session of the agent's answers in a chat, and in which workspace
-// (DESIGN.md#the-bridges-own-words). They pass no agent, and answer no question.
+// The bridge's own words, and their effects: which session of the agent answers in a chat, and in which workspace
+// (DESIGN.md#the-bridges-own-words). No agent sees these words, and they answer no question.
 extension Bridge {
-    /// From an earlier process.
+    /// Restores a home of an earlier process.
     package mutating func restore(_ home: ChatHome, of chat: SessionID) { chats.homes.restore(home, of: chat) }
 
     /// A change that could not be written holds, and is written with the next chance.
     package mutating func homeWasNotKept(of chat: SessionID) { chats.homes.wasNotWritten(chat) }
 
-    /// It was made for runs that no message began.
+    /// The chat was made for runs that no message began.
     package mutating func isOfRuns(_ chat: SessionID) { chats.homes.isOfRuns(chat) }
 
-    /// All that an earlier process left is restored: what needs no agent continues.
+    /// Everything that an earlier process left is restored: work that needs no agent continues.
     package mutating func restored(at now: Instant) {
         for session in agent.queues.keys.sorted() { beginNew(of: session, at: now) }
         markBesideRuns()
@@ -27,7 +27,7 @@ extension Bridge {
         for (chat, home) in chats.homes.takeUnwritten() { orders.append(.keepHome(chat, home)) }
     }
 
-    /// The session that answers in its chat now. A turn that waits is not with the agent yet, also after a restart.
+    /// The opening with the session that answers in its chat now. A waiting turn is not with the agent yet, not even after a restart.
     func atHome(_ opening: TurnOpening) -> TurnOpening {
         guard opening.message != nil, !chats.homes.ofRuns.contains(opening.session),
             let home = chats.homes[opening.session], home.isNamed(opening.agentSession)
@@ -39,13 +39,13 @@ extension Bridge {
 
     // MARK: Words
 
-    /// A message that can be read is a word to the bridge, a Stop, an answer, a refusal, or one for the agent: the first that fits.
+    /// A readable message is a word to the bridge, a Stop, an answer, a refusal, or a message to the agent: the first that fits.
     mutating func route(_ id: TurnID, answering: QuestionID? = nil, at now: Instant) {
         if obey(id, at: now) || stopsByWord(id, at: now) || routeAnswer(id, to: answering, at: now) { return }
         routeWords(id, at: now)
     }
 
-    /// True: the message of this turn is a word to the bridge itself.
+    /// True if the message of this turn is a word to the bridge itself.
     mutating func obey(_ id: TurnID, at now: Instant) -> Bool {
         guard let turn = entries[id]?.turn, turn.phase == .waiting, let word = turn.opening.ownWord else {
             return false
@@ -61,7 +61,7 @@ extension Bridge {
             stop(running, at: now)
         case .asks:
             let chat = turn.opening.session
-            // First the words, then the cards that they announce.
+            // The words go first, then the cards that they announce.
             answer(
                 id,
                 OwnWordAnswers.asks(
@@ -70,13 +70,13 @@ extension Bridge {
         case .no(let words):
             if let line = refuseNewest(by: id, words: words, at: now) { answer(id, line, at: now) }
         case .new(let workspace):
-            // Else it waits for its place in the queue of its chat.
+            // A word without an objection waits for its place in the queue of its chat.
             if let line = refusal(ofNew: workspace, in: turn.opening.session) { answer(id, line, at: now) }
         }
         return true
     }
 
-    /// True: the message of this turn is a Stop of what runs in its chat.
+    /// True if the message of this turn stops the runs of its chat.
     mutating func stopsByWord(_ id: TurnID, at now: Instant) -> Bool {
         guard let turn = entries[id]?.turn, turn.phase == .waiting, let word = turn.stopWord else { return false }
         let running = running(besides: turn)
@@ -88,7 +88,7 @@ extension Bridge {
         return true
     }
 
-    /// What runs in the chat of that turn.
+    /// Turns with a run in the chat of that turn.
     private func running(besides turn: Turn) -> [Turn] {
         (agent.queues[turn.opening.agentSession]?.runningTurns ?? []).compactMap { entries[$0]?.turn }
             .filter { $0.opening.session == turn.opening.session && $0.outcome == nil }
@@ -119,13 +119,13 @@ extension Bridge {
 
     // MARK: A new conversation
 
-    /// Carries out each `/bridge new` that has come to the head of its queue, with no run before it. The agent need not be there.
+    /// Carries out each `/bridge new` that has come to the head of its queue, with no run before it. The agent may be away.
     mutating func beginNew(of session: AgentSession, at now: Instant) {
         while let opening = headOfNew(of: session) {
             agent.queues[session]?.left(opening.id)
             guard case .new(let workspace) = opening.ownWord else { return }
             if let line = refusal(ofNew: workspace, in: opening.session) {
-                // The configuration is another one since it was taken.
+                // The configuration has changed since the word was taken.
                 answer(opening.id, line, at: now)
             } else {
                 beginNew(opening, workspace, at: now)
@@ -152,8 +152,8 @@ extension Bridge {
         handOverNext(of: home.session, at: now)
     }
 
-    /// No message of the chat goes to that session any more. The first one is the plug-in's own name for the chat, and is forgotten with
-    /// the chat; one between is known to nothing else.
+    /// Messages of the chat no longer go to that session. The first session has the plug-in's own name for the chat, and is forgotten
+    /// with the chat; nothing else knows one in between.
     private mutating func leave(_ session: AgentSession, for home: ChatHome) {
         agent.served.remove(session)
         orders.append(.command(.release(session: session, isDeleted: session != home.base)))
@@ -164,7 +164,7 @@ extension Bridge {
         return ChatHome(base: opening.agentSession, session: opening.agentSession)
     }
 
-    /// What was written behind it is for the new session.
+    /// Messages behind the word are for the new session.
     private mutating func move(chat: SessionID, from old: AgentSession, to new: AgentSession) {
         let queue = SessionQueue(whenBusy: settings.whenBusy)
         for id in agent.queues[old]?.waitingTurns ?? [] {
@@ -180,14 +180,14 @@ extension Bridge {
 
     // MARK: Workspaces
 
-    /// Where the message of this turn is to be carried out, before it leaves; bound to it from now on.
+    /// The place of this turn's message, decided before it leaves; the chat is bound to it from then on.
     enum Place {
-        /// Nil: the agent has no use for a folder.
+        /// Nil if the agent has no use for a folder.
         case folder(String?)
         case missing(String)
     }
 
-    /// Of a message that an earlier process handed over. Nil also where its workspace is not configured any more.
+    /// The folder of a message that an earlier process handed over. Nil also if its workspace is no longer configured.
     package func folder(of opening: TurnOpening) -> String? {
         opening.message == nil ? nil : settings.words.workspaces?[home(of: opening).workspace]?.folder
     }
@@ -200,7 +200,7 @@ extension Bridge {
         guard let workspace = workspaces[home.workspace] else {
             return .missing(OwnWordAnswers.missing(home.workspace ?? ""))
         }
-        // A chat stays in its workspace, whatever becomes the default one later.
+        // A chat stays in its workspace, even if another one becomes the default.
         if let name = workspace.name, home.workspace == nil {
             home.workspace = name
             chats.homes.set(home, of: opening.session)
@@ -211,7 +211,7 @@ extension Bridge {
 }
 
 extension TurnOpening {
-    /// Nil: a message to the agent, or one that cannot be read yet.
+    /// Nil if the message is for the agent, or cannot be read yet.
     var ownWord: OwnWord? { message.flatMap { OwnWord($0.text) } }
 }
 
@@ -220,13 +220,13 @@ extension Turn {
 }
 
 extension Turn {
-    /// Its message was to the bridge itself.
+    /// The message was to the bridge itself.
     mutating func isAnswered(by line: String, at now: Instant) -> [TurnOrder] {
         guard phase == .waiting else { return [] }
         return conclude(.answered, line: line, at: now)
     }
 
-    /// The folder in which it was to be carried out is not to be had.
+    /// The folder for the message is not available.
     mutating func hasNoPlace(_ line: String, at now: Instant) -> [TurnOrder] {
         guard phase == .waiting else { return [] }
         return conclude(.neverSent, line: line, at: now)

@@ -1,19 +1,19 @@
 package import Vocabulary
 
-/// All decisions of one connection: the turns, the queue of each agent session, and the delivery of what they say.
+/// All decisions of one connection: the turns, the queue of each agent session, and the delivery of their posts.
 ///
-/// Events go in by the methods, orders come out of `takeOrders()`; `nextWake` is the moment at which `timePassed` must be
-/// called at the latest. It holds no thread, no clock and no socket, so that the service, the golden traces and the seeded
-/// simulation all drive the same machine.
+/// Events go in by the methods, orders come out of `takeOrders()`; `nextWake` is the moment at which `timePassed` must be called at the
+/// latest. The bridge holds no thread, no clock and no socket, so that the service, the golden traces and the seeded simulation all drive
+/// the same machine.
 package struct Bridge: ~Copyable {
-    /// A turn is large, and is looked at several times for each piece of text: a class, so that no look copies it. The machine has no
-    /// copies, so its entries are its own; what leaves it of them is a value.
+    /// A class, since a turn is large and is looked at several times for each piece of text: no look copies it. The machine has no
+    /// copies, so its entries are its own, and only values leave it.
     final class Entry {
         var turn: Turn
         /// Cards whose id another turn had already used.
         var renamed: [TaskID: TaskID]
         var claim: Claim
-        /// The rows of the journal beside its record.
+        /// Rows of the journal besides the turn's record.
         var parts: KeptParts
 
         init(turn: Turn, renamed: [TaskID: TaskID] = [:], claim: Claim = .needless, parts: KeptParts = KeptParts()) {
@@ -46,7 +46,7 @@ package struct Bridge: ~Copyable {
     // MARK: Orders
 
     package mutating func takeOrders() -> [BridgeOrder] {
-        // Given away whole: what is kept of it would have to be copied first.
+        // The array is given away whole: a part that stays would have to be copied first.
         let taken = orders
         orders = []
         return taken
@@ -54,7 +54,7 @@ package struct Bridge: ~Copyable {
 
     package var hasOrders: Bool { !orders.isEmpty }
 
-    /// When `timePassed` is due at the latest, should nothing else happen.
+    /// The moment at which `timePassed` is due, should nothing else happen.
     package var nextWake: Instant? {
         guard let expiry = obligations.nextExpiry else { return wakes.next }
         return wakes.next.map { min($0, expiry) } ?? expiry
@@ -73,12 +73,12 @@ package struct Bridge: ~Copyable {
 
     // MARK: From the relay
 
-    /// The user wrote, or a run began that no message asked for: it has a relay session by now.
-    /// `answering`: of a recording, which says what its message answered.
+    /// The user wrote, or a run began that no message asked for and that has a relay session by now. `answering`: in a recording, the
+    /// question that the message answered.
     package mutating func turnBegins(_ opening: TurnOpening, answering: QuestionID? = nil, at now: Instant) {
         guard entries[opening.id] == nil else { return }
         let opening = atHome(opening)
-        // The card is above the message that brought it back.
+        // The card stands above the message that brought it back.
         let isBehindCard = opening.message != nil && opening.ownWord == nil && bringsBackCard(opening.session, at: now)
         if isBehindCard { personIsThere(in: opening.session, wrote: true, at: now) }
         settings.turn.openingPatience = openingPatience(of: opening, at: now)
@@ -111,8 +111,9 @@ package struct Bridge: ~Copyable {
         keepChanged()
     }
 
-    /// Nil for the interaction: everything of the session that was written before. The name of a turn identifies it as its interaction
-    /// does, and needs no session. `made`: when the person pressed it; `heard`: when the relay said so first, for a Stop without a time.
+    /// A Stop. Without an interaction it stops everything of the session that was written before. The name of a turn identifies it as
+    /// its interaction does, and needs no session. `made`: when the person pressed it; `heard`: when the relay said so first, for a
+    /// Stop without a time.
     package mutating func stopped(
         session: SessionID?, interaction: InteractionID?, made: RelayMoment? = nil, heard: Instant? = nil,
         reach: StopReach = .everyRun, at now: Instant
@@ -169,7 +170,7 @@ package struct Bridge: ~Copyable {
         deliver(at: now)
     }
 
-    /// The call that will follow that one in its lane, if it is known for sure: its body can be made ahead.
+    /// The call that is sure to follow this one in its lane, if it is known: its body can be made ahead.
     package mutating func callAhead(behind call: CallID) -> CallAhead? { delivery.callAhead(behind: call) }
 
     package mutating func keep(_ body: [UInt8], of ahead: RelayCall, behind call: CallID) {
@@ -178,8 +179,8 @@ package struct Bridge: ~Copyable {
 
     // MARK: From the agent
 
-    /// False for an event of a run that no turn answers to: another client's, or one that is over. Returned at once and not as an
-    /// order, so that a turn can be made for it before the run's next event comes in.
+    /// False if no turn answers to the event's run: another client's run, or one that has ended. Returned at once and not as an order,
+    /// so that a turn can be made for it before the run's next event comes in.
     @discardableResult
     package mutating func agentSays(_ signal: RunSignal, at now: Instant) -> Bool {
         noteFulfilment(signal)
@@ -197,8 +198,8 @@ package struct Bridge: ~Copyable {
         let newForm = entries[id]?.turn.textForm
         if newForm != form { keeping.changed(id) }
         deliver(at: now)
-        // A message that has ended is in no delta while the bubble is not open, and no bus of segments sends it again to
-        // the next process: what follows would be streamed in its place.
+        // While the bubble is not open, a message that has ended is in no delta, and no bus of segments repeats it to the next process:
+        // the text that follows would be streamed in its place.
         if signal.event.changesCourse || newForm?.ended != form?.ended { keepChanged() }
         return true
     }
@@ -238,7 +239,7 @@ package struct Bridge: ~Copyable {
 
     package mutating func agentBack(at now: Instant) {
         agent.isPresent = true
-        // What a stop owes comes before anything new.
+        // Commands that a Stop owes go before anything new.
         forgetObligations(at: now)
         for obligation in obligations.all { orders.append(.command(obligation.command)) }
         obligations.areOrdered()
@@ -251,7 +252,7 @@ package struct Bridge: ~Copyable {
         keepChanged()
     }
 
-    /// The link was lost before this turn was made of what a run had said: the run is looked up, as those that were open then.
+    /// The link was lost before this turn was made of a run's words: look the run up, like those that were open then.
     package mutating func linkWasLost(behind id: TurnID, at now: Instant) {
         change(id, at: now) { $0.agentLost(at: now) }
         if agent.isPresent { change(id, at: now) { $0.agentBack(at: now) } }
@@ -259,10 +260,10 @@ package struct Bridge: ~Copyable {
         keepChanged()
     }
 
-    /// Why the agent stays away, in words for the bubble that cannot be answered; nil if unknown.
+    /// Why the agent stays away, in words for the bubble that cannot be answered, or nil if unknown.
     package mutating func agentNeeds(_ remedy: String?) { agent.remedy = remedy }
 
-    /// The process ends, and what runs is to end with it.
+    /// The process ends, and its runs are to end with it.
     package mutating func closeAll(at now: Instant) {
         for id in entries.keys.sorted() { change(id, at: now) { $0.bridgeStops(at: now) } }
         deliver(at: now)
@@ -278,7 +279,8 @@ package struct Bridge: ~Copyable {
             return turns.first { entries[$0]?.turn.expects(run) == true }
                 ?? entries.first { $0.value.turn.expects(run) }?.key
         }
-        // Only the session is named, as OpenClaw does for approvals: by the approval or the question, else the turn that is with the agent.
+        // The agent names the session alone, as OpenClaw does for approvals: find the turn by the approval or the question, or take the
+        // turn that is with the agent.
         let isKnown: ((Turn) -> Bool)? =
             switch signal.event {
             case .approvalRequested(let request): { $0.knows(request.id) }
@@ -293,7 +295,7 @@ package struct Bridge: ~Copyable {
         return signal.session.flatMap { agent.queues[$0]?.active } ?? turns.first
     }
 
-    /// `isText`: nothing that the deltas do not say as well.
+    /// `isText`: nothing changes that the deltas do not say as well.
     mutating func change(
         _ id: TurnID, at now: Instant, isText: Bool = false, _ body: (inout Turn) -> [TurnOrder]
     ) {
@@ -313,8 +315,8 @@ package struct Bridge: ~Copyable {
     }
 
     private mutating func perform(_ turnOrders: [TurnOrder], of id: TurnID, at now: Instant) {
-        // The lane first: a record that is kept for a command must hold all that was posted with it, or a process that dies between
-        // the two would never finish a task that its turn counts as finished.
+        // The lane goes first: a record that is kept for a command must hold all posts of the same step. Otherwise a process that dies
+        // between the two would never finish a task that its turn counts as finished.
         for order in turnOrders {
             switch order {
             case .post(let post): delivery.post(renamed(post, of: id), on: id, at: now)
@@ -378,7 +380,7 @@ package struct Bridge: ~Copyable {
         case .post(let turn, let report):
             let report = withOwnNames(report, of: turn)
             let hadUnseenEnd = chats.haveQuestions && entries[turn]?.turn.hasUnseenQuestionEnd == true
-            // Before the next message of the chat leaves.
+            // Noted before the next message of the chat leaves.
             if report == .anothers { notesAnother(of: turn, at: now) }
             change(turn, at: now) { $0.reported(report, at: now) }
             heed(report, of: turn, at: now)

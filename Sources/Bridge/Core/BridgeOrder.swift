@@ -1,35 +1,34 @@
 package import Vocabulary
 
-/// What the bridge wants done, in order.
+/// Orders of the bridge, in sequence.
 package enum BridgeOrder: Sendable, Hashable {
-    // Indirect, as is what else is large: an order is passed on several times on its way to the wire.
-    /// Send this call, after saving it where it says so.
+    // Indirect, like other large payloads: an order is passed on several times on its way to the wire.
+    /// Send this call, after saving it if it says so.
     indirect case attempt(CallAttempt)
-    /// To be kept before anything that follows leaves the bridge; together with the call that follows, where one does.
+    /// Keep the record before anything that follows leaves the bridge, together with the call that follows, if one does.
     case keep(KeptRecord, Durability)
     indirect case command(AgentCommand)
-    /// Answered by `commandKept` once all that was ordered before it is kept, or by `commandNotKept`.
+    /// Answered by `commandKept` once everything ordered before it is kept, or by `commandNotKept`.
     indirect case commandToKeep(CommandNumber, AgentCommand)
-    /// An obligation to the agent, to be kept until `fulfilled`.
+    /// An obligation to the agent, kept until `fulfilled`.
     case owe(Obligation, since: Instant)
     case fulfilled(Obligation)
-    /// What a chat has of its own, to be kept; nil: to be forgotten.
+    /// Keep the home of a chat, or forget it if nil.
     case keepHome(SessionID, ChatHome?)
-    /// Kept before the command that follows leaves; nil: to be forgotten.
+    /// Keep the model before the command that follows leaves, or forget it if nil.
     case keepModel(SessionID, ChosenModel?)
-    /// Answered by `fetched`, unless the files are dropped before.
+    /// Answered by `fetched`, unless the files are dropped first.
     case fetch(TurnID, [Attachment])
-    /// Nothing needs the turn's files any more, those that are being fetched included.
+    /// Nothing needs the turn's files any longer, including those that are being fetched.
     case dropFiles(TurnID)
     indirect case filesTouched(SessionID, TurnSealing, [ToolFile])
     indirect case turnOpened(TurnOpening)
     /// Another bridge answers the message of that turn.
     case anotherBridge(TurnID, OtherBridge)
     case turnClosed(TurnID, TurnOutcome)
-    /// Nothing has been heard of its run for `TurnSettings.stuck`, and nothing is known that it waits for. Once a turn, also over
-    /// restarts.
+    /// The run has been silent for `TurnSettings.stuck`, and waits for nothing that is known. Once a turn, also over restarts.
     case stuck(TurnID)
-    /// The relay will have nothing more from this connection.
+    /// The relay takes nothing more from this connection.
     case connectionStopped(RelayErrorCode)
     case turnNote(TurnID, TurnNote)
     indirect case deliveryNote(DeliveryNote, TurnID, PostName)

@@ -1,17 +1,17 @@
 import Vocabulary
 
-// What the bridge knows beside its turns and their delivery: each part is one concern.
+// Parts of the bridge besides its turns and their delivery, one concern each.
 
-/// The agent's side: whether it is there, and what of ours it is working on.
+/// The agent's side: whether it is present, and its work on our turns.
 ///
 /// Invariant: a run belongs to one turn, the first that it was named for.
 struct BridgeAgent: Sendable {
     var isPresent: Bool
     /// The process ends: nothing more is handed over.
     var isClosing = false
-    /// What a person can do, so that it can be reached.
+    /// How a person can make an absent agent reachable.
     var remedy: String?
-    /// Some turn could not be handed over because it has `BridgeSettings.runLimit` runs.
+    /// Some turn could not be handed over, since the agent has `BridgeSettings.runLimit` runs.
     var isRunLimitReached = false
     var queues: [AgentSession: SessionQueue] = [:]
     var turnOfRun: [RunID: TurnID] = [:]
@@ -24,13 +24,13 @@ struct BridgeAgent: Sendable {
     }
 }
 
-/// Sessions of the agent that this process has handed a message to, and that were not released since.
+/// Sessions of the agent that got a message from this process and were not released since.
 struct ServedSessions: Sendable {
     static let limit = 2_000
 
     private var sessions: Set<AgentSession> = []
 
-    /// Beyond the limit they end by the agent's own limits.
+    /// Sessions beyond the limit end by the agent's own limits.
     mutating func insert(_ session: AgentSession) { if sessions.count < Self.limit { sessions.insert(session) } }
     mutating func remove(_ session: AgentSession) { sessions.remove(session) }
 
@@ -40,7 +40,7 @@ struct ServedSessions: Sendable {
     }
 }
 
-/// When something is due: of a turn, or of the delivery.
+/// Due moments of the turns and of the delivery.
 struct BridgeWakes: Sendable {
     var turns = DeadlineHeap<TurnID>()
     var delivery: Instant?
@@ -51,18 +51,18 @@ struct BridgeWakes: Sendable {
     }
 }
 
-/// What is remembered of chats.
+/// Memory of chats.
 struct BridgeChats: Sendable {
     var stops = RememberedStops()
     var homes = ChatHomes()
     var models = ModelBook()
     var asks = AskReturns()
-    /// Nil: none was ever seen.
+    /// Nil if none was ever seen.
     var other: OtherBridge?
 
-    /// Some turn of this process has asked, or had before.
+    /// Some turn of this process has asked, or had asked before.
     var haveQuestions = false
-    /// When the last question of a chat was seen to be over.
+    /// The moment at which the end of a chat's last question was seen.
     private var questionEnds: [SessionID: Instant] = [:]
 
     mutating func questionEnded(in session: SessionID, at now: Instant) {
@@ -76,16 +76,16 @@ struct BridgeChats: Sendable {
     }
 }
 
-/// What is still to be kept in the journal.
+/// Changes that the journal does not have yet.
 struct BridgeKeeping: Sendable {
-    /// False: there is no journal, and nothing is ordered to be kept.
+    /// False if there is no journal: nothing is ordered to be kept then.
     let isJournaled: Bool
-    /// Turns of which more than the text has changed since they were kept.
+    /// Turns that have changed in more than their text since they were kept.
     private(set) var unkept: Set<TurnID> = []
 
     init(isJournaled: Bool) { self.isJournaled = isJournaled }
 
     mutating func changed(_ turn: TurnID) { if isJournaled { unkept.insert(turn) } }
-    /// Kept, or gone.
+    /// The turn was kept, or is gone.
     mutating func settled(_ turn: TurnID) { unkept.remove(turn) }
 }

@@ -1,9 +1,9 @@
 package import Vocabulary
 
-/// The level of a chat that the journal keeps: a message without one leads back from it.
+/// The chosen level of a chat, which the journal keeps: a message without a level leads back from it.
 package struct ChosenLevel: Hashable, Sendable {
     package var level: ThoughtLevel
-    /// The session's level before the first choice, in the agent's word; nil: unknown.
+    /// The session's level before the first choice, in the agent's word, or nil if unknown.
     package var original: String?
 
     package init(_ level: ThoughtLevel, original: String? = nil) {
@@ -18,7 +18,7 @@ package struct ChosenLevel: Hashable, Sendable {
 /// - Each line is written once, until another level is chosen.
 struct ChatLevel: Hashable, Sendable {
     var chosen: ChosenLevel?
-    /// The one before the choice that is unanswered.
+    /// The choice before the unanswered one.
     private var previous: ChosenLevel?
     private var told: ThoughtLevel?
     private var isOwnTold = false
@@ -38,7 +38,7 @@ struct ChatLevel: Hashable, Sendable {
         switch (choice, answer) {
         case (.unchanged, _): return nil
         case (.level(let level), .set(let before, let instead)):
-            // Of the first choice alone: later ones have what an earlier one set before them.
+            // The first choice alone has the session's own level before it; later ones have an earlier choice.
             if chosen?.level == level, previous == nil { chosen?.original = before }
             previous = chosen
             guard let instead else {

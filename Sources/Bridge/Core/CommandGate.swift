@@ -5,19 +5,20 @@ package struct CommandNumber: Hashable, Sendable {
     let number: Int
 }
 
-/// Commands that leave only when their turn's record is written: a message would run twice after a crash, and the agent would
+/// Commands that leave only once their turn's record is written. Without it a message would run twice after a crash, and the agent would
 /// call a decision unknown that it had taken.
 ///
-/// - The disk may take its time, and a Stop does not wait for it: what is withdrawn meanwhile never leaves.
+/// - The disk may take its time, and a Stop does not wait for it: a command that is withdrawn meanwhile never leaves.
 /// - A command waits from `enter` until it is `kept`, or cannot be and is `dropped`. The runner says one of these once for each number.
-/// - Messages of one session leave in the order in which they entered: the folder of one may be found before that of the one before it.
+/// - Messages of one session leave in the order in which they entered, although the folder of one may be found before that of an
+///   earlier one.
 struct CommandGate: Sendable {
     private struct Waiting {
         var command: AgentCommand
         var turn: TurnID
         var isKept = false
 
-        /// The session of a message; nil for other commands.
+        /// The session of a message, or nil for other commands.
         var session: AgentSession? { if case .send(_, let session, _, _) = command { session } else { nil } }
     }
 
@@ -31,7 +32,7 @@ struct CommandGate: Sendable {
         return number
     }
 
-    /// `folder`: that of a message, as it was found. Nothing if it was withdrawn.
+    /// `folder`: of a message, as it was found. Does nothing if the command was withdrawn.
     mutating func kept(_ number: CommandNumber, in folder: String?) {
         waiting[number]?.isKept = true
         if let folder, case .send(let turn, let session, let run, var message)? = waiting[number]?.command {
@@ -40,12 +41,12 @@ struct CommandGate: Sendable {
         }
     }
 
-    /// Nil: it was withdrawn.
+    /// Nil if the command was withdrawn.
     mutating func dropped(_ number: CommandNumber) -> (command: AgentCommand, turn: TurnID)? {
         waiting.removeValue(forKey: number).map { ($0.command, $0.turn) }
     }
 
-    /// Those that may leave now, in order.
+    /// Commands that may leave now, in order.
     mutating func takeKept() -> [(command: AgentCommand, turn: TurnID)] {
         var taken: [(command: AgentCommand, turn: TurnID)] = []
         var held: Set<AgentSession> = []
@@ -61,7 +62,7 @@ struct CommandGate: Sendable {
         return taken
     }
 
-    /// False: it has left, or was never to leave.
+    /// False if the message has left, or was never to leave.
     mutating func withdraw(run: RunID) -> Bool {
         let found = waiting.first { if case .send(_, _, run, _) = $0.value.command { true } else { false } }
         guard let found else { return false }
@@ -69,7 +70,7 @@ struct CommandGate: Sendable {
         return true
     }
 
-    /// False: it has left, or was never to leave.
+    /// False if the answer has left, or was never to leave.
     mutating func withdraw(answerTo question: QuestionID) -> Bool {
         let found = waiting.first { if case .answer(question, _, _, _) = $0.value.command { true } else { false } }
         return found.flatMap { waiting.removeValue(forKey: $0.key) } != nil

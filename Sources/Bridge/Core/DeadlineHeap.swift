@@ -2,9 +2,9 @@ package import Vocabulary
 
 /// Wake-ups by owner, earliest first.
 ///
-/// A binary heap in which each owner has at most one live moment: setting another one leaves the old entry behind, and it is
-/// skipped when it comes to the top. An owner that moves its deadline on every event therefore costs nothing until the old
-/// moment is reached, as long as the new one is not earlier.
+/// A binary heap in which each owner has at most one live moment. An earlier moment leaves the old entry behind, which is skipped when it
+/// comes to the top. A later one is not entered, so that an owner that moves its deadline with every event costs nothing until the old
+/// moment is reached.
 package struct DeadlineHeap<Owner: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {
         var moment: Instant

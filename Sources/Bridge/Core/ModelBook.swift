@@ -1,14 +1,14 @@
 import Vocabulary
 
-/// The choices of a chat as the journal keeps them: a message without a model leads back from it.
+/// Choices of a chat as the journal keeps them: a message without a model leads back from them.
 package struct ChosenModel: Hashable, Sendable {
-    /// The newest one that a message named and that was passed on; nil: the agent's session was never changed from here.
+    /// The newest model that a message named and that was passed on, or nil if the agent's session was never changed from here.
     package var name: String?
-    /// The one that was set when `name` was chosen, while the agent's answer is out; empty: the session's own.
+    /// The model that was set when `name` was chosen, until the agent has answered. Empty for the session's own.
     package var fallback: String?
-    /// What the session had before, where the agent said so.
+    /// The session's model before the first choice, if the agent said so.
     package var original: String?
-    /// The relay's last word beside messages, for those that say nothing of a model.
+    /// The relay's last word outside of messages, for messages that name no model.
     package var said: String?
     package var level: ChosenLevel?
 
@@ -35,14 +35,14 @@ struct ModelBook: Sendable {
 
     private struct Chat: Hashable {
         var chosen = ChosenModel()
-        /// What the refusals in a row are about; empty: the agent's own.
+        /// The model of the refusals in a row. Empty for the agent's own.
         var refused: String?
         var refusals = 0
-        /// The model of which the person knows that it cannot be set at all.
+        /// The model that the person knows cannot be set.
         var told: String?
         var level = ChatLevel()
 
-        /// As the journal has it.
+        /// The choice in the form that the journal keeps.
         var kept: ChosenModel {
             var kept = chosen
             kept.level = level.chosen
@@ -68,10 +68,10 @@ struct ModelBook: Sendable {
     }
 
     private var chats: [SessionID: Chat] = [:]
-    /// Chats whose `ChosenModel` the journal does not have as it is.
+    /// Chats whose `ChosenModel` differs from the journal's.
     private var unkept: [SessionID] = []
 
-    /// The chats of which something was known; the caller writes it down.
+    /// Forgets all chats. Returns those of which something was known, for the caller to delete from the journal.
     mutating func forgetAll() -> Set<SessionID> {
         defer { (chats, unkept) = ([:], []) }
         return Set(chats.keys).union(unkept)
@@ -98,7 +98,7 @@ struct ModelBook: Sendable {
         }
         if chat.refused == model, chat.refusals >= Self.refusalLimit { return (.unchanged, nil) }
         if chat.chosen.name != model {
-            // A choice whose answer is out may be set: the way back leads from it as well.
+            // A choice without an answer may have been set, so the way back leads from it as well.
             chat.chosen.fallback = chat.chosen.name ?? ""
             chat.chosen.name = model
             unkept.append(session)
@@ -115,7 +115,7 @@ struct ModelBook: Sendable {
         case (.named(let model), .set(let before)):
             (chat.refused, chat.refusals, chat.told) = (nil, 0, nil)
             let known = chat.chosen
-            // The session had it as its own.
+            // The session had this model as its own.
             if chat.chosen.fallback == "", before == model, chat.chosen.name == model { chat.chosen.name = nil }
             if chat.chosen.name != nil, chat.chosen.original == nil, before != model { chat.chosen.original = before }
             chat.chosen.fallback = nil
@@ -128,7 +128,7 @@ struct ModelBook: Sendable {
             unkept.append(session)
             return nil
         case (.named(let model), .refused(let reason)):
-            // Nothing was set by it, so that nothing leads back from it.
+            // Nothing was set, so nothing leads back from it.
             if chat.chosen.name == model, let fallback = chat.chosen.fallback {
                 chat.chosen.name = fallback.isEmpty ? nil : fallback
                 chat.chosen.fallback = nil
@@ -139,7 +139,7 @@ struct ModelBook: Sendable {
             case Self.refusalLimit: return Sentences.modelInQuarantine(model)
             default: return nil
             }
-        // No refusal: it is tried again with the next message.
+        // No refusal: the model is tried again with the next message.
         case (.named(let model), .unsettled(let reason)):
             return chat.isNews(model) ? Sentences.modelRefused(model, reason) : nil
         case (.own, .unsettled(let reason)): return chat.isNews("") ? Sentences.ownModelRefused(reason) : nil
@@ -147,7 +147,7 @@ struct ModelBook: Sendable {
         }
     }
 
-    /// `isPossible`: as for models.
+    /// `isPossible`: the agent's model can be chosen at all.
     mutating func level(of word: String?, in session: SessionID, isPossible: Bool) -> LevelChoice {
         guard isPossible else { return .unchanged }
         return change(session) { $0.choice(of: word) }
@@ -167,7 +167,7 @@ struct ModelBook: Sendable {
         return change(&chat.level)
     }
 
-    /// The relay's word beside messages (relay.md#others).
+    /// The relay's word outside of messages (relay.md#others).
     mutating func said(_ model: String?, in session: SessionID) {
         var chat = chats[session] ?? Chat()
         guard chat.chosen.said != model else { return }
@@ -188,7 +188,7 @@ struct ModelBook: Sendable {
     /// A change that could not be written holds, and is written with the next chance.
     mutating func wasNotWritten(_ session: SessionID) { if !unkept.contains(session) { unkept.append(session) } }
 
-    /// To be written before the message that chose it leaves.
+    /// Choices to write before the message that made them leaves.
     mutating func takeUnkept() -> [(session: SessionID, chosen: ChosenModel?)] {
         defer { unkept = [] }
         return unkept.map { session in
@@ -197,7 +197,7 @@ struct ModelBook: Sendable {
         }
     }
 
-    /// What was chosen is known for as long as the chat is; refusals of many chats are not.
+    /// A choice is known for as long as its chat; refusals of many chats are not.
     private mutating func keep(_ chat: Chat, of session: SessionID) {
         if chats.count >= Self.limit, chats[session] == nil {
             chats = chats.filter { $0.value.kept != ChosenModel() }

@@ -1,7 +1,7 @@
 package import Vocabulary
 
-/// What a Stop owes to the agent until the agent has answered it: also after the turn has closed, after a lost link, and in the
-/// next process.
+/// A command that a Stop owes to the agent, kept until the agent has answered: also after the turn has closed, after a lost link, and in
+/// the next process.
 package enum Obligation: Hashable, Sendable {
     case abort(session: AgentSession, run: RunID, reach: StopReach = .everyRun)
     /// A yes may be on its way to this approval, or be given later; it is refused.
@@ -28,9 +28,9 @@ package enum Obligation: Hashable, Sendable {
 
 /// The obligations of one connection.
 ///
-/// Invariants: each is kept from before its command is ordered until the agent has answered, or for 24 hours; one of an earlier process is
-/// ordered once before it may expire, since a wall clock that was set makes it any age; there are at
-/// most `limit`, and one beyond that is ordered once, as before, and not repeated.
+/// Invariants: each is kept from before its command is ordered until the agent has answered, or for 24 hours. One of an earlier process is
+/// ordered once before it may expire, since a wall clock that was set makes it any age. There are at most `limit`; one beyond that is
+/// ordered once, as before, and not repeated.
 struct Obligations: Sendable {
     static let life = Duration.seconds(24 * 3_600)
     static let limit = 1_000
@@ -38,13 +38,13 @@ struct Obligations: Sendable {
     private struct Kept {
         var obligation: Obligation
         var since: Instant
-        /// In this process.
+        /// Ordered in this process.
         var isOrdered: Bool
         var isLate = false
     }
 
     private var kept: [String: Kept] = [:]
-    /// What could not be written, or was not tried yet.
+    /// Names that the journal does not have: the write failed, or was not tried yet.
     private var unwritten: Set<String> = []
     private(set) var nextExpiry: Instant?
 
@@ -62,7 +62,7 @@ struct Obligations: Sendable {
         reckonExpiry()
     }
 
-    /// A person's Stop comes behind one that the relay had a reason of its own for.
+    /// A person's Stop follows one that the relay had a reason of its own for.
     private mutating func widen(_ name: String, _ known: Obligation, to new: Obligation) {
         guard case .abort(_, _, .ownRuns) = known, case .abort(_, _, .everyRun) = new else { return }
         kept[name]?.obligation = new
@@ -84,7 +84,7 @@ struct Obligations: Sendable {
         return unwritten.sorted().compactMap { kept[$0] }.map { ($0.obligation, $0.since) }
     }
 
-    /// The agent has answered. Nil: nothing of that name was owed.
+    /// The agent has answered. Nil if nothing of that name was owed.
     mutating func fulfil(_ name: String) -> Obligation? {
         guard let known = kept.removeValue(forKey: name) else { return nil }
         unwritten.remove(name)
@@ -100,7 +100,7 @@ struct Obligations: Sendable {
         return late.filter { kept[$0]?.isOrdered == true }.compactMap { fulfil($0) }
     }
 
-    /// The agent is there, and hears each.
+    /// The agent is present, and hears each.
     mutating func areOrdered() {
         for name in kept.keys {
             kept[name]?.isOrdered = true

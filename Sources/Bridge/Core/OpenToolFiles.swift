@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// The files of tool calls that are open. They are touched when the call has ended well: a new file is not there before.
+/// Files of open tool calls. They count as touched once the call has ended well: a new file does not exist before.
 struct OpenToolFiles: Sendable {
     private struct Name: Hashable, Sendable {
         var turn: TurnID
@@ -11,7 +11,7 @@ struct OpenToolFiles: Sendable {
     private static let limit = 1_000
     private var files: [Name: ToolFile] = [:]
 
-    /// What the call has touched, once for each call.
+    /// Files that the call has touched, once for each call.
     mutating func heard(_ event: ToolEvent, of turn: TurnID) -> [ToolFile] {
         switch event {
         case .started(let start):

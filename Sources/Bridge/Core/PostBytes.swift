@@ -1,11 +1,11 @@
 import Vocabulary
 
-// What a post costs while it waits, what is left of it when it has to give way, and whether it may be read on the way.
+// The size of a waiting post, its rest when it has to give way, and whether it may be read on the way.
 extension Post {
-    /// What is left of a payload that had to give way, with its mark.
+    /// Bytes of a payload that had to give way, mark included.
     static let cutPayload = 1_000
 
-    /// The bytes that the agent wrote.
+    /// Bytes that the agent wrote.
     var payloadBytes: Int {
         switch self {
         case .open: 0
@@ -19,7 +19,7 @@ extension Post {
         }
     }
 
-    /// In a sealed turn it cannot go out without a key.
+    /// The post of a sealed turn cannot go out without a key.
     var needsKey: Bool {
         switch self {
         case .open: false
@@ -32,7 +32,7 @@ extension Post {
 
     var isInTheOpen: Bool { if case .message(let message) = self { message.inTheOpen } else { false } }
 
-    /// Nil when there is nothing in it that may be cut.
+    /// Nil if the post holds nothing that may be cut.
     var withPayloadCut: Post? {
         switch self {
         case .taskStarted(var start):
@@ -48,12 +48,12 @@ extension Post {
     }
 }
 
-// What is sealed is a third longer, and escaped in one field where it was in several.
+// Sealing makes a post a third longer, and escapes several fields into one.
 extension Post {
     /// The 100 KB of a payload, should the relay count the base64 (relay.md#size-limits).
     private static let sealedPayload = 74_000
 
-    /// As it may be sealed. Ends, messages and texts are bounded where they are made.
+    /// The post, cut to a size that may be sealed. Ends, messages and texts are bounded by their makers.
     var fittingSealed: Post {
         switch self {
         case .taskStarted(var start):
@@ -62,7 +62,7 @@ extension Post {
         case .taskEnded(var end):
             end.result = end.result?.cut(to: Self.sealedPayload)
             return .taskEnded(end)
-        // A card is fitted where it is made (`CardText`): what is cut here could still be allowed.
+        // `CardText` fits a card when it makes one: words that are cut here could still be allowed.
         case .approval: return self
         case .open, .text, .taskProgress, .end, .message: return self
         }
@@ -79,7 +79,7 @@ extension JSONText {
 extension JSONText? {
     fileprivate var bytes: Int { self?.text.utf8.count ?? 0 }
 
-    /// Cut JSON would not be JSON, so it becomes a string with its beginning. Nil: it is short enough.
+    /// Cut JSON would not be JSON, so a string holds its beginning. Nil if the payload is short enough.
     fileprivate var cut: JSONText? {
         guard let text = self?.text, text.utf8.count > Post.cutPayload * 2 + 64 else { return nil }
         return .string(TextCut.marked(text, atMost: Post.cutPayload))

@@ -1,9 +1,9 @@
 package import Vocabulary
 
-/// Which post a report is about.
+/// The post that a report is about.
 package enum PostName: Hashable, Sendable {
     case open
-    /// A delta; the offset is where it ends in the streamed text, in UTF-8 bytes.
+    /// A delta. The offset is its end in the streamed text, in UTF-8 bytes.
     case text(endOffset: Int)
     case taskStarted(TaskID)
     case taskProgress(TaskID)
@@ -15,14 +15,14 @@ package enum PostName: Hashable, Sendable {
 
 /// A lane's reports to its turn.
 package enum PostReport: Hashable, Sendable {
-    /// The relay has it (or had it before).
+    /// The relay has the post, or had it before.
     case delivered(PostName, message: MessageID?)
-    /// The relay will not have it, and the turn must say what goes in its place; the lane waits for
-    /// `TurnOrder.replace` or `TurnOrder.skip`. Only for opens, approvals, ends and whole messages.
+    /// The relay refused the post for good, and the turn must say what goes in its place. The lane waits for `TurnOrder.replace` or
+    /// `TurnOrder.skip`. Opens, approvals, ends and whole messages alone.
     case refused(PostName, PostRefusal)
-    /// It was dropped, and the lane went on: a task, a progress or a delta that the relay refused.
+    /// The relay refused a task, a progress or a delta, which was dropped; the lane continued.
     case dropped(PostName, RelayErrorCode)
-    /// It was tried for as long as it makes sense, and given up.
+    /// The post was tried for as long as that makes sense, and given up.
     case deadLetter(PostName)
     /// A status task, or its next label, was not tried, since the bucket of tasks was low.
     case heldBack(PostName)
@@ -30,20 +30,20 @@ package enum PostReport: Hashable, Sendable {
     case postponed
     /// Another bridge has opened the bubble (`Claim`). The lane is empty.
     case anothers
-    /// The session or the interaction is gone at the relay: nothing of this turn can be shown any more. The lane is empty.
+    /// The session or the interaction is gone at the relay: nothing more of this turn can be shown. The lane is empty.
     case destinationGone(RelayErrorCode)
-    /// 410 `interaction_expired`: nothing may carry this interaction any more. The lane dropped what did.
+    /// 410 `interaction_expired`: nothing more may carry this interaction. The lane dropped the posts that did.
     case windowClosed
 }
 
-/// Why the relay will not have a post, as far as its turn can make use of it.
+/// The relay's objection to a post, as far as its turn can make use of it.
 package struct PostRefusal: Hashable, Sendable {
     package var code: RelayErrorCode
     /// A shorter text may be taken.
     package var concernsText: Bool
-    /// What a whole message said; nil for other posts, and for a message of an earlier process.
+    /// The text of a whole message, or nil for other posts and for a message of an earlier process.
     package var text: String?
-    /// It never came to the relay: it was to be sealed, and its key is not there any more.
+    /// The post never reached the relay: it was to be sealed, and its key is gone.
     package var lacksKey = false
 
     package init(_ code: RelayErrorCode, concernsText: Bool = false, text: String? = nil) {
@@ -55,7 +55,7 @@ package struct PostRefusal: Hashable, Sendable {
     init(_ refusal: RelayRefusal) { self.init(refusal.code, concernsText: refusal.concernsText) }
 }
 
-/// Where a lane's calls belong, and who may read them.
+/// The destination of a lane's calls, and who may read them.
 package struct LaneAddress: Hashable, Sendable {
     package var turn: TurnID
     package var session: SessionID
@@ -79,11 +79,11 @@ extension ApprovalCard {
             severity: severity)
     }
 
-    /// Title and all of what is asked.
+    /// The title, and everything that is asked.
     var question: String { message.contains(title) ? wholeQuestion : "\(title): \(wholeQuestion)" }
 
     private var wholeQuestion: String {
-        // The bridge's own question is the one place that says the command again.
+        // The bridge's own question may hold the command already.
         let first = message.prefix { $0 != "\n" }
         let isSaid = command.map { first.utf8.elementsEqual("Run \($0)?".utf8) } ?? true
         return ([message] + [isSaid ? nil : command, host].compactMap(\.self)).joined(separator: "\n")

@@ -7,7 +7,7 @@ import Vocabulary
 struct RememberedStops: Sendable {
     enum Kind: Sendable, Hashable {
         case pressed(StopReach)
-        /// Nothing can be written into the chat any more.
+        /// Nothing more can be written into the chat.
         case chatDeleted
     }
 
@@ -18,9 +18,9 @@ struct RememberedStops: Sendable {
     mutating func add(_ name: InteractionID, _ kind: Kind, made: RelayMoment? = nil, at now: Instant, memory: Duration)
     {
         stops = stops.filter { now - $0.value.at < memory }
-        // That the chat is gone says more than that its message was stopped.
+        // A deleted chat outweighs a stopped message.
         if stops[name]?.kind == .chatDeleted { return }
-        // That a person pressed Stop says more than a reason of the relay's.
+        // A person's Stop outweighs a reason of the relay's.
         let kind = stops[name]?.kind == .pressed(.everyRun) && kind == .pressed(.ownRuns) ? .pressed(.everyRun) : kind
         if stops.count < Self.limit { stops[name] = (kind, made, now) }
     }

@@ -1,16 +1,16 @@
 import Vocabulary
 
-/// Which turn a card on the phone is of. A provider's call id is unique in its run only, and the relay keeps cards for longer
-/// than turns last: the same id in another turn gets a name of its own.
+/// The turns that cards on the phone belong to. A provider's call id is unique in its run only, and the relay keeps cards for longer than
+/// turns last: the same id in another turn gets a name of its own.
 struct TaskNames: Sendable {
-    /// More are forgotten, the oldest first.
+    /// Names beyond this limit are forgotten, oldest first.
     static let limit = 4_096
 
     private var owners: [TaskID: TurnID] = [:]
     private var order: [TaskID] = []
     private var oldest = 0
 
-    /// The name at the relay.
+    /// The card's name at the relay.
     mutating func name(of task: TaskID, in turn: TurnID) -> TaskID {
         guard let owner = owners[task], owner != turn else {
             take(task, by: turn)

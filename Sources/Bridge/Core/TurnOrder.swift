@@ -1,24 +1,24 @@
 package import Vocabulary
 
-/// What a turn wants done. Orders are carried out in the order given.
+/// Orders of a turn, carried out in sequence.
 package enum TurnOrder: Hashable, Sendable {
     case post(Post)
-    /// In the place of the post that was refused, ahead of everything that waits in the lane; the others right behind it.
+    /// Put the post in the place of the refused one, ahead of everything that waits in the lane; the others right behind it.
     case replace(Post, followedBy: [Post] = [])
     /// Nothing takes the place of the refused post: the lane continues.
     case skip
-    /// Text that was never tried is dropped, and none is sent any more: the preview is over.
+    /// Drop untried text and send no more: the preview has ended.
     case stopPreview
     /// Later posts must not carry the interaction.
     case closeWindow
-    /// The turn has a key from now on, or not any more.
+    /// The turn has a key from now on, or has lost it.
     case useSealing(TurnSealing)
-    /// Pending posts that cannot go out without a key are dropped.
+    /// Drop pending posts that cannot go out without a key.
     case dropUnsealed
-    /// Nothing of this lane that was not tried yet may go out.
+    /// Nothing untried of this lane may go out.
     case abandonLane
     case command(AgentCommand)
-    /// What became of the answer that the message of that turn is.
+    /// The outcome of the answer that the message of that turn is.
     case answerEnded(TurnID, AnswerEnd)
     /// This turn's message answers a question of that turn, and its person has stopped it.
     case withdrawAnswer(QuestionID, of: TurnID)
@@ -29,15 +29,15 @@ package enum TurnOrder: Hashable, Sendable {
     /// The next card of an ask is due, or the next reminder of a question.
     case wantsCard(ApprovalID)
     case wantsReminder(QuestionID)
-    /// The chat has the line that there is still nothing of the run. Once a turn.
+    /// The chat has the line that its run is still silent. Once a turn.
     case stuck
     /// The relay took a card without its end, which it had refused.
     case endsAreRefused
     /// The agent has finished with this turn: the next message of the session may be handed over.
     case agentFree
-    /// The turn is over, and the relay has confirmed its end (or cannot any more).
+    /// The turn has ended, and the relay has confirmed its end (or no longer can).
     case closed
-    /// For the log and the counters: constant words, no user content.
+    /// A note for the log and the counters: constant words, no user content.
     case note(TurnNote)
 }
 
@@ -47,6 +47,6 @@ package enum TurnNote: String, Hashable, Sendable {
     case questionRefused, answerNotTaken, unknownTask
     /// The relay closed a card as unanswered; the ask stays open at the agent.
     case askUnanswered
-    /// A tap on a card that another one has replaced, or whose ask is over.
+    /// A tap on a card that another one has replaced, or whose ask has ended.
     case oldCardTapped
 }

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// A record on its way to the journal, passed on by reference. Two are the same only if they are one.
+/// A record on its way to the journal, passed on by reference. Two are equal only if they are one object.
 package final class KeptRecord: Sendable, Hashable {
     package let record: TurnRecord
 
@@ -10,46 +10,47 @@ package final class KeptRecord: Sendable, Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// One turn as a journal keeps it: enough to go on with it in another process.
+/// One turn as a journal keeps it: enough to resume it in another process.
 ///
-/// The text is not in it, but for pending text, the end's, and the newest of what has ended: the deltas, each stored by itself before
-/// its first try, say what was streamed, `parts` hold what has ended, and the agent is asked for the rest. So a record stays small however
-/// long the answer is.
+/// The record leaves out the text, except for pending text, that of the end, and the newest of the ended text. The deltas, each stored by
+/// itself before its first try, hold what was streamed, `parts` hold what has ended, and the agent supplies the rest. So a record stays
+/// small, however long the answer is.
 package struct TurnRecord: Sendable {
     var turn: Turn
     var lane: LaneRecord
     var renamed: [TaskID: TaskID]
-    /// Rows beside the record; `turn` is whole in memory.
+    /// Rows of the journal besides the record; `turn` is whole in memory.
     package internal(set) var parts = KeptParts()
 
     package var id: TurnID { turn.opening.id }
-    /// The names of its bubble and its run, for look-ups.
+    /// The names of the bubble and the run, for look-ups.
     package var opening: TurnOpening { turn.opening }
-    /// Its message as the agent receives it.
+    /// The message as the agent receives it.
     package var prompt: UserMessage? { turn.prompt }
-    /// For when the record cannot be read any more.
+    /// The place of the turn, for a time at which the record can no longer be read.
     package var place: TurnPlace {
         TurnPlace(session: opening.session, interaction: opening.interaction, bubble: lane.message)
     }
-    /// The bodies that will be asked for by their keys.
+    /// Keys of the bodies that will be requested again.
     package var unanswered: [IdempotencyKey] { lane.unanswered.map(\.key) }
 
-    /// What the agent's link must know of the process before: runs that were handed over may have begun, and decisions that
-    /// were forwarded may have arrived.
+    /// Facts of the earlier process for the agent's link: runs that were handed over may have begun, and decisions that were forwarded
+    /// may have arrived.
     package struct Forwarded: Sendable, Hashable {
         package var runs: [RunID] = []
-        /// None of its files went along: these are named behind its text. Empty: some went, it had none, or that is not known.
+        /// Files that are named behind the message, because none of its files went along. Empty if some went, it had none, or that
+        /// is unknown.
         package var wentWithout: [MissingFile] = []
-        /// The agent had answered for them.
+        /// The agent had accepted the runs.
         package var isAccepted = false
         package var isStopping = false
         package var stopReach = StopReach.everyRun
         package var decisions: [Decision] = []
-        /// All approvals that were asked for.
+        /// All approvals that the agent asked for.
         package var asks: [Ask] = []
         /// Approvals that ended their run: another one follows each of them.
         package var detached: [ApprovalID] = []
-        /// Not answered, or it is not known whether the answer arrived.
+        /// Questions without an answer, or whose answer may not have arrived.
         package var questions: [QuestionID] = []
     }
 
@@ -58,18 +59,18 @@ package struct TurnRecord: Sendable {
         package var subject: ApprovalRequest.Subject
         package var decision: ApprovalDecision
         package var scope: DecisionScope
-        /// Nil: a record of an earlier version does not say.
+        /// Nil if a record of an earlier version does not say.
         package var decidedAt: Instant?
         package var expiresAt: Instant?
-        /// Of what was shown; nil: the record does not say.
+        /// The fingerprint of the ask as it was shown, or nil if the record does not say.
         package var fingerprint: AskFingerprint?
-        /// No person denied it: it went unanswered.
+        /// The ask went unanswered; no person denied it.
         package var isUnanswered = false
     }
 
     package struct Ask: Sendable, Hashable {
         package var approval: ApprovalID
-        /// Of what was shown; nil: the record does not say.
+        /// The fingerprint of the ask as it was shown, or nil if the record does not say.
         package var fingerprint: AskFingerprint?
         package var isOver: Bool
     }
@@ -88,6 +89,6 @@ package struct TurnRecord: Sendable {
             }, asks: turn.approvals.asks, detached: turn.approvals.detached, questions: turn.agent.questions.unsettled)
     }
 
-    /// What was stored of the text after this record was made.
+    /// Adds the text that was stored after this record was made.
     package mutating func catchUp(with deltas: [StoredDelta]) { lane.catchUp(with: deltas) }
 }

@@ -1,24 +1,24 @@
 import Vocabulary
 
-// What the agent asks: which ask it is, what its card shows, and what of it cannot be asked.
+// New asks: which ask it is, the content of its card, and asks that cannot be shown.
 extension ApprovalLedger {
-    /// What an ask is made a card with.
+    /// Inputs for the card of an ask.
     struct Showing: Hashable {
         var isSealed = false
-        /// What a message of the chat holds.
+        /// Bytes that a message of the chat holds.
         var messageLimit = 60_000
-        /// The hour of a moment, for people.
+        /// The hour at which the agent stops waiting, for people.
         var hour: String?
         var severity = ApprovalRequest.Severity.medium
-        /// Whether the relay takes the end of a card.
+        /// The relay takes the end of a card.
         var hasEnds = true
-        /// The chat's next message may refuse it in words.
+        /// The chat's next message may refuse the ask in words.
         var takesWords = false
     }
 
-    /// Bytes of parts in one turn.
+    /// Most bytes of parts in one turn.
     static let partLimit = 262_144
-    /// Names in a row under which the relay may have something else, before the card counts as one that it will not have.
+    /// Names in a row under which the relay may have something else. After these the card counts as refused for good.
     static let conflictLimit = 5
 
     mutating func asked(
@@ -56,7 +56,7 @@ extension ApprovalLedger {
             if approvals.count < Self.limit { enter(.decided(.deny)) }
             return .refuseSilently(request.subject)
         }
-        // Without a way to say yes the card would promise what it cannot do.
+        // A card that offers no yes would promise what it cannot do.
         let decidable = request.allowed.map { $0.contains(.approve) || $0.contains(.approveAlways) } ?? true
         guard decidable, approvals.count < Self.limit else {
             if approvals.count < 2 * Self.limit { enter(.decided(.deny)) }
@@ -78,7 +78,7 @@ extension ApprovalLedger {
     }
 
     private func isSame(_ known: Approval, _ fingerprint: AskFingerprint) -> Bool {
-        // A record of an earlier version has none: what is over there stays over.
+        // A record of an earlier version has no fingerprint: an ask that ended there stays ended.
         guard let before = known.cards.fingerprint else {
             return known.state == .settled || known.state == .decided(.deny)
         }
@@ -89,7 +89,7 @@ extension ApprovalLedger {
         approvals.contains { $0.key != id && CardName.cards($0.key, $0.value.cards.life.number).contains(name) }
     }
 
-    /// The longest that the relay gives a card, or the agent's own end.
+    /// The agent's own end, but at most the longest life that the relay gives a card.
     static func life(until end: Instant?, at now: Instant) -> Duration {
         min(CardLife.longest, max(end.map { $0 - now } ?? CardLife.longest, .seconds(1)))
     }

@@ -1,8 +1,8 @@
 import Vocabulary
 
-// The cards of the turn's asks: which is the newest, what the relay says of it, and when the next one comes.
+// Cards of the turn's asks: which one is the newest, the relay's reports on it, and when the next one comes.
 extension ApprovalLedger {
-    /// The ask that a card was made for. An earlier card of it, or of another ask under its id, is not the newest.
+    /// The ask that a card was made for. The card is not the newest if it is an earlier one of the ask, or of another ask under its id.
     func ask(ofCard name: ApprovalID) -> (id: ApprovalID, isNewest: Bool)? {
         if let id = order.first(where: { approvals[$0]?.cards.card.approval == name }) { return (id, true) }
         let earlier = order.first { id in
@@ -17,7 +17,7 @@ extension ApprovalLedger {
         return ask.id
     }
 
-    /// A card of it went to the phone, or is about to.
+    /// A card of the ask went to the phone, or is about to.
     func hasCard(_ id: ApprovalID) -> Bool {
         switch approvals[id]?.cards.life.state {
         case .posted, .shown, .closed: true
@@ -25,9 +25,9 @@ extension ApprovalLedger {
         }
     }
 
-    // MARK: What the relay says
+    // MARK: The relay's reports
 
-    /// The relay took the card. True: it took it without its end, which it had refused.
+    /// The relay took the card. True if it took the card without its end, after refusing it with one.
     mutating func cardTaken(_ name: ApprovalID, at now: Instant) -> Bool {
         guard let id = openAsk(ofCard: name) else { return false }
         approvals[id]?.cards.life.taken(at: now)
@@ -36,7 +36,7 @@ extension ApprovalLedger {
         return approvals[id].map { $0.cards.askedWithoutEnd && !$0.cards.askedWithLeast } ?? false
     }
 
-    /// The same card without its end; nil: that is not what the relay has against it.
+    /// The same card without its end, or nil if the end cannot be the reason for the refusal.
     mutating func askWithoutEnd(_ id: ApprovalID) -> ApprovalCard? {
         guard let approval = approvals[id], approval.state == .open, approval.cards.card.endsAfter != nil else {
             return nil
@@ -46,7 +46,7 @@ extension ApprovalLedger {
         return approvals[id]?.cards.card
     }
 
-    /// The same card under the next name; nil: that was tried often enough.
+    /// The same card under the next name, or nil if that was tried often enough.
     mutating func underNextName(_ id: ApprovalID) -> ApprovalCard? {
         guard var cards = approvals[id]?.cards, isOpen(id), cards.conflicts < Self.conflictLimit else { return nil }
         cards.conflicts += 1
@@ -56,7 +56,7 @@ extension ApprovalLedger {
         return cards.card
     }
 
-    /// The newest card expired unanswered. False: that is no open ask, or it was known.
+    /// The newest card expired unanswered. False if the ask is not open, or its card was closed before.
     mutating func closeCard(_ id: ApprovalID, limitedFor refill: Duration? = nil, at now: Instant) -> Bool {
         guard let approval = approvals[id], approval.state == .open, !approval.cards.life.isClosed else { return false }
         // The relay's decision can arrive before its answer to the request.
@@ -70,7 +70,7 @@ extension ApprovalLedger {
         return true
     }
 
-    /// The newest card never reached the relay. False: the ask is not open, or has no card.
+    /// The newest card never reached the relay. False if the ask is not open, or has no card.
     mutating func loseCard(_ id: ApprovalID, at now: Instant) -> Bool {
         guard let approval = approvals[id], approval.state == .open, !approval.cards.life.isClosed else { return false }
         approvals[id]?.cards.life.close(agentWaitsUntil: approval.expiresAt, at: now)
@@ -85,7 +85,7 @@ extension ApprovalLedger {
         }
     }
 
-    /// The end of the last ask that is open, by the agent's clock or by the patience of the bridge.
+    /// The end of the last open ask, by the agent's clock or by the patience of the bridge.
     var lastEnd: Instant? {
         open.compactMap { id -> Instant? in
             guard let approval = approvals[id] else { return nil }
@@ -94,7 +94,7 @@ extension ApprovalLedger {
         }.max()
     }
 
-    /// True the first time.
+    /// Whether the chat lacks the line that nobody answered. False from the second call on.
     mutating func tellsUnanswered(_ id: ApprovalID) -> Bool {
         defer { approvals[id]?.cards.toldUnanswered = true }
         return approvals[id]?.cards.toldUnanswered == false
@@ -102,7 +102,7 @@ extension ApprovalLedger {
 
     // MARK: The next card
 
-    /// Open asks without a card that a person can have back, the oldest first.
+    /// Open asks without a card that a person can have back, oldest first.
     func returnable(isAskedFor: Bool, at now: Instant) -> [(id: ApprovalID, askedAt: Instant)] {
         order.compactMap { id in
             guard let approval = approvals[id], approval.state == .open,
@@ -114,11 +114,11 @@ extension ApprovalLedger {
 
     enum Return: Hashable {
         case card(ApprovalCard)
-        /// The ask's parts are posted again before its card, one such ask of a chat at a time.
+        /// The parts of the ask are posted again before its card, for one such ask of a chat at a time.
         case inParts
     }
 
-    /// The next card of the ask; nil: it has one, or is over.
+    /// The next card of the ask, or nil if it has one or has ended.
     mutating func comesBack(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> Return? {
         guard let approval = approvals[id], mayComeBack(id, at: now) else { return nil }
         // Repeated parts count against the turn's limit too.
@@ -138,7 +138,7 @@ extension ApprovalLedger {
         return approval.cards.isInParts ? .inParts : approvals[id].map { .card($0.cards.card) }
     }
 
-    /// False: the ask has a card or has ended, or its agent stops waiting too soon.
+    /// False if the ask has a card or has ended, or its agent stops waiting too soon.
     func mayComeBack(_ id: ApprovalID, at now: Instant) -> Bool {
         guard let approval = approvals[id], approval.state == .open, approval.cards.life.isClosed else { return false }
         return CardLife.isWorthIt(until: approval.expiresAt, at: now)
@@ -151,14 +151,14 @@ extension ApprovalLedger {
         reckonExpiry()
     }
 
-    /// When cards of an earlier process came back.
+    /// Moments at which cards of an earlier process came back.
     var returned: [Instant] { approvals.values.filter(\.cards.life.cameBack).compactMap(\.cards.life.postedAt) }
 
     // MARK: Asks in parts
 
-    /// It waits for its turn among the long asks of its chat.
+    /// Asks that wait for their turn among the long asks of the chat.
     var queuedForParts: [ApprovalID] { order.filter { isOpen($0) && approvals[$0]?.cards.life.state == .queued } }
-    /// Its parts are on their way, or its card is on the phone. An unanswered one lets the next go first.
+    /// The parts of an ask are on their way, or its card is on the phone. An unanswered ask lets the next one go first.
     var hasOpenParts: Bool {
         partBytes > 0
             && approvals.values.contains { approval in
@@ -183,7 +183,7 @@ extension ApprovalLedger {
         }
     }
 
-    /// The relay has the part, or will not have it. The card, once nothing is before it.
+    /// The relay has the part, or refused it for good. Returns the card once nothing is before it.
     mutating func told(_ part: WholeMessage.Part, isTaken: Bool, hasEnds: Bool, at now: Instant) -> ApprovalCard? {
         for id in order {
             guard let approval = approvals[id], case .telling(var left) = approval.cards.life.state, left.contains(part)
@@ -208,8 +208,8 @@ extension ApprovalLedger {
 
     // MARK: Another process
 
-    /// Parts that the relay has taken and this record does not know of are not in the lane any more. Cards whose parts are all there are
-    /// returned, to be posted.
+    /// Resumes after a restart: the relay has taken the parts that the lane no longer holds. Returns cards whose parts are all there, to be
+    /// posted.
     mutating func resume(with lane: LaneRecord, hasEnds: Bool, at now: Instant) -> [ApprovalCard] {
         let names = lane.unanswered.map(\.name) + lane.waitingPosts.map(\.name)
         for id in order where approvals[id]?.cards.life.askedAt == nil { approvals[id]?.cards.life.askedAt = now }
@@ -227,7 +227,7 @@ extension ApprovalLedger {
         return cards
     }
 
-    /// What the chat reads where another ask takes the place of this one; nil: it had no card that counts, or is asked again.
+    /// The chat's line when another ask takes the place of this one. Nil if this one had no card that counts, or is asked again.
     func lineOfAnother(_ id: ApprovalID) -> String? {
         guard let known = approvals[id] else { return nil }
         switch known.state {
@@ -237,18 +237,18 @@ extension ApprovalLedger {
         }
     }
 
-    /// A record of an earlier version, which does not say what was shown.
+    /// A record of an earlier version does not say what was shown.
     func isUnbound(_ id: ApprovalID) -> Bool { isOpen(id) && approvals[id]?.cards.fingerprint == nil }
     func canOnlyBeDenied(_ id: ApprovalID) -> Bool { approvals[id]?.cards.canOnlyBeDenied == true }
 
-    /// Nothing more is done about it here; the agent goes on waiting. True: its run has ended for it.
+    /// Drops the ask here, while the agent keeps waiting. True if its run has ended for it.
     mutating func leave(_ id: ApprovalID) -> Bool {
         approvals[id]?.state = .settled
         reckonExpiry()
         return approvals[id]?.detached == true
     }
 
-    /// A yes that was made for a record without a fingerprint and has not left: it counts no more. True: there was one.
+    /// Drops a yes that has not left and was given for a record without a fingerprint. True if there was one.
     mutating func dropUnbound() -> Bool {
         let unbound = order.filter { id in
             guard let approval = approvals[id], approval.owed, approval.cards.fingerprint == nil else { return false }

@@ -1,35 +1,35 @@
 import Vocabulary
 
-/// What a person was shown of an ask, or is about to be.
+/// The part of an ask that a person was shown, or is about to be.
 ///
-/// Invariant: `card` is the newest one, and shows what `fingerprint` is of, but for the parts that went out before it.
+/// Invariant: `card` is the newest one. Together with the parts that went out before it, it shows all that `fingerprint` covers.
 struct AskCards: Hashable, Sendable {
     var card: ApprovalCard
     var life = CardLife()
-    /// Nil: a record of an earlier version does not say, and no yes can be given.
+    /// Nil if a record of an earlier version does not say: no yes can be given then.
     var fingerprint: AskFingerprint?
-    /// The text beyond the card, posted before each card of the ask. Empty: the card holds all of it, or the ask has ended.
+    /// The text beyond the card, posted before each card of the ask. Empty if the card holds all of it, or the ask has ended.
     var parts: [String] = []
     /// The parts were posted, for this card or for an earlier one.
     var isInParts = false
-    /// Not all of it could be shown.
+    /// The ask could not be shown in full.
     var canOnlyBeDenied = false
-    /// The relay refused the card, and has one with the least that a request must have.
+    /// The relay refused the card, and was sent one with the least that a request must have.
     var askedWithLeast = false
-    /// The relay refused the card, and has one without its end, which it may not know.
+    /// The relay refused the card, and was sent one without its end, which it may not know.
     var askedWithoutEnd = false
-    /// Names in a row that the relay had something else under.
+    /// Names in a row under which the relay had something else.
     var conflicts = 0
     /// The chat has the line that no person answered.
     var toldUnanswered = false
 
-    /// The agent does not say all of it.
+    /// The agent withholds part of the ask.
     mutating func isUnsaid() {
         canOnlyBeDenied = true
         card.title = CardText.title(CardText.onlyDeniedUnsaid, card.title)
     }
 
-    /// Not all of it can be shown, so that a yes would be one to words that no person read.
+    /// Parts of the ask cannot be shown: a yes would allow words that no person read.
     mutating func isTooLong() {
         parts = []
         canOnlyBeDenied = true

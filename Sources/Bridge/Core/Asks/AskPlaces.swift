@@ -1,7 +1,7 @@
-/// Where a path leads, and which rule it meets if it is written.
+/// The places that paths lead to, and the rules that writing there meets.
 ///
-/// A path is a list of its parts. It begins with `ShellMark.unknown` where its beginning is unknown, and with `ShellMark.home` where it is the
-/// home folder whose path is unknown.
+/// A path is a list of its parts. It begins with `ShellMark.unknown` if its beginning is unknown, and with `ShellMark.home` in a home
+/// folder whose own path is unknown.
 struct AskPlaces {
     typealias Rule = SeverityRules.Rule
 
@@ -27,7 +27,7 @@ struct AskPlaces {
 
     var user: [UInt8] { home.last.flatMap { $0 == [ShellMark.home] ? nil : $0 } ?? [ShellMark.unknown] }
 
-    /// `~name`.
+    /// The path that `~name` stands for.
     func home(of user: [UInt8]) -> [UInt8] {
         if user == self.user { return [ShellMark.home] }
         return user == Array("root".utf8) ? Array("/root".utf8) : Array("/home/".utf8) + user
@@ -40,7 +40,7 @@ struct AskPlaces {
         return [Self.slash] + path.joined(separator: [Self.slash])
     }
 
-    /// Nil: nothing of it is known.
+    /// Nil if nothing of the path is known.
     func path(_ bytes: [UInt8], in folder: [[UInt8]]?) -> [[UInt8]]? {
         guard let first = bytes.first else { return nil }
         if first == ShellMark.home {
@@ -69,13 +69,13 @@ struct AskPlaces {
 
     // MARK: Inside and outside
 
-    /// In the workspace, and the workspace is no home folder and none around one.
+    /// The rest of a path within the workspace. Nil also if the workspace is the home folder, or holds it.
     private func rest(inWorkspace path: [[UInt8]]) -> ArraySlice<[UInt8]>? {
         guard let workspace, path.starts(with: workspace), !home.starts(with: workspace) else { return nil }
         return path[workspace.count...]
     }
 
-    /// Known to be outside the workspace. Temporary files belong to no place.
+    /// The path is known to lie outside the workspace. Temporary files belong to no place.
     func isOutside(_ path: [[UInt8]]) -> Bool {
         if path.first == [ShellMark.unknown] || Self.isTemporary(path) { return false }
         if path.count == 2, path[0] == Array("dev".utf8), !Self.isDisk(path) { return false }
@@ -87,14 +87,14 @@ struct AskPlaces {
         "tmp", "var/tmp", "private/tmp", "private/var/folders", "var/folders", "dev/shm", "dev/fd",
     ].map { parts(Array($0.utf8), after: []) }
 
-    /// A name in a folder for temporary files; not all names in it.
+    /// One name in a folder for temporary files. A pattern for all of its names does not count.
     private static func isTemporary(_ path: [[UInt8]]) -> Bool {
         temporary.contains { path.count > $0.count && path.starts(with: $0) && path[$0.count] != [ShellMark.any] }
     }
 
     static func isNothing(_ path: [[UInt8]]) -> Bool { path == [Array("dev".utf8), Array("null".utf8)] }
 
-    /// A disk, as a file of the system.
+    /// The path is a disk, as a device file.
     static func isDisk(_ path: [[UInt8]]) -> Bool {
         guard path.count > 1, path[0] == Array("dev".utf8) else { return false }
         let kinds = ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper", "md", "dm-", "loop"]
@@ -122,7 +122,7 @@ struct AskPlaces {
         return rules
     }
 
-    /// Of this person's home or another's. A path whose beginning is unknown may be in one.
+    /// The rest of a path within a home folder, of this person or another. A path of unknown beginning may lie in one.
     private func rest(inHome path: [[UInt8]]) -> ArraySlice<[UInt8]>? {
         if path.starts(with: home) { return path[home.count...] }
         if path.first == [ShellMark.unknown] { return path[1...] }
@@ -183,7 +183,7 @@ struct AskPlaces {
         ),
     ])
 
-    /// Settings of an agent that lie in a project: they hold for the agent all the same.
+    /// Settings that agents keep in a project. They count as those in the home folder do.
     private static let inProject = table([
         (
             .agentSettings,
@@ -214,13 +214,13 @@ struct AskPlaces {
         path.count >= place.count && zip(path, place).allSatisfy { isNamed($0, $1) }
     }
 
-    /// Case is ignored, as some file systems do.
+    /// Case is ignored, as in some file systems.
     private static func isNamed(_ part: [UInt8], _ name: [UInt8]) -> Bool {
         func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte + 0x20 : byte }
         guard part.contains(where: { $0 == ShellMark.any || $0 == ShellMark.one }) else {
             return part.count == name.count && zip(part, name).allSatisfy { lower($0) == lower($1) }
         }
-        // A pattern does not meet the point at the beginning of a name.
+        // A pattern does not meet the dot at the beginning of a name.
         guard part.count < 64, part.first == name.first || name.first != UInt8(ascii: ".") else { return false }
         var reached: Set = [0]
         for byte in part {

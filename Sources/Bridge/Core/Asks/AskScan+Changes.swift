@@ -2,7 +2,7 @@
 extension AskScan {
     // MARK: Writing
 
-    /// Nil: `program` writes no file that its words name.
+    /// Nil if `program` writes no file that its words name.
     mutating func write(_ program: String, _ rest: ArraySlice<ShellWord>, _ input: ShellFlow) -> ShellFlow? {
         switch program {
         case "tee", "sponge":
@@ -89,7 +89,7 @@ extension AskScan {
         }
     }
 
-    /// `host:path`.
+    /// Whether the word has the form `host:path`.
     private static func isRemote(_ word: ShellWord) -> Bool {
         let name = word.bytes.prefix { $0 != UInt8(ascii: ":") }
         return name.count < word.bytes.count && !name.contains(UInt8(ascii: "/"))
@@ -116,7 +116,7 @@ extension AskScan {
         }
     }
 
-    /// The files that a patch changes, in the form of `diff` and in that of Codex.
+    /// Marks the files that a patch changes, in the form of `diff` and in that of Codex.
     mutating func patch(_ text: [UInt8]) {
         for line in text.split(separator: 0x0A) {
             for (prefix, deletesFile) in [
@@ -131,7 +131,7 @@ extension AskScan {
         }
     }
 
-    /// A path that no shell has read: its `~` is the home folder all the same, because tools read it so.
+    /// A path that no shell has read. Its `~` is the home folder all the same, because tools read it so.
     static func home(_ bytes: [UInt8]) -> [UInt8] {
         for prefix in ["~", "$HOME", "${HOME}"] where bytes.starts(with: prefix.utf8) {
             let rest = bytes.dropFirst(prefix.utf8.count)
@@ -253,7 +253,7 @@ extension AskScan {
         if isForced || hasForcedRef { meet(.forcedPush) }
     }
 
-    /// Settings of git that are programs, or name where programs are.
+    /// Settings of git that are programs, or say where programs are.
     private mutating func configure(_ words: ArraySlice<ShellWord>) {
         let arguments = ShellArguments(words, valued: "f file type blob")
         if let file = arguments.value("f", "file"), arguments.operands.count > 1 { writes(file.bytes) }

@@ -1,9 +1,9 @@
 /// Programs in other languages, given as text, and the inputs of tools.
 ///
-/// No language is read here: only its texts in quotes, and the words that say whether it writes, deletes, runs or fetches.
+/// No language is read here: only its texts in quotes, and words that say whether it writes, deletes, runs or fetches.
 extension AskScan {
     mutating func code(_ bytes: [UInt8]) {
-        // Each word is looked for in all of it.
+        // Each word is searched for in the whole text.
         guard bytes.count < budget / 8 else { return exhaust() }
         budget -= 8 * bytes.count
         func has(_ words: String...) -> Bool { words.contains { Self.find($0, in: bytes) } }
@@ -41,7 +41,7 @@ extension AskScan {
                 if writes { self.writes(path) }
             }
         }
-        // A list of arguments: `["sudo", "ls"]`.
+        // The texts may be a list of arguments: `["sudo", "ls"]`.
         if runs, texts.count > 1 { run(script: Array(texts.prefix(Self.memory).joined(separator: [0x20]))) }
     }
 
@@ -56,7 +56,7 @@ extension AskScan {
     private static func paths(_ text: [UInt8], isHome: Bool) -> [[UInt8]] {
         var paths = [home(text)]
         if isHome {
-            // `${home}/name`.
+            // The text may begin with `${home}/`.
             let end = text.first == UInt8(ascii: "$") ? text.firstIndex(of: UInt8(ascii: "}")).map { $0 + 1 } ?? 0 : 0
             let rest = text[end...].drop { $0 == UInt8(ascii: "/") }
             paths.append([ShellMark.home, UInt8(ascii: "/")] + rest)
@@ -64,7 +64,7 @@ extension AskScan {
         return paths
     }
 
-    /// The texts between quotes, backticks included.
+    /// Texts between quotes, backticks included.
     private static func quoted(_ bytes: [UInt8]) -> [[UInt8]] {
         var texts: [[UInt8]] = []
         var at = 0
@@ -92,7 +92,7 @@ extension AskScan {
         "dest", "new_path",
         "to", "newpath", "absolute_path",
     ]
-    /// A tool that has one of these changes the file that it names.
+    /// A tool with one of these inputs changes the file that it names.
     private static let changeKeys: Set = [
         "content", "contents", "file_text", "new_string", "newstring", "newtext", "new_str", "old_string", "oldtext",
         "old_str", "edits", "insert_text",
@@ -102,7 +102,7 @@ extension AskScan {
     private static let patchKeys: Set = ["patch", "diff", "input", "patchtext"]
     private static let verbKeys: Set = ["action", "operation", "op", "mode", "type", "command"]
 
-    /// False: the command is no input of a tool.
+    /// False if the command is no input of a tool.
     mutating func toolInput(_ text: String) -> Bool {
         guard let pairs = ToolInputReader.pairs(of: Array(text.utf8)) else { return false }
         budget -= text.utf8.count
@@ -133,7 +133,7 @@ extension AskScan {
     }
 }
 
-/// The texts of a JSON object, with the names they have.
+/// Texts of a JSON object, under their names.
 struct ToolInputReader {
     struct Pair {
         /// In lower case.
@@ -142,7 +142,7 @@ struct ToolInputReader {
         var isInList: Bool
     }
 
-    /// Nil: it is no JSON object. Texts of inner objects have the names that they have there, those in a list the name of the list.
+    /// Nil if the text is no JSON object. Texts of inner objects have the names that they have there; those in a list have the list's name.
     static func pairs(of text: [UInt8]) -> [Pair]? {
         var reader = Self(text: text)
         reader.skipSpace()
@@ -188,7 +188,6 @@ struct ToolInputReader {
             return take("}")
         case UInt8(ascii: "["):
             at += 1
-            // So that the name of a list counts although it may hold no text of its own.
             if take("]") { return true }
             repeat { guard value(key, isInList: true, depth: depth + 1) else { return false } } while take(",")
             return take("]")
@@ -222,7 +221,7 @@ struct ToolInputReader {
         return nil
     }
 
-    /// A half of a pair is a question mark: no rule looks for such a letter.
+    /// Half of a surrogate pair becomes a question mark: no rule looks for such a letter.
     private mutating func scalar() -> Unicode.Scalar {
         var value: UInt32 = 0
         for _ in 0..<4 {

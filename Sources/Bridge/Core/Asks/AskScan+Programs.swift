@@ -1,4 +1,4 @@
-/// Programs: which of them run others, and which a rule names.
+/// Programs that run others, and programs that a rule names.
 extension AskScan {
     static let shells: Set = ["sh", "bash", "zsh", "dash", "ash", "ksh", "mksh", "fish", "rbash", "csh", "tcsh"]
     static let interpreters: Set = [
@@ -28,7 +28,7 @@ extension AskScan {
         guard let first = words.first else { return ShellFlow() }
         let rest = words.dropFirst()
         if first.isDownload, first.bytes.first == ShellMark.unknown { meet(.downloadRun) }
-        // A value that may be empty, such as `$SUDO`.
+        // The value may be empty, as that of `$SUDO`: the next word is the program.
         if first.isUnknown { return run(Array(rest), input) }
         if first.bytes.contains(UInt8(ascii: "/")), let flow = content(first) { executes(flow, isShell: true) }
         if let alias = variables["alias \(first.text)"]?.values.first {
@@ -273,7 +273,7 @@ extension AskScan {
         keep(ShellFlow(isDownload: true), in: file)
     }
 
-    /// The file that an address is saved to.
+    /// The file under whose name an address is saved.
     private static func named(_ url: ShellWord) -> ShellWord {
         let path = url.bytes.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         return ShellWord(Array(path.split(separator: UInt8(ascii: "/")).last ?? []))

@@ -1,19 +1,19 @@
-/// A command of a script before it is run: its words, and where its input and output lead.
+/// A command of a script before it runs: its words, its input and its output.
 struct ShellCommand {
     struct Redirection {
         enum Kind { case input, output, here }
         var kind: Kind
-        /// Of an output; 2 is that for errors.
+        /// The output for errors, which has the number 2.
         var isErrors = false
         var targets: [ShellWord] = []
-        /// Of a here-document or a here-string.
+        /// Text of a here-document or a here-string.
         var body = ShellFlow()
     }
 
     var words: [ShellWord] = []
     var redirections: [Redirection] = []
     var input = ShellFlow()
-    /// The output of the group that was closed just before, and its text.
+    /// The output of the group that was closed just before; `body` is its text.
     var group: ShellFlow?
     var body: ArraySlice<UInt8> = []
 
@@ -27,7 +27,7 @@ private struct ShellScript {
         var kind: Kind
         var folder: [[UInt8]]?
         var input: ShellFlow
-        /// Where its text begins.
+        /// The place at which its text begins.
         var start = 0
         var output: ShellFlow?
     }
@@ -59,7 +59,7 @@ private struct ShellScript {
 
 /// The grammar of scripts: lists, pipelines, groups, redirections.
 extension AskScan {
-    /// Runs what is read up to `end`, which is passed over. What it writes.
+    /// Runs the text up to `end`, which is passed over, and returns its output.
     mutating func script(_ cursor: inout ShellCursor, until end: UInt8?, input: ShellFlow) -> ShellFlow {
         guard depth < Self.depthLimit else {
             exhaust()
@@ -114,7 +114,7 @@ extension AskScan {
 
     private mutating func open(_ cursor: inout ShellCursor, _ script: inout ShellScript) {
         cursor.at += 1
-        // A function: its body is read where it is written.
+        // A function's body is read at its definition.
         if script.command.words.count == 1 {
             var ahead = cursor
             ahead.skipBlanks()
@@ -161,7 +161,7 @@ extension AskScan {
         {
             return list(String(decoding: last.bytes.dropLast(), as: UTF8.self), &cursor)
         }
-        // A number before a redirection is the number of its file.
+        // A number before a redirection names its file.
         if let byte = cursor.byte, byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">"), words.count == 1,
             !words[0].isQuoted, words[0].bytes.allSatisfy(\.isDigit)
         {
@@ -188,12 +188,12 @@ extension AskScan {
             return
         default: break
         }
-        // Behind a pattern of `case`.
+        // The words follow a pattern of `case`.
         if script.command.group != nil { finish(&script) }
         script.command.words += words
     }
 
-    /// `name=(…)`.
+    /// Reads `name=(…)`.
     private mutating func list(_ name: String, _ cursor: inout ShellCursor) {
         cursor.at += 1
         var values: [[UInt8]] = []
@@ -206,9 +206,9 @@ extension AskScan {
         assign(name, ShellValue(values: values.isEmpty ? [[]] : values))
     }
 
-    /// The command that was collected is run.
+    /// Runs the collected command.
     private mutating func finish(_ script: inout ShellScript, isPipe: Bool = false) {
-        // After `|` a line may end.
+        // A line may end after `|`.
         guard !script.command.isEmpty else { return }
         let output = run(script.command)
         script.command = ShellCommand(input: script.top.input)
@@ -224,7 +224,7 @@ extension AskScan {
             if word.bytes.starts(with: "/dev/tcp/".utf8) { input.isDownload = true }
         }
         var output = command.group ?? run(command.words, input)
-        // What a group reads is written behind it.
+        // The input of a group stands behind it, so the body runs again with that input.
         if command.group != nil, input != command.input, input != ShellFlow(), input != ShellFlow(isOfFile: true) {
             output = run(script: Array(command.body), input: input)
         }
@@ -262,11 +262,11 @@ extension AskScan {
             cursor.at += 1
         }
         let words = targets(&cursor, command)
-        // `2>&1`, `>&-`.
+        // `2>&1` and `>&-` write no file.
         if words.count == 1, words[0].bytes.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: "-") }) { return }
         let kind: ShellCommand.Redirection.Kind = isInput ? .input : .output
         command.redirections.append(ShellCommand.Redirection(kind: kind, isErrors: isErrors, targets: words))
-        // Both ways at once, as a shell on a socket has it.
+        // The socket leads both ways, as under a shell that runs on one.
         if !isInput, let word = words.first, word.bytes.starts(with: "/dev/tcp/".utf8) {
             command.redirections.append(ShellCommand.Redirection(kind: .here, body: ShellFlow(isDownload: true)))
         }
@@ -299,7 +299,7 @@ extension AskScan {
 
     // MARK: Substitutions
 
-    /// `$(…)`, of which `$(` is passed.
+    /// Reads `$(…)`, of which `$(` is passed.
     mutating func output(_ cursor: inout ShellCursor) -> ShellValue {
         let before = folder
         let flow = script(&cursor, until: UInt8(ascii: ")"), input: ShellFlow())
@@ -334,7 +334,7 @@ extension AskScan {
         builder.add(output(&nested), isQuoted: isQuoted)
     }
 
-    /// `<(…)`, of which `<(` is passed.
+    /// Reads `<(…)`, of which `<(` is passed.
     mutating func substitute(_ cursor: inout ShellCursor, into builder: inout ShellWordBuilder) {
         let before = folder
         let flow = script(&cursor, until: UInt8(ascii: ")"), input: ShellFlow())
@@ -344,7 +344,7 @@ extension AskScan {
         builder.reads(flow)
     }
 
-    /// `((…))`, of which the first bracket is passed. False: it is something else.
+    /// Reads `((…))`, of which the first bracket is passed. False if it is something else.
     mutating func arithmetic(_ cursor: inout ShellCursor) -> Bool {
         var inner = cursor
         inner.at += 1
@@ -356,7 +356,7 @@ extension AskScan {
         return true
     }
 
-    /// The commands in a text that is no script, such as a here-document.
+    /// Runs the commands within a text that is no script, such as a here-document.
     private mutating func substitutions(_ text: [UInt8]) {
         guard text.contains(UInt8(ascii: "$")) || text.contains(UInt8(ascii: "`")) else { return }
         var cursor = ShellCursor(text)

@@ -1,6 +1,6 @@
-/// Programs that run what their words, their input or a file say.
+/// Programs that run their words, their input or a file.
 extension AskScan {
-    /// Words before the program that is run, for programs that do no more than run another: options with a value.
+    /// Programs that do no more than run another, with the names of their options that take a value.
     private static let starters: [String: String] = [
         "nohup": "", "setsid": "", "chronic": "", "unbuffer": "", "caffeinate": "t w", "builtin": "",
         "xvfb-run": "s n f w e", "busybox": "",
@@ -15,7 +15,7 @@ extension AskScan {
         "arch": "", "setarch": "", "dotenvx": "", "prlimit": "", "chrt": "", "taskset": "", "with-contenv": "",
     ]
 
-    /// Nil: `program` runs no other.
+    /// Nil if `program` runs no other.
     mutating func runOther(_ program: String, _ rest: ArraySlice<ShellWord>, _ input: ShellFlow) -> ShellFlow? {
         if let valued = Self.starters[program] {
             if program == "iex" || program == "Invoke-Expression" { executes(input, isShell: true) }
@@ -145,7 +145,7 @@ extension AskScan {
             (variables, folder) = before
             return flow
         }
-        // Read, and not run.
+        // The script is checked, and not run.
         if arguments.has("n") { return ShellFlow() }
         guard let file = words.first, !arguments.has("s"), !["-", "/dev/stdin"].contains(file.text) else {
             executes(input, isShell: true)
@@ -225,7 +225,7 @@ extension AskScan {
         return filled
     }
 
-    /// Nil: `place` is not in it.
+    /// Nil if the word does not hold `place`.
     static func replaced(_ word: ShellWord, _ place: [UInt8], by name: [UInt8]) -> ShellWord? {
         guard !place.isEmpty, word.bytes.count >= place.count else { return nil }
         let start = (0...(word.bytes.count - place.count)).first {

@@ -162,7 +162,7 @@ extension AskScan {
         }
     }
 
-    /// What `${…}` holds.
+    /// The value of `${…}`.
     private mutating func parameter(_ inner: [UInt8]) -> ShellValue {
         let unknown = ShellValue(values: [[ShellMark.unknown]])
         var cursor = ShellCursor(inner)
@@ -202,7 +202,7 @@ extension AskScan {
         }
     }
 
-    /// `${name:offset:length}`.
+    /// The part of a value that `${name:offset:length}` names.
     private func part(of value: ShellValue, _ operation: ArraySlice<UInt8>) -> ShellValue {
         let numbers = operation.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map {
             Int(String(decoding: $0.filter { !$0.isSpace }, as: UTF8.self))
@@ -216,7 +216,7 @@ extension AskScan {
         return ShellValue(values: [Array(rest.prefix(max(0, length)))])
     }
 
-    /// A text in which variables and substitutions count.
+    /// Expands variables and substitutions within a text.
     private mutating func text(_ bytes: [UInt8]) -> ShellValue {
         guard depth < Self.depthLimit else {
             exhaust()
@@ -238,7 +238,7 @@ extension AskScan {
         return ShellValue(values: [value], isDownload: isDownload)
     }
 
-    /// `$'…'`.
+    /// Reads `$'…'`.
     private mutating func escapes(_ cursor: inout ShellCursor, _ builder: inout ShellWordBuilder) {
         cursor.at += 1
         builder.quoted()
@@ -252,7 +252,7 @@ extension AskScan {
         cursor.at = min(end + 1, cursor.text.count)
     }
 
-    /// `\n`, `\x41`, `\101`, `\u0041`.
+    /// Replaces `\n`, `\x41`, `\101`, `\u0041`.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var made: [UInt8] = []
         var at = bytes.startIndex
@@ -290,7 +290,7 @@ extension AskScan {
         return made
     }
 
-    /// A byte that is no mark.
+    /// The byte itself, or a question mark if it would be a mark.
     private static func plain(_ value: UInt32) -> UInt8 {
         value < UInt32(ShellMark.first) ? UInt8(value) : UInt8(ascii: "?")
     }

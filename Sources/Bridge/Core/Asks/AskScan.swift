@@ -1,16 +1,16 @@
 import Vocabulary
 
 /// One reading of an ask, from its beginning to its end: the shell's text is taken apart into commands in the order in which they run,
-/// and each is held against the rules.
+/// and the rules judge each.
 ///
-/// No shell is imitated here. What a variable, a file or a folder is at some place is followed only as far as the text itself says it.
-/// The work is bounded by `budget`, the nesting by `depthLimit`: what is deeper is not read.
+/// No shell is imitated. Values of variables, files and folders are followed only as far as the text itself gives them. `budget` bounds
+/// the work and `depthLimit` the nesting; deeper text is not read.
 struct AskScan {
     typealias Rule = SeverityRules.Rule
 
-    /// Of scripts in scripts, and of programs that start programs.
+    /// Levels of scripts in scripts, and of programs that start programs.
     static let depthLimit = 24
-    /// Of variables, of files that were written, and of here-documents.
+    /// Variables, and written files, that are remembered.
     static let memory = 256
 
     let places: AskPlaces
@@ -18,10 +18,10 @@ struct AskScan {
     /// A path outside the workspace is written or deleted.
     private(set) var touchesOutside = false
 
-    /// Where the command at this place runs; nil: unknown.
+    /// The folder in which the current command runs, or nil if unknown.
     var folder: [[UInt8]]?
     var variables: [String: ShellValue] = [:]
-    /// What was written into files so far, by their paths.
+    /// Known contents of written files, by path.
     var files: [[UInt8]: ShellFlow] = [:]
     var hereDocuments = 0
     var depth = 0
@@ -36,7 +36,7 @@ struct AskScan {
         budget = 65_536 + 24 * subject.command.utf8.count
     }
 
-    /// Nothing more is read.
+    /// Ends the reading.
     mutating func exhaust() { budget = 0 }
 
     /// The text was too long or too deep to be read to its end.
@@ -68,7 +68,7 @@ struct AskScan {
         meet(.deletionOutside)
     }
 
-    /// What is known of the content of a file.
+    /// The known content of a file.
     func content(_ word: ShellWord) -> ShellFlow? {
         if let flow = word.flow { return flow }
         if word.isDownload { return ShellFlow(isDownload: true) }
@@ -76,7 +76,7 @@ struct AskScan {
         return files[places.text(path)]
     }
 
-    /// A file gets what a command wrote.
+    /// A file receives the output of a command.
     mutating func keep(_ flow: ShellFlow, in word: ShellWord) {
         guard flow.isDownload || flow.text != nil, let path = path(word.bytes) else { return }
         let key = places.text(path)
@@ -86,21 +86,21 @@ struct AskScan {
 
     // MARK: Texts that run
 
-    /// A text that a shell is given.
+    /// Runs a text that a shell is given.
     @discardableResult
     mutating func run(script: [UInt8], input: ShellFlow = ShellFlow()) -> ShellFlow {
         var cursor = ShellCursor(script)
         return self.script(&cursor, until: nil, input: input)
     }
 
-    /// Something runs `flow` as a program: a shell where `isShell`, else an interpreter.
+    /// Runs `flow` as a program: by a shell if `isShell`, otherwise by an interpreter.
     mutating func executes(_ flow: ShellFlow, isShell: Bool, input: ShellFlow = ShellFlow()) {
         if flow.isDownload { meet(.downloadRun) }
         guard let text = flow.text else { return }
         if isShell { run(script: text, input: input) } else { code(text) }
     }
 
-    /// Like `cd`.
+    /// Changes the folder, as `cd` does.
     mutating func enter(_ bytes: [UInt8]) { folder = path(bytes).flatMap { $0.count < Self.memory ? $0 : nil } }
 
     mutating func assign(_ name: String, _ value: ShellValue) {

@@ -3,12 +3,13 @@ import Vocabulary
 /// The cards of one ask, one after another; a question's appearances in the chat likewise.
 ///
 /// States:
-/// - `queued`: another long ask of the chat is before it. Can transition to `telling`, `posted` (nothing of it is beyond the card).
+/// - `queued`: another long ask of the chat goes first. Can transition to `telling`, `posted` (the card holds all of it).
 /// - `telling`: the parts that the card cannot hold are on their way. Can transition to `posted` when the relay has all of them.
 /// - `posted`: the card is in its lane. Can transition to `shown` (the relay took it), `closed`.
-/// - `shown`: the phone may have it. Can transition to `closed` when the relay says that it expired, or when its longest life is over
-///   and the relay said nothing.
-/// - `closed`: the ask waits at the agent without a card. Can transition to `posted`, with the next number; where it is in parts to `queued`.
+/// - `shown`: the phone may have it. Can transition to `closed` when the relay says that it expired, or after its longest life without
+///   a word from the relay.
+/// - `closed`: the ask waits at the agent without a card. Can transition to `posted` under the next number, or to `queued` if it is
+///   in parts.
 ///
 /// Invariants: at most one card is open; each has a number of its own; nothing here ends the ask.
 struct CardLife: Hashable, Sendable {
@@ -24,32 +25,33 @@ struct CardLife: Hashable, Sendable {
     static let refill = Duration.seconds(5)
     /// The longest life that the relay gives a card (relay.md#requestapproval).
     static let longest = Duration.seconds(30 * 60)
-    /// How long the relay's word may take after that.
+    /// How long the relay's word about that end may take.
     private static let grace = Duration.seconds(60)
-    /// After the end of the card before, for the first return by itself, the second and the third. Later ones come at a sign of life alone.
+    /// Pauses between the end of a card and the first, second and third timed return. Later returns need a sign of life.
     private static let returns = [Duration.seconds(5 * 60), .seconds(15 * 60), .seconds(60 * 60)]
-    /// A sign of life brings a card back at most so often.
+    /// Pause between two returns after signs of life.
     private static let pause = Duration.seconds(5 * 60)
-    /// No card is worth showing for less.
+    /// A card that could live for less is not shown.
     private static let shortest = Duration.seconds(30)
 
     var state = State.posted
     var number = 1
-    /// The number of the ask's first card: an earlier ask under its id, or a name that the relay has something else under, is before it.
+    /// The number of the ask's first card. Lower numbers went to an earlier ask under its id, or to names under which the relay has
+    /// something else.
     var first = 1
     /// Timed returns whose card the relay took.
     var returned = 0
     /// Cards that the relay took.
     var shownCards = 0
-    /// When the agent asked. Nil: a record of an earlier version does not say.
+    /// The moment at which the agent asked, or nil if a record of an earlier version does not say.
     var askedAt: Instant?
-    /// When the newest card was made.
+    /// The moment at which the newest card was made.
     var postedAt: Instant?
-    /// The next timed return; of a posted card, the one that it is.
+    /// The next timed return, or with a posted card the return that posted it.
     var dueAt: Instant?
-    /// When the relay's bucket has filled after its limit closed one.
+    /// The moment at which the relay's bucket has filled again, after its limit closed a card.
     var refilledAt: Instant?
-    /// The relay's limit closed one already.
+    /// The relay's limit has closed a card before.
     var wasLimited = false
 
     init(number: Int = 1, askedAt: Instant? = nil) {
@@ -65,11 +67,11 @@ struct CardLife: Hashable, Sendable {
         case .queued, .telling, .closed: false
         }
     }
-    /// When the relay took the newest card; nil: it is not there.
+    /// The moment at which the relay took the newest card, or nil if it does not have it.
     var shownSince: Instant? {
         if case .shown(let until) = state { until - Self.longest - Self.grace } else { nil }
     }
-    /// A sign of life can bring it back. `isAskedFor`: at the word of the person alone.
+    /// Whether a sign of life can bring the card back. `isAskedFor`: the person asked for it, so that no pause applies.
     func mayReturn(isAskedFor: Bool, agentWaitsUntil end: Instant?, at now: Instant) -> Bool {
         guard isClosed, Self.isWorthIt(until: end, at: now) else { return false }
         guard !isAskedFor, cameBack, let postedAt else { return true }
@@ -85,7 +87,7 @@ struct CardLife: Hashable, Sendable {
     mutating func taken(at now: Instant) {
         guard state == .posted else { return }
         shownCards += 1
-        // An undelivered card spends no return.
+        // An undelivered card uses up no return.
         if dueAt != nil { returned += 1 }
         dueAt = nil
         state = .shown(until: now + Self.longest + Self.grace)
@@ -98,14 +100,14 @@ struct CardLife: Hashable, Sendable {
         dueAt = next.flatMap { Self.isWorthIt(until: end, at: $0) ? $0 : nil }
     }
 
-    /// The relay has too many cards: once more, when its bucket has filled again.
+    /// The relay has too many cards. The first time, the card returns once the relay's bucket has filled again.
     mutating func closeForLimit(_ refill: Duration, agentWaitsUntil end: Instant?, at now: Instant) {
         close(agentWaitsUntil: end, at: now)
         if !wasLimited { refilledAt = now + refill }
         wasLimited = true
     }
 
-    /// Not now: there is no agent, or too many came back within the hour. One that was not to come by itself does not do so later.
+    /// Delays the return: the agent is away, or too many cards came back within the hour. A card without a timed return gets none.
     mutating func postpone(to moment: Instant) {
         if let due = dueAt { dueAt = max(due, moment) }
         if refilledAt != nil { refilledAt = moment }
@@ -119,7 +121,7 @@ struct CardLife: Hashable, Sendable {
         refilledAt = nil
     }
 
-    /// The relay has something else under the name of the newest card: the same card under the next one.
+    /// The relay has something else under the newest card's name: the same card takes the next name.
     mutating func rename() {
         if !cameBack { first += 1 }
         number += 1
@@ -137,7 +139,7 @@ struct CardLife: Hashable, Sendable {
         return .returns
     }
 
-    /// `patience`: nil where asks are not held. Then an ask ends with its card, whether the relay says so or not.
+    /// `patience` is nil if asks are not held: then an ask ends with its card, whether the relay says so or not.
     func nextDue(patience: Duration?) -> Instant? {
         let givesUp = patience.flatMap { patience in askedAt.map { $0 + patience } }
         let own: Instant? =
@@ -150,14 +152,14 @@ struct CardLife: Hashable, Sendable {
     }
 }
 
-/// How many cards came back within the last hour, of all asks of an installation.
+/// The cards that came back within the last hour, over all asks of an installation.
 struct ReturnBudget: Hashable, Sendable {
     static let limit = 20
     private static let span = Duration.seconds(3600)
 
     private var returns: [Instant] = []
 
-    /// Nil: a card may come back now, and counts. Otherwise the moment from which on one may.
+    /// Nil if a card may come back now, and then counts. Otherwise the moment from which one may.
     mutating func take(at now: Instant) -> Instant? {
         returns.removeAll { $0 + Self.span <= now }
         if returns.count >= Self.limit, let oldest = returns.min() { return oldest + Self.span }
@@ -165,12 +167,12 @@ struct ReturnBudget: Hashable, Sendable {
         return nil
     }
 
-    /// From an earlier process.
+    /// Counts a return of an earlier process.
     mutating func restore(_ moment: Instant) { if returns.count < Self.limit { returns.append(moment) } }
 }
 
-/// What the relay says with a decision that no person made (relay.md#others). Its documents name no words, so these are read by what is in
-/// them; where in doubt a second question is better than a denial that no person made.
+/// The relay's word with a decision that no person made (relay.md#others). Its documents list no words, so this looks for hints in them. In
+/// doubt a second question is better than a denial that no person made.
 enum CardEnd: Hashable {
     case unanswered, limited, denied
 

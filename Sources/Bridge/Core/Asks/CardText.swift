@@ -1,24 +1,24 @@
 import Vocabulary
 
-/// The words of a card: all that the agent may do after a yes, as an eye can read it.
+/// The words of a card: everything that a yes allows the agent, in a form that an eye can read.
 ///
 /// Invariants:
-/// - Nothing is cut in silence: what the card cannot hold is in `overflow`, or `isCut` holds and the ask can only be denied.
+/// - Nothing is cut in silence: text beyond the card is in `overflow`, or `isCut` holds and the ask can only be denied.
 /// - The long text occurs once, in `command` or in `message`.
 /// - Facts come before the agent's own words, so that those cannot forge them.
 struct CardText: Hashable, Sendable {
-    /// What the relay takes in a field of 64 KB once base64 has made it a third longer (relay.md#size-limits).
+    /// Bytes that fit into the relay's field of 64 KB once base64 has made them a third longer (relay.md#size-limits).
     static let fieldLimit = 48_000
-    /// Of the part that goes out as whole messages before the card.
+    /// Bytes of the part that goes out as whole messages before the card.
     static let overflowLimit = 65_536
     static let titleLimit = 200
-    /// Beyond it a command is not said again in the message.
+    /// Beyond this length the message does not repeat the command.
     private static let shortCommand = 200
-    /// What a card shows of an ask that can only be denied.
+    /// Bytes that a card shows of an ask that can only be denied.
     private static let cutLimit = 16_000
-    /// The text beside the long one, in a sealed card, where both share one field.
+    /// Bytes of the shorter text in a sealed card, where both texts share one field.
     private static let besideLimit = 16_000
-    /// The names of the members around the texts, slug and call.
+    /// Bytes of slug, call, and the names of the members around the texts.
     private static let frame = 1_000
 
     var title: String
@@ -39,29 +39,29 @@ struct CardText: Hashable, Sendable {
         let own = Self.own(request)
         var lines = Self.lines(request.facts)
         if let wholeHost, wholeHost != host { lines.append("Host: \(wholeHost)") }
-        // A line joins the lines of the title that the agent wrote.
+        // The card's title is one line. A title of several lines stands in the message in full.
         let unbroken = VisibleText.unbroken(VisibleText.trimmed(request.title))
         if said != unbroken {
             lines.append("Title: \(unbroken)")
         } else if wholeTitle.utf8.count > Self.titleLimit {
             lines.append("Title: \(wholeTitle)")
         }
-        // Never empty: the relay refused such a request, and the run hung (relay.md#requestapproval).
+        // The message is never empty: the relay refused such a request, and the run hung (relay.md#requestapproval).
         // The agent's own words come last: none of them can pass for a line of the bridge's in front of it.
         let texts = own.map { lines + [$0] } ?? command.map { [Self.question($0)] + lines } ?? lines + [title]
         message = (texts + (until.map { ["The agent waits until \($0)."] } ?? [])).joined(separator: "\n")
         let whole = message
         fit(isSealed: isSealed, beside: [title, host], less: takesWords ? Self.hint.utf8.count + 1 : 0)
         guard takesWords else { return }
-        // A text and its next part have nothing between them.
+        // Nothing may stand between a text and its next part.
         let isSplit = !overflow.isEmpty && message != whole
         message = isSplit ? "\(Self.hint)\n\(message)" : "\(message)\n\(Self.hint)"
     }
 
     private static let hint = "Tap your answer, or write what to do instead"
 
-    /// The agent's own words; nil: none. Where there is no command, the words of a permission are a patch or JSON, in which each scalar
-    /// counts as in a command.
+    /// The agent's own words, or nil if they are blank. Without a command, the words of a permission are a patch or JSON, in which each
+    /// scalar counts as in a command.
     private static func own(_ request: ApprovalRequest) -> String? {
         let text = request.message
         guard !text.unicodeScalars.allSatisfy(VisibleText.isBlank) else { return nil }
@@ -74,7 +74,7 @@ struct CardText: Hashable, Sendable {
         return isShort ? "Run \(command)?" : "Run this command?"
     }
 
-    /// One line each, whatever the agent writes into a name or a value.
+    /// One line for each fact, whatever the agent writes into a name or a value.
     private static func lines(_ facts: AskFacts) -> [String] {
         var lines: [String] = []
         if facts.leavesSandbox { lines.append("A yes may run it outside of the agent's sandbox.") }
@@ -83,7 +83,7 @@ struct CardText: Hashable, Sendable {
         return lines + facts.lines.map { "\(VisibleText.line($0.label)): \(VisibleText.value($0.value))" }
     }
 
-    /// A title of the agent's that begins as the bridge's own do.
+    /// The agent's title begins like one of the bridge's own.
     private static func isReserved(_ title: String) -> Bool {
         let words = title.lowercased()
         return words.hasPrefix("can only be denied") || words.hasPrefix("in ") && words.contains(" parts")
@@ -91,7 +91,7 @@ struct CardText: Hashable, Sendable {
 
     // MARK: Size
 
-    /// `less`: bytes that are kept for the last line.
+    /// `less`: bytes to keep free for the last line.
     private mutating func fit(isSealed: Bool, beside: [String?], less: Int) {
         let fieldLimit = Self.fieldLimit - (less > 0 ? less + 1 : 0)
         let own = (command: Self.cost(command, isSealed), message: Self.cost(message, isSealed))
@@ -111,7 +111,7 @@ struct CardText: Hashable, Sendable {
         if commandIsLong { command = head } else { message = head }
     }
 
-    /// An ask that can only be denied: a beginning of it, and a title that says so.
+    /// Cuts an ask that can only be denied to its beginning, and says so in its title.
     mutating func cut() {
         (overflow, isCut) = ("", true)
         message = TextCut.marked(message, atMost: Self.cutLimit / 4)
@@ -131,7 +131,7 @@ struct CardText: Hashable, Sendable {
         return isSealed ? text.unicodeScalars.reduce(2) { $0 + cost($1) } : text.utf8.count
     }
 
-    /// In a JSON string. What is more than two bytes there, `VisibleText` has replaced.
+    /// Bytes within a JSON string. `VisibleText` has replaced every scalar that takes more than two there.
     private static func cost(_ scalar: Unicode.Scalar) -> Int {
         scalar.value < 0x20 || scalar == "\"" || scalar == "\\" ? 2 : UTF8.width(scalar)
     }
@@ -150,7 +150,7 @@ struct CardText: Hashable, Sendable {
 
     // MARK: Parts
 
-    /// The messages that go out before a card whose text has an overflow. Part 1 is on the card.
+    /// Messages that go out before a card whose text has an overflow. Part 1 is on the card.
     func parts(atMost limit: Int) -> [String] {
         let pieces = TextCut.pieces(overflow[...], atMost: limit - Self.titleLimit, partsEscapes: false)
         return pieces.enumerated().map { index, piece in
@@ -158,7 +158,7 @@ struct CardText: Hashable, Sendable {
         }
     }
 
-    /// Of the card behind `count` messages.
+    /// The title of a card behind `count` messages.
     func title(behind count: Int) -> String {
         Self.title("In \(count + 1) parts, read the \(count == 1 ? "message" : "messages") above first", title)
     }

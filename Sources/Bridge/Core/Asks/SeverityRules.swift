@@ -3,7 +3,7 @@ package import Vocabulary
 /// Raises the severity of an ask by what its command does, so that the phone asks for a slower gesture.
 ///
 /// Help for the eye, and no wall: an agent that means harm finds words that no rule knows, and a card without a raised severity is not
-/// harmless. Nothing is allowed or refused here. A rule that meets much of what is asked every day makes the slow gesture a habit; the corpora in
+/// harmless. Nothing is allowed or refused here. A rule that meets many everyday asks would make the slow gesture a habit; the corpora in
 /// Tests/Fixtures/severity bound that to one card in ten for each rule and agent.
 package struct SeverityRules {
     package typealias Severity = ApprovalRequest.Severity
@@ -14,59 +14,59 @@ package struct SeverityRules {
 
         package var severity: Severity {
             switch self {
-            // The usual reason why an agent asks at all, and mostly right: time to read is enough.
+            // The usual reason for an agent to ask at all, and mostly right: time to read is enough.
             case .sandboxLeft: .high
-            // As usual where software is installed. What it does as that user is held against the other rules.
+            // Usual where software is installed. The other rules judge what the command does as that user.
             case .otherUser: .high
-            // Work of others may be lost, but their clones and the server's log of references still have it for a while.
+            // Others may lose work, but their clones and the server's log of references still have it for a while.
             case .forcedPush: .high
             // Nothing brings the files back, and no history of the workspace has them.
             case .deletionOutside: .critical
             // No person has seen the code that runs, and the card cannot show it.
             case .downloadRun: .critical
-            // It runs later and again and again, and no card asks then.
+            // The file runs later and again and again, and no card asks then.
             case .startUpFile: .critical
-            // Who may enter, here and on other machines.
+            // Keys decide who may enter, here and on other machines.
             case .keyFile: .critical
-            // What decides whether a card comes at all the next time.
+            // Settings decide whether a card comes at all the next time.
             case .agentSettings, .ownFolder: .critical
-            // Nested or expanded beyond all use, so that the rules did not see its end.
+            // The text is nested or expanded beyond all use, so that the rules did not see its end.
             case .unread: .critical
             }
         }
     }
 
-    /// What of an ask the rules are held against.
+    /// The part of an ask that the rules judge.
     package struct Subject: Hashable, Sendable {
         /// The whole command, or the whole compact input of a tool.
         package var command: String
-        /// False: `command` is a text, such as what a file gets, and only the paths count.
+        /// False if `command` is a text, such as the content of a file: then only the paths count.
         package var runs: Bool
-        /// Where it runs.
+        /// The folder in which the command runs.
         package var folder: String?
-        /// Of the chat; nil: unknown, then `folder` counts.
+        /// The workspace of the chat, or nil if unknown: then `folder` counts.
         package var workspace: String?
         package var leavesSandbox: Bool
         package var reachesNetwork: Bool
-        /// That a yes opens or touches, as the agent names them, those of a patch included.
+        /// Paths that a yes opens or touches, as the agent names them, including those of a patch.
         package var paths: [String]
-        /// Of the person; nil: unknown, then every home folder counts.
+        /// The home folder of the person, or nil if unknown: then every home folder counts.
         package var home: String?
         /// The bridge's configuration and state.
         package var ownFolders: [String]
-        /// `command` is the text of a dialog, which may have a command in any of its lines.
+        /// `command` is the text of a dialog, and any of its lines may hold a command.
         package var isProse = false
-        /// All that is shown beside `command`, one text each.
+        /// Every text shown beside `command`.
         package var others: [String] = []
 
-        /// As an agent asks. Of a dialog, its title says the command as often as its message.
+        /// Reads the ask of an agent. The title of a dialog says the command as often as its message.
         package init(_ request: ApprovalRequest, workspace: String?, home: String?, ownFolders: [String]) {
             let facts = request.facts
             let isDialog = request.subject == .dialog && request.command == nil
             let said = isDialog ? "\(request.title)\n\(request.message)" : request.message
             self.init(
                 command: request.command ?? said,
-                // A permission without a command shows what becomes of files.
+                // A permission without a command shows changes of files.
                 runs: request.command != nil || request.subject != .permission, folder: facts.folder,
                 workspace: workspace, leavesSandbox: facts.leavesSandbox, reachesNetwork: facts.reachesNetwork,
                 paths: facts.paths, home: home, ownFolders: ownFolders)
@@ -92,9 +92,9 @@ package struct SeverityRules {
         }
     }
 
-    /// The built-in rules that meet.
+    /// The built-in rules that the ask meets.
     package static func met(_ subject: Subject) -> Set<Rule> {
-        // What no card can show is not read either.
+        // A text that no card can show is not read either.
         guard subject.command.utf8.count <= CardText.fieldLimit + CardText.overflowLimit else { return [.unread] }
         var scan = AskScan(subject)
         for path in subject.paths { scan.writes(AskScan.home(Array(path.utf8))) }
@@ -129,8 +129,8 @@ package struct SeverityRules {
         "me", "warning", "tool",
     ]
 
-    /// Raises and never lowers. In a sealed chat a rule raises to `critical` or not at all: the relay reads the severity, and learns one bit of a
-    /// sealed ask rather than two.
+    /// Raises the severity, and never lowers it. In a sealed chat a rule raises to `critical` or not at all: the relay reads the
+    /// severity, and learns one bit of a sealed ask rather than two.
     package static func severity(
         of said: Severity, _ subject: Subject, matches: [SeverityMatch], isSealed: Bool
     ) -> Severity {

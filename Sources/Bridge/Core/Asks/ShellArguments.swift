@@ -1,12 +1,12 @@
 /// The words behind a program's name, by kind: options, their values, and the rest.
 struct ShellArguments {
-    /// `-r` of `-rf` as `r`, `--force` as `force`; of `--name=value` the name.
+    /// Names of the options: `r` and `f` of `-rf`, `force` of `--force`, `name` of `--name=value`.
     private(set) var flags: Set<String> = []
     private(set) var values: [(name: String, word: ShellWord)] = []
     private(set) var operands: [ShellWord] = []
 
-    /// `valued`: options that take the next word where none is joined to them, without hyphens, separated by a space. `stops`: everything
-    /// from the first operand on is one. `isLong`: one hyphen begins a long name, as for `find` and `openssl`.
+    /// `valued`: options, without hyphens and separated by spaces, that take the next word if no value is joined to them. `stops`:
+    /// everything from the first operand on is one. `isLong`: one hyphen begins a long name, as for `find` and `openssl`.
     init(_ words: ArraySlice<ShellWord>, valued: String = "", stops: Bool = false, isLong: Bool = false) {
         let valued = Set(valued.split(separator: " ").map { String($0) })
         var words = words

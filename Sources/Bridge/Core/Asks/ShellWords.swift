@@ -2,14 +2,14 @@
 enum ShellMark {
     /// A value that only the shell will know.
     static let unknown: UInt8 = 0xF8
-    /// `*` and `?` that are not quoted.
+    /// Unquoted `*` and `?`.
     static let any: UInt8 = 0xF9
     static let one: UInt8 = 0xFA
-    /// `{`, `,` and `}` of a brace expansion, until it is made.
+    /// `{`, `,` and `}` of a brace expansion, until it is expanded.
     static let open: UInt8 = 0xFB
     static let comma: UInt8 = 0xFC
     static let close: UInt8 = 0xFD
-    /// The home folder: a `~` that is not quoted, or `$HOME`.
+    /// The home folder: an unquoted `~`, or `$HOME`.
     static let home: UInt8 = 0xFE
 
     static let first = unknown
@@ -20,9 +20,9 @@ struct ShellWord: Hashable {
     /// UTF-8 and `ShellMark`.
     var bytes: [UInt8] = []
     var isQuoted = false
-    /// It has the output of a download in it.
+    /// The word holds the output of a download.
     var isDownload = false
-    /// Of `<(…)`: what is read from it, where that is known.
+    /// Known content of a `<(…)`, for the program that reads it.
     var flow: ShellFlow?
 
     init(_ bytes: [UInt8] = []) { self.bytes = bytes }
@@ -30,29 +30,29 @@ struct ShellWord: Hashable {
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The last part of the path: `/usr/bin/sudo` is `sudo`.
+    /// The name of the program without its path: `/usr/bin/sudo` is `sudo`.
     var program: String {
         let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
         return String(decoding: bytes[start...], as: UTF8.self)
     }
 
     var isOption: Bool { bytes.count > 1 && bytes[0] == UInt8(ascii: "-") }
-    /// Not a byte of it is known.
+    /// No byte of the word is known.
     var isUnknown: Bool { !bytes.isEmpty && bytes.allSatisfy { $0 == ShellMark.unknown } }
 }
 
-/// What a command writes to its output, as far as it is known.
+/// The known output of a command.
 struct ShellFlow: Hashable {
     var isDownload = false
     /// The whole output.
     var text: [UInt8]?
-    /// Paths under which all names lie that are written, as `find` writes them.
+    /// Paths that all written names lie under, as `find` writes them.
     var roots: [[UInt8]] = []
-    /// Lines of a file whose content is not known.
+    /// Lines of a file with unknown content.
     var isOfFile = false
 }
 
-/// What a variable holds: one value, or one of several (of a `for`, a `read`, an array).
+/// The value of a variable: one, or one of several (of a `for`, a `read`, an array).
 struct ShellValue: Hashable {
     var values: [[UInt8]]
     var isDownload = false
@@ -62,7 +62,7 @@ struct ShellValue: Hashable {
 struct ShellCursor {
     let text: [UInt8]
     var at = 0
-    /// Where the text goes on after the bodies of the here-documents of this line.
+    /// The place behind the here-documents of this line, where the text continues.
     var hereEnd: Int?
 
     init(_ text: [UInt8]) { self.text = text }
@@ -80,7 +80,7 @@ struct ShellCursor {
         while let byte, byte == 0x20 || byte == 0x09 { at += 1 }
     }
 
-    /// At a newline that ends a line.
+    /// Skips a newline at the end of a line, and the here-documents behind it.
     mutating func endLine() {
         at = max(at + 1, hereEnd ?? 0)
         hereEnd = nil
@@ -97,7 +97,7 @@ struct ShellCursor {
         return Array(text[start..<at])
     }
 
-    /// What is between here and the bracket that closes, quotes and inner brackets passed over; nil: it does not close within `limit`.
+    /// The range up to the closing bracket, past quotes and inner brackets. Nil if it does not close within `limit`.
     func enclosed(_ open: UInt8, _ close: UInt8, limit: Int) -> Range<Int>? {
         var (depth, place, quote) = (1, at, UInt8(0))
         while place < text.count, place - at < limit {
@@ -154,7 +154,7 @@ extension UInt8 {
     }
 }
 
-/// Collects a word, which a variable without quotes splits into several, and one of several values doubles.
+/// Collects a word. An unquoted variable splits it into several, and one of several values multiplies it.
 struct ShellWordBuilder {
     private(set) var done: [ShellWord] = []
     private var current = [ShellWord()]
@@ -163,7 +163,7 @@ struct ShellWordBuilder {
 
     static let limit = 16
 
-    /// Nothing of the word before this place.
+    /// Nothing of the word precedes this place.
     var isEmpty: Bool { !hasBegun && done.isEmpty }
 
     var last: UInt8? { current[0].bytes.last }
@@ -176,7 +176,7 @@ struct ShellWordBuilder {
 
     mutating func add(_ bytes: some Sequence<UInt8>) { for byte in bytes { add(byte) } }
 
-    /// Quotes begin a word even where they are empty.
+    /// Quotes begin a word even if they are empty.
     mutating func quoted() {
         hasBegun = true
         for index in current.indices { current[index].isQuoted = true }
@@ -248,7 +248,7 @@ struct ShellWordBuilder {
         }
     }
 
-    /// The innermost braces first.
+    /// Expands the innermost braces first.
     private static func expanded(_ word: ShellWord) -> [ShellWord]? {
         let bytes = word.bytes
         var open: Int?

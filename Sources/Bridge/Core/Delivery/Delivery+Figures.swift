@@ -1,6 +1,6 @@
 package import Vocabulary
 
-// For status, metrics and the journal.
+// Figures for status, metrics and the journal.
 extension Delivery {
     package var callsUnderWay: Int { traffic.underWay }
 
@@ -11,10 +11,10 @@ extension Delivery {
         rates.level(of: bucket, at: time.read(instant))
     }
 
-    /// How many lanes wait for a token of that bucket, or for the pace that all share.
+    /// Number of lanes that wait for a token of that bucket, or for the pace that all share.
     package func lanesWaiting(for bucket: RelayBucket) -> Int { lines.count(in: bucket) }
 
-    /// Posts that wait for a try, and since when the oldest of them does.
+    /// Number of posts that wait for a try, and the moment from which the oldest waits.
     package var waitingPosts: (count: Int, oldest: Instant?) {
         var count = 0
         var oldest: Instant?
@@ -33,10 +33,10 @@ extension Delivery {
         traffic.underWay == 0 && lanes.allSatisfy { $0.frozen == nil && $0.queue.isEmpty }
     }
 
-    /// What a restart would know of this lane, were it to happen now.
+    /// The record that a restart would find for this lane now.
     package func record(of turn: TurnID) -> LaneRecord? { slots[turn].map { lanes[$0].record } }
 
-    /// Bytes of its preview that were tried: the phone may have them.
+    /// Bytes of the preview that were tried: the phone may have them.
     func streamed(of turn: TurnID) -> Int { slots[turn].map { lanes[$0].preview.streamed } ?? 0 }
 
     func isBetweenRecords(_ turn: TurnID) -> Bool { slots[turn].map { lanes[$0].isBetweenRecords } ?? false }

@@ -1,11 +1,11 @@
 import Vocabulary
 
-// What the lanes hold in bytes, and what gives way when that is too much.
+// Bytes that the lanes hold, and the cards that give way when they are too many.
 extension Delivery {
-    /// What all lanes hold.
+    /// Bytes of all lanes.
     package var heldBytes: Int { held.lanes }
 
-    /// What turns hold besides; the lanes' cards give way to it.
+    /// Bytes of turns besides; the lanes' cards give way to them.
     var heldBeside: Int {
         get { held.beside }
         set { held.beside = newValue }
@@ -21,12 +21,12 @@ extension Delivery {
         lanes[slot].ledger.countedBytes = bytes
     }
 
-    /// Over the bound the fullest lane gives way, until seven eighths are reached or nothing is left that may be cut.
+    /// Above the bound the fullest lane gives way, until seven eighths are reached or nothing is left that may be cut.
     mutating func makeRoom(at now: Instant) {
         let bound = held.bound(of: settings.heldBytes)
         guard held.lanes > bound else { return }
         var slotsLeft = slots.taken
-        // What a lane sends next may be what was cut: it must not keep the place in line that the cut post had.
+        // The next post of a lane may be the one that was cut, whose place in the line it must not keep.
         var changed: Set<Int> = []
         defer { for slot in changed.sorted() { refile(slot, at: now) } }
         while held.lanes > bound / 8 * 7 {

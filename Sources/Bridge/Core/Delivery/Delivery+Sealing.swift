@@ -7,19 +7,19 @@ extension Delivery {
         change(turn, at: time.latest) { lane, _ in lane.use(sealing) }
     }
 
-    /// The lane's pending posts that cannot go out without a key.
+    /// Drops the lane's pending posts that cannot go out without a key.
     package mutating func dropUnsealed(of turn: TurnID) {
         change(turn, at: time.latest) { lane, _ in lane.dropUnsealed() }
     }
 
-    /// What is sent from now on at each try of the call; nil when it is not under way.
+    /// The body for each try of the call from now on, or nil if the call is not under way.
     package mutating func keepSealed(_ body: [UInt8], of call: CallID) -> [UInt8]? {
         guard lanes.indices.contains(call.slot) else { return nil }
         defer { count(call.slot) }
         return lanes[call.slot].keepSealed(body, of: call)
     }
 
-    /// The attempt was not made, because its key is not there any more.
+    /// The attempt was not made, because its key is gone.
     package mutating func couldNotSeal(_ call: CallID, at instant: Instant) -> [DeliveryReport] {
         let now = time.read(instant)
         guard let returned = comesBack(call) else { return [] }

@@ -1,23 +1,20 @@
 package import Vocabulary
 
-/// All lanes of one installation, its token buckets, and who goes next (DESIGN.md#lanes-buckets-pacing).
+/// All lanes of one installation, its token buckets, and the order of sending (DESIGN.md#lanes-buckets-pacing).
 ///
-/// `next` gives one thing to do at a time; `answered` says what came of it. Both do bounded work: a lane is queued in the
-/// line of the bucket its next call draws from, or among the timers, and is looked at again only when something about it
-/// has changed.
+/// `next` returns one step at a time, and `answered` takes the outcome of a call. Both do bounded work: a lane stands in the line of the
+/// bucket that its next call draws from, or among the timers, and is looked at again only when something about it has changed.
 ///
-/// Who goes first: by rank, then the longest waiting. Opens and ends share the `msg` bucket. Each has a time it ought to
-/// be gone by (an end 5 s after it was posted, an open 10 s), and the one that ought to be gone sooner goes first; so
-/// under too much load both grow late together, an end 5 s less than an open. Once both are late they take turns, so
-/// that neither 200 opens at once nor 200 ends keep the other kind waiting.
+/// Order: by rank, then the longest waiting. Opens and ends share the `msg` bucket. Each has a time to be gone by (an end 5 s after it was
+/// posted, an open 10 s), and the earlier time goes first, so that under too much load both grow late together, an end 5 s less than an
+/// open. Once both are late they take turns, so that neither 200 opens at once nor 200 ends keep the other kind waiting.
 ///
-/// Invariants: no token is taken but for a call that leaves; no call leaves while its bucket holds less than one token;
-/// at most `settings.connections` calls are under way, and of those that are not opens, ends or whole messages
-/// `settings.reserved` fewer.
+/// Invariants: no token is taken but for a call that leaves; no call leaves while its bucket holds less than one token; at most
+/// `settings.connections` calls are under way, and opens, ends and whole messages alone may use the last `settings.reserved` of them.
 package struct Delivery: Sendable {
     package private(set) var settings: DeliverySettings
     package internal(set) var tally = DeliveryTally()
-    /// By slot; free slots hold `Lane.vacant`.
+    /// Lanes by slot; free slots hold `Lane.vacant`.
     var lanes: [Lane] = []
     var slots = LaneSlots()
     var lines = DeliveryLines()
@@ -25,7 +22,7 @@ package struct Delivery: Sendable {
     var token = DeliveryToken()
     var rates: DeliveryRates
     private var policy = RetryPolicy()
-    /// Reports without an answer of the relay, to be given by `next`.
+    /// Reports without an answer of the relay, for `next` to return.
     private var untold: [DeliveryReport] = []
 
     var held = DeliveryHeld()
@@ -37,10 +34,9 @@ package struct Delivery: Sendable {
         rates = DeliveryRates(settings)
     }
 
-    // MARK: - What turns ask
+    // MARK: - From the turns
 
-    /// An existing lane stays unchanged.
-    /// `mark`: of its placeholder.
+    /// Opens a lane, and leaves an existing one unchanged. `mark`: the mark of its placeholder.
     package mutating func openLane(_ address: LaneAddress, windowEnds: Instant, mark: UInt32? = nil) {
         var lane = Lane(address, windowEnds: time.inside(windowEnds))
         lane.keys.mark = mark
@@ -80,7 +76,7 @@ package struct Delivery: Sendable {
         change(turn, at: now) { lane, _ in lane.replace(post, followedBy: more, at: now) }
     }
 
-    /// What nothing takes the place of is a dead letter; but for an open, whose text goes out as messages.
+    /// A refused post without a replacement is a dead letter, except an open, whose text goes out as messages.
     package mutating func skip(on turn: TurnID) {
         if let slot = slots[turn], let refused = lanes[slot].refusedName, refused != .open { tally.deadLetters += 1 }
         change(turn, at: time.latest) { lane, _ in lane.skip() }
@@ -103,14 +99,14 @@ package struct Delivery: Sendable {
         change(turn, at: time.latest) { lane, _ in lane.withdraw(card) }
     }
 
-    /// The turn is closed. What the lane still has to say is said, then it goes away.
+    /// The turn is closed: the lane sends the posts that are left, then goes away.
     package mutating func closeLane(_ turn: TurnID) {
         change(turn, at: time.latest) { lane, _ in lane.close() }
     }
 
-    // MARK: - Whether the relay takes anything
+    // MARK: - Settings
 
-    /// For the calls to come; those under way stay.
+    /// Applies to later calls; those under way stay.
     package mutating func use(connections: Int, heldBytes: Int) {
         (settings.connections, settings.heldBytes) = (connections, heldBytes)
     }
@@ -123,7 +119,7 @@ package struct Delivery: Sendable {
         let now = time.read(instant)
         while let slot = lines.removeTimer(dueAt: now) { refile(slot, at: now) }
         holdBackStatus(at: now)
-        // A lane that was looked at again may have given up what the relay has forgotten.
+        // A lane that was looked at again may have given up calls that the relay has forgotten.
         if !untold.isEmpty { return .report(untold.removeFirst()) }
         var wait = lines.nextTimer
         var best: (key: DeliveryLines.Key, slot: Int, bucket: RelayBucket)?
@@ -145,7 +141,7 @@ package struct Delivery: Sendable {
         return .attempt(send(from: best.slot, bucket: best.bucket, at: now))
     }
 
-    /// Tasks that only say how a run is leave the last fifth of their bucket to the others.
+    /// Status tasks leave the last fifth of their bucket to other tasks.
     private mutating func holdBackStatus(at now: Instant) {
         while let first = candidate(in: .task, at: now), lanes[first.slot].startsWithStatus,
             rates.isLow(.task, at: now)
@@ -157,7 +153,7 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// The call of that attempt is over.
+    /// The relay answered a call, or its outcome is unknown.
     package mutating func answered(
         _ call: CallID, with answer: RelayAnswer, at instant: Instant, using random: inout some RandomNumberGenerator
     ) -> [DeliveryReport] {
@@ -193,8 +189,8 @@ package struct Delivery: Sendable {
         return reports
     }
 
-    /// The attempt was not made, because the call could not be saved first. It is given again after a second, for as long as
-    /// anybody waits for it; but no later try can save it where its key is kept with another body.
+    /// The call could not be saved, so it did not leave. The lane tries it again after a second, until its deadline. If the journal has
+    /// the key with another body, no later try can save the call, and the retry policy decides.
     package mutating func couldNotSave(
         _ call: CallID, keyIsTaken: Bool = false, at instant: Instant
     ) -> [DeliveryReport] {
@@ -216,7 +212,7 @@ package struct Delivery: Sendable {
         return reports
     }
 
-    /// The call that will follow that one in its lane, if it is known for sure.
+    /// The call that is sure to follow this one in its lane, if it is known.
     package mutating func callAhead(behind call: CallID) -> CallAhead? {
         lanes.indices.contains(call.slot) ? lanes[call.slot].callAhead(behind: call) : nil
     }
@@ -251,7 +247,7 @@ package struct Delivery: Sendable {
         untold.append(contentsOf: reports.map { .post(turn, $0) })
     }
 
-    /// Puts a lane where it belongs after something about it has changed.
+    /// Puts a lane that has changed into its line, or among the timers.
     mutating func refile(_ slot: Int, at now: Instant) {
         tellLater(lanes[slot].giveUpForgotten(at: now), of: lanes[slot].address.turn)
         count(slot)
@@ -274,7 +270,7 @@ package struct Delivery: Sendable {
         switch kind {
         case .end: time = since + settings.endTarget
         case .open, .message:
-            // Where the end waits as well, the target of the end holds for the open too: the end cannot go before it.
+            // An end that waits behind the open lends it the earlier time: it cannot go before the open.
             let own = since + settings.openTarget
             time = lanes[slot].endSince.map { min(own, $0 + settings.endTarget) } ?? own
         case .text, .taskStarted, .taskProgress, .taskEnded, .approval:
@@ -311,7 +307,7 @@ package struct Delivery: Sendable {
         return attempt
     }
 
-    /// Takes a call under way out of the count of connections; nil when no such call is.
+    /// Takes a call under way out of the count of connections, or returns nil if there is no such call.
     mutating func comesBack(_ call: CallID) -> Lane.Returned? {
         guard lanes.indices.contains(call.slot), let returned = lanes[call.slot].returned(call) else {
             tally.strayAnswers += 1

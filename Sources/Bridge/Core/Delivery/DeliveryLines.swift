@@ -10,7 +10,7 @@ struct DeliveryLines: Sendable {
 
     struct Key: Hashable, Sendable, Comparable {
         var rank: DeliveryRank
-        /// Since when it waits; for opens and ends, by when it ought to be gone.
+        /// The moment from which a lane waits; for opens and ends, the moment to be gone by.
         var time: Instant
         /// The lane's last turn, in the order of all turns.
         var served: UInt64
@@ -29,7 +29,7 @@ struct DeliveryLines: Sendable {
     private var deltas = SlotHeap<Key>()
     private var timers = SlotHeap<Instant>()
     private var places: [Line?] = []
-    /// Whose turn it is when opens and ends are both late.
+    /// The end goes next when opens and ends are both late.
     private var endIsNext = true
 
     func line(of slot: Int) -> Line? { slot < places.count ? places[slot] : nil }
@@ -49,12 +49,12 @@ struct DeliveryLines: Sendable {
         change(line) { $0.remove(slot) }
     }
 
-    /// Nil takes the timer away.
+    /// Sets the lane's timer, or removes it for nil.
     mutating func setTimer(_ slot: Int, to instant: Instant?) {
         if let instant { timers.set(slot, to: instant) } else { timers.remove(slot) }
     }
 
-    /// A lane whose timer has come.
+    /// Removes and returns a lane whose timer has come.
     mutating func removeTimer(dueAt now: Instant) -> Int? {
         guard let first = timers.first, first.key <= now else { return nil }
         timers.remove(first.slot)

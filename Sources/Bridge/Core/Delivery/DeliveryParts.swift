@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Which lane of which turn has which slot.
+/// The slots of the turns' lanes.
 ///
 /// Invariants: a turn has one slot at most, and a slot one turn; a slot that is left is given again before a new one is.
 struct LaneSlots: Sendable {
@@ -13,7 +13,7 @@ struct LaneSlots: Sendable {
 
     subscript(turn: TurnID) -> Int? { ofTurn[turn] }
 
-    /// Nil: the turn has one already. A slot that was never given is the next one behind all others.
+    /// Nil if the turn has a slot already. A new slot is the next one behind all others.
     mutating func take(for turn: TurnID) -> Int? {
         guard ofTurn[turn] == nil else { return nil }
         let slot: Int
@@ -36,16 +36,16 @@ struct LaneSlots: Sendable {
 ///
 /// Invariant: a call counts as sent with an earlier token until its first answer.
 struct DeliveryToken: Sendable {
-    /// Why nothing is sent any more.
+    /// The code that stopped all sending, or nil while calls may leave.
     private(set) var stopped: RelayErrorCode?
     /// A refusal of the token is final now: no call is kept for another token.
     private var isLeaving = false
-    /// Where a call is under way that left with an earlier token.
+    /// Slots of calls under way that left with an earlier token.
     private var withOldToken: Set<Int> = []
 
     mutating func refused(_ code: RelayErrorCode) { stopped = code }
 
-    /// What stopped it first stays.
+    /// The first reason to stop wins.
     mutating func stop(_ code: RelayErrorCode) { stopped = stopped ?? code }
 
     mutating func resume(leaving: Bool, underWay: Set<Int>) {
@@ -57,7 +57,7 @@ struct DeliveryToken: Sendable {
     /// Whether the call that comes back left with an earlier token.
     mutating func comesBack(from slot: Int) -> Bool { withOldToken.remove(slot) != nil }
 
-    /// What an answer that refuses the token means. That of an earlier token says nothing of the present one.
+    /// Judges an answer that refuses the token. A refusal of an earlier token says nothing of the present one.
     func meaning(of decision: RetryDecision, hadOldToken: Bool, isAbandoned: Bool) -> RetryDecision {
         if isLeaving || hadOldToken && isAbandoned { return .deadLetter }
         return hadOldToken ? .retry(after: .zero) : decision
@@ -66,8 +66,8 @@ struct DeliveryToken: Sendable {
 
 /// The calls under way, and the numbers that calls and turns get.
 ///
-/// Invariants: no more are under way than `settings.connections`, and of those that do not draw from `msg` no more than
-/// leave `settings.reserved` of them; numbers only rise.
+/// Invariants: no more calls are under way than `settings.connections`, and those that do not draw from `msg` leave `settings.reserved` of
+/// them free; numbers only rise.
 struct DeliveryTraffic: Sendable {
     private(set) var underWay = 0
     private var ordinary = 0
@@ -79,7 +79,7 @@ struct DeliveryTraffic: Sendable {
         return bucket == .msg || ordinary < settings.connections - settings.reserved
     }
 
-    /// The number of the turn that the call is given.
+    /// Counts the call as under way, and returns the number of its lane's turn.
     mutating func leaves(_ bucket: RelayBucket) -> UInt64 {
         underWay += 1
         if bucket != .msg { ordinary += 1 }
@@ -92,7 +92,7 @@ struct DeliveryTraffic: Sendable {
         if bucket != .msg { ordinary -= 1 }
     }
 
-    /// A call that is tried again keeps the id that it has.
+    /// The id of a new call. A call that is tried again keeps the id that it has.
     mutating func call(from slot: Int, isNew: Bool) -> CallID {
         if isNew { calls += 1 }
         return CallID(number: calls, slot: slot)
@@ -100,13 +100,13 @@ struct DeliveryTraffic: Sendable {
 
 }
 
-/// How fast calls may go out: a bucket for each kind, and the pace that the deltas of all turns share.
+/// Rates of calls: a bucket for each kind, and the pace that the deltas of all turns share.
 struct DeliveryRates: Sendable {
     /// In the order of `RelayBucket.index`.
     private var buckets: [TokenBucket]
     private var sharedPace: SharedPace
 
-    /// Nothing is known of the relay's buckets.
+    /// The relay's buckets are unknown at first.
     init(_ settings: DeliverySettings) {
         buckets = RelayBucket.inOrder.map { TokenBucket(settings.figures[$0] ?? .ofSheet($0)) }
         sharedPace = SharedPace(share: settings.deltaShare)
@@ -118,12 +118,12 @@ struct DeliveryRates: Sendable {
 
     mutating func readyAt(_ bucket: RelayBucket, rank: DeliveryRank, at now: Instant) -> Instant? {
         guard let ready = buckets[bucket.index].readyAt(now) else { return nil }
-        // A turn's first text, and text that holds back something more urgent, do not wait for the pace all share.
+        // A turn's first text, and text that holds back something more urgent, skip the pace that all share.
         guard bucket == .delta, rank >= .text else { return ready }
         return max(ready, sharedPace.readyAt(now, refill: buckets[bucket.index].figures.refill))
     }
 
-    /// The number of the try in its bucket.
+    /// Takes a token. Returns the number of the try in its bucket.
     mutating func take(from bucket: RelayBucket, at now: Instant) -> UInt64 {
         let number = buckets[bucket.index].take(at: now)
         if bucket == .delta { sharedPace.sent(at: now, refill: buckets[bucket.index].figures.refill) }
@@ -135,7 +135,7 @@ struct DeliveryRates: Sendable {
         buckets[bucket.index].answered(number, responded: false, reading: nil, at: now)
     }
 
-    /// What the answer says of the buckets.
+    /// Takes the buckets' readings from an answer.
     mutating func settle(_ number: UInt64, in own: RelayBucket, _ answer: RelayAnswer, at now: Instant) {
         var responded = answer.rate != nil
         if case .unknown = answer.outcome {} else { responded = true }
@@ -156,13 +156,13 @@ struct DeliveryRates: Sendable {
     }
 }
 
-/// What is held in memory, as `HeldBytes` counts.
+/// Bytes in memory, counted as for `HeldBytes`.
 struct DeliveryHeld: Sendable {
-    /// By all lanes.
+    /// Bytes of all lanes.
     var lanes = 0
-    /// By turns besides; the lanes' cards give way to it.
+    /// Bytes of turns besides; the lanes' cards give way to them.
     var beside = 0
 
-    /// Half of it is the lanes' own: else a long text would cut cards that the relay takes at once.
+    /// Half of the limit is the lanes' own: otherwise a long text would cut cards that the relay takes at once.
     func bound(of limit: Int) -> Int { max(limit / 2, limit - beside) }
 }

@@ -2,16 +2,16 @@ package import Vocabulary
 
 package enum DeliveryReport: Hashable, Sendable {
     case post(TurnID, PostReport)
-    /// The relay will not have this installation any more: nothing is sent from now on.
+    /// The relay refuses this installation for good: nothing is sent from now on.
     case connectionStopped(RelayErrorCode)
-    /// For the log: a call was dropped.
+    /// A call was dropped; for the log.
     case note(DeliveryNote, TurnID, PostName)
 }
 
-/// What the relay had against a call.
+/// The relay's objection to a call.
 package struct DeliveryNote: Hashable, Sendable {
     package var code: RelayErrorCode
-    /// What the relay found wrong: paths of `errors[]`.
+    /// Paths of `errors[]` that the relay found wrong.
     package var fields: [String]
     package var request: RequestID?
 
@@ -23,7 +23,7 @@ package struct DeliveryNote: Hashable, Sendable {
 }
 
 extension RetryDecision {
-    /// The note for the log, beside the report to the turn.
+    /// The note for the log, besides the report to the turn.
     func report(on answer: RelayAnswer, _ name: PostName, of turn: TurnID) -> DeliveryReport? {
         switch self {
         case .stopConnection(let code):
@@ -37,7 +37,7 @@ extension RetryDecision {
     }
 }
 
-/// What has been counted since the start, for the summary, status and metrics.
+/// Counts since the start, for the summary, status and metrics.
 package struct DeliveryTally: Hashable, Sendable {
     package var calls: Int { tokensTaken.reduce(0, +) }
     package var deltas: Int { self[tokensOf: .delta] }

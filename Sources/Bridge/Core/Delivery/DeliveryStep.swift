@@ -4,7 +4,7 @@ package import Vocabulary
 package struct CallID: Hashable, Sendable {
     /// Counts the calls of a `Delivery` from 1.
     package let number: UInt64
-    /// The lane's place, so that an answer finds it without a search.
+    /// The lane's slot, so that an answer finds it without a search.
     let slot: Int
 }
 
@@ -13,7 +13,7 @@ package struct CallAttempt: Hashable, Sendable {
     package enum Payload: Hashable, Sendable {
         // Indirect: attempts are passed on several times, and a call is large.
         indirect case fresh(RelayCall)
-        /// From before the restart: the bytes that were stored under this key.
+        /// The bytes that were stored under this key before the restart.
         case stored(IdempotencyKey)
     }
 
@@ -21,21 +21,21 @@ package struct CallAttempt: Hashable, Sendable {
     package var turn: TurnID
     package var name: PostName
     package var payload: Payload
-    /// From 1. A later try must send the very bytes of the first.
+    /// Number of the try, from 1. A later try must send the very bytes of the first.
     package var attempt: Int
-    /// To be saved with key and bytes before this try leaves; nil when it is saved already, or is not worth saving.
+    /// How durable key and bytes must be before this try leaves. Nil if they are saved already, or are not worth saving.
     package var durability: Durability?
-    /// May use the connections that are kept for opens and ends.
+    /// The call may use the connections that are kept for opens and ends.
     package var reserve: Bool
-    /// The body, where it was made already: ahead of a first try, or sealed by an earlier one.
+    /// The body, if it was made already: ahead of a first try, or sealed by an earlier one.
     package var body: [UInt8]?
-    /// Its body is to be sealed, once. Nil: it goes out in the open.
+    /// The seal for the body, which is sealed once. Nil if the call goes out in the open.
     package var seal: CallSeal?
-    /// The call behind it in its lane is fixed: its body can be made while this one is under way.
+    /// The next call of the lane is fixed: its body can be made while this one is under way.
     package var isFollowed = false
-    /// A placeholder that says whose the message is (`Claim`).
+    /// The call is a placeholder with the mark of its state directory (`Claim`).
     package var isMarked = false
-    /// When its post came to the lane; of text its first piece.
+    /// The moment at which the post came to the lane; of text, its first piece.
     package var since: Instant
 
     /// Whether the journal gets the call before this try leaves.
@@ -45,10 +45,10 @@ package struct CallAttempt: Hashable, Sendable {
     }
 }
 
-/// Under what a call is sealed.
+/// The chat and the key that a call is sealed for.
 package struct CallSeal: Hashable, Sendable {
     package var session: SessionID
-    /// Nil: there is none, and the call says nothing that needs one.
+    /// Nil if there is none, and the call says nothing that needs one.
     package var key: KeyName?
 
     package init(session: SessionID, key: KeyName?) {
@@ -57,7 +57,7 @@ package struct CallSeal: Hashable, Sendable {
     }
 }
 
-/// A call that will follow another for sure, so that its body can be made ahead.
+/// A call that is sure to follow another, so that its body can be made ahead.
 package struct CallAhead: Hashable, Sendable {
     package var call: RelayCall
     package var seal: CallSeal?
@@ -65,16 +65,16 @@ package struct CallAhead: Hashable, Sendable {
 
 package enum DeliveryStep: Hashable, Sendable {
     case attempt(CallAttempt)
-    /// Something came to pass without an answer: a post that cannot be carried.
+    /// Something happened without an answer, such as a post that cannot be carried.
     case report(DeliveryReport)
-    /// Nothing to do before that moment (nil: before something happens). An answer or a post ends the wait early.
+    /// Nothing to do before that moment, or if nil before something happens. An answer or a post ends the wait early.
     case idle(until: Instant?)
 }
 
-/// Who goes first. Within a rank the longest waiting; a lane that had its turn goes to the back.
+/// The order of sending. Within a rank the longest waiting goes first; a lane that had its turn goes to the back.
 package enum DeliveryRank: UInt8, Hashable, Sendable, Comparable, CaseIterable {
     case approval, bubble, taskEnd, taskStart
-    /// The first text of a turn ends the phone's waiting: it goes before other text.
+    /// The first text of a turn ends the phone's waiting, so it goes before other text.
     case firstText
     case text, progress
 
@@ -84,7 +84,7 @@ package enum DeliveryRank: UInt8, Hashable, Sendable, Comparable, CaseIterable {
 package struct DeliverySettings: Hashable, Sendable {
     /// Calls under way at once.
     package var connections = 64
-    /// Of these, kept for opens and ends.
+    /// Connections kept for opens, ends and whole messages.
     package var reserved = 8
     /// The share of the delta bucket's refill that text may use.
     package var deltaShare = 0.8
@@ -94,9 +94,9 @@ package struct DeliverySettings: Hashable, Sendable {
     package var openTarget = Duration.seconds(10)
     /// How long untried text may hold back the end behind it.
     package var textHold = LaneBounds.lastDeltaHold
-    /// What all lanes, and the texts of turns, may hold; above it payloads of cards are cut, oldest progress first.
+    /// Bytes that all lanes and the texts of turns may hold. Above it the oldest progress is dropped, then payloads of cards are cut.
     package var heldBytes = 16 << 20
-    /// What counts until the relay's headers say something else.
+    /// Figures in force until the relay's headers say something else.
     package var figures: [RelayBucket: BucketFigures] = [:]
 
     package init() {}
@@ -118,7 +118,7 @@ extension RelayBucket {
 
 extension PostName {
     package var isText: Bool { kind == .text }
-    /// Of a delta.
+    /// End of a delta in the streamed text.
     package var endOffset: Int? { if case .text(let offset) = self { offset } else { nil } }
     /// The relay answers with the id of a message.
     package var makesMessage: Bool { kind == .open || kind == .message }
@@ -158,7 +158,7 @@ extension PostKind {
         }
     }
 
-    /// The preview and its progress are free to be lost.
+    /// Texts and progress may be lost.
     var isDroppable: Bool { self == .text || self == .taskProgress }
 
     /// How durable a call must be before its first try (DESIGN.md#lanes-buckets-pacing). Progress is not stored.

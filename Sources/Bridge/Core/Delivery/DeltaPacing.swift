@@ -22,20 +22,20 @@ package struct LanePace: Hashable, Sendable {
         last = now
     }
 
-    /// In nanoseconds: this is asked with every text, and `Duration` counts in 128 bits.
+    /// Nanoseconds, since it is read with every text and `Duration` counts in 128 bits.
     private var interval: Int64 {
         if count < 100 { 33_000_000 } else if count < 200 { 66_000_000 } else { 120_000_000 }
     }
 }
 
-/// How often all turns of an installation together may send a delta: a generic cell rate, so that their use stays under
-/// a share of the refill and the bucket's own level remains for what must not wait.
+/// How often all turns of an installation together may send a delta: a generic cell rate. Their use stays under a share of the refill, and
+/// the rest of the bucket is left to calls that must not wait.
 ///
 /// Text slower than the share is never held back: up to `burst` deltas may come together.
 package struct SharedPace: Hashable, Sendable {
     private let share: Double
     private let burst: Double
-    /// When the deltas sent so far would be over, had they been sent evenly.
+    /// The moment at which the deltas sent so far would end, had they been sent evenly.
     private var horizon: Instant?
 
     package init(share: Double = 0.8, burst: Int = 24) {

@@ -2,8 +2,8 @@ package import Vocabulary
 
 /// The keys of one turn's relay calls: 1 to 64 characters of `[A-Za-z0-9_-]` (relay.md#rules).
 ///
-/// A key is made of durable facts alone, so that a restarted bridge says the same thing under the same key. It begins
-/// with the turn's id; where that holds other characters, or the key would grow too long, with a hash of it.
+/// A key is made of durable facts alone, so that a restarted bridge sends the same post under the same key. It begins with the turn's
+/// id, or with a hash of it if the id holds other characters or would make the key too long.
 package struct IdempotencyKeys: Hashable, Sendable {
     package static let longest = 64
 
@@ -59,7 +59,7 @@ package struct IdempotencyKeys: Hashable, Sendable {
         return IdempotencyKey(key)
     }
 
-    /// Enough to keep the tasks and approvals of one turn apart.
+    /// A hash long enough to keep the tasks and approvals of one turn apart.
     private static func short(_ name: String) -> String { StableHash.text(of: name, length: 16) }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {

@@ -1,21 +1,21 @@
 import Vocabulary
 
-/// What goes out: which call is next and when, how it is frozen, and what its answer makes of the lane.
+/// The output of a lane: the next call and its moment, the frozen call, and the effect of its answer.
 extension Lane {
     enum Readiness: Hashable, Sendable {
         case nothing
         case waits(until: Instant)
-        /// `since`: when the post came to the lane. `again`: when the lane must be looked at again even if it is not
-        /// served, because an end does not wait longer for the text before it.
+        /// `since`: the moment at which the post came to the lane. `again`: the moment at which the lane must be looked at again even
+        /// if it is not served, since an end does not wait longer for the text before it.
         case ready(PostKind, DeliveryRank, since: Instant, again: Instant?)
     }
 
-    /// What the lane could send now. Text that has held back the end for too long is dropped here.
+    /// The call that the lane could send now. Drops text that has held back the end for too long.
     mutating func readiness(at now: Instant) -> Readiness {
         switch state {
         case .underWay, .refused, .gone: return .nothing
         case .resting(let frozen, let until):
-            // Text that was refused for the rate is not there, and the end carries it.
+            // Text that was refused for the rate has not arrived, and the end carries it.
             let mayGiveUp = frozen.tried.kind == .text && !frozen.tried.mayHaveLanded
             let hold = mayGiveUp ? holdEnds : nil
             if let hold, now >= hold {
@@ -31,12 +31,12 @@ extension Lane {
             guard kind == .text else { return .ready(kind, rank(of: kind), since: since, again: nil) }
             let ready = preview.readyAt(now)
             if ready > now { return .waits(until: min(ready, holdEnds ?? ready)) }
-            // A delta from before a restart may be there already: it is not given up for the end's sake.
+            // A delta from before a restart may have arrived: it is not given up for the end's sake.
             return .ready(kind, rank(of: kind), since: since, again: holdEnds.flatMap { $0 > now ? $0 : nil })
         }
     }
 
-    /// Tries the next call, or the resting one again. Only when `readiness` said that there is one.
+    /// Tries the next call, or the resting one again. Requires that `readiness` found one.
     mutating func begin(_ call: @autoclosure () -> CallID, number: UInt64, at now: Instant) -> CallAttempt {
         var body: [UInt8]?
         var frozen: Frozen
@@ -61,7 +61,7 @@ extension Lane {
             since: frozen.since)
     }
 
-    /// The body of the call under way was sealed: from now on it is sent unchanged. Nil: there is no such call.
+    /// The body of the call under way was sealed, and every later try sends it unchanged. Nil if that call is not under way.
     mutating func keepSealed(_ body: [UInt8], of call: CallID) -> [UInt8]? {
         guard case .underWay(var frozen) = state, frozen.call == call, let sealed = frozen.sealed else { return nil }
         if let known = sealed.body { return known }
@@ -71,7 +71,7 @@ extension Lane {
         return body
     }
 
-    /// The call behind the one under way, to make its body of while the relay works on it; nil when that may still change.
+    /// The call behind the one under way, so that its body can be made meanwhile. Nil if that call may still change.
     mutating func callAhead(behind call: CallID) -> CallAhead? {
         guard case .underWay(let frozen) = state, frozen.call == call, let next = queue.firstFixed,
             address.sealing.canSpeak
@@ -85,7 +85,7 @@ extension Lane {
         if ahead?.key == call.key { ahead?.body = body }
     }
 
-    /// The call could not be saved, so it did not leave: it is as if it had not been tried.
+    /// The call could not be saved, so it did not leave and counts as not tried.
     mutating func couldNotSave(until: Instant) {
         guard case .underWay(var frozen) = state else { return }
         frozen.attempts -= 1
@@ -93,7 +93,7 @@ extension Lane {
         state = .resting(frozen, until: until)
     }
 
-    /// What is asked about the call under way when its answer comes.
+    /// Facts about the call under way, for the judgement of its answer.
     struct Returned {
         var turn: TurnID
         var name: PostName
@@ -101,7 +101,7 @@ extension Lane {
         var tried: RetryPolicy.Tried
     }
 
-    /// Nil when that call is not under way. It changes nothing; `mutating` spares a copy of the lane.
+    /// Nil if that call is not under way. Nothing changes; `mutating` spares a copy of the lane.
     mutating func returned(_ call: CallID) -> Returned? {
         guard case .underWay(let frozen) = state, frozen.call == call else { return nil }
         var tried = frozen.tried
@@ -124,7 +124,7 @@ extension Lane {
             return
         }
         if case .stopConnection = decision {
-            // Nothing is sent any more; the call is unchanged, for a process that resumes the lane.
+            // Nothing is sent from now on; the call stays unchanged, for a process that resumes the lane.
             state = .resting(call, until: now)
             return
         }
@@ -151,7 +151,7 @@ extension Lane {
                     content: .post(post(of: call)), kind: call.tried.kind, since: call.since,
                     form: call.tried.form + 1))
         case .deadLetter where call.tried.deadline == windowEnds && !call.tried.kind.isDroppable:
-            // Tried until the window was over: nothing else of this interaction can land either.
+            // The call was tried until the window was over: nothing else of this interaction can land either.
             reports += interactionExpired(call, at: now)
         case .deadLetter:
             if call.tried.kind == .text { stopPreview() }
@@ -172,7 +172,7 @@ extension Lane {
 
     // MARK: -
 
-    /// Until when text may hold back the end: text that waited for its bubble gets its time from then on.
+    /// The moment until which text may hold back the end. Text that waited for its bubble gets its time from then on.
     private var holdEnds: Instant? {
         guard let endSince, bubble != .awaited else { return nil }
         var since = endSince
@@ -180,7 +180,7 @@ extension Lane {
         return since + preview.hold
     }
 
-    /// The rank of the most urgent call from the next on.
+    /// The rank of the most urgent call among the next one and those behind it.
     private func rank(of kind: PostKind) -> DeliveryRank {
         let own: DeliveryRank = kind == .text && preview.deltas == 0 ? .firstText : kind.rank
         guard let behind = queue.mostUrgent else { return own }
@@ -230,7 +230,7 @@ extension Lane {
             bytes: HeldBytes.entryCost + text.utf8.count, sealed: seal(.text(text)).map { Sealed(seal: $0) })
     }
 
-    /// Nil: it goes out in the open.
+    /// Nil if the post goes out in the open.
     private func seal(_ post: Post) -> CallSeal? {
         guard address.sealing.isSealed, !post.isInTheOpen else { return nil }
         return CallSeal(session: address.session, key: address.sealing.key)
@@ -240,7 +240,7 @@ extension Lane {
         bubble = .known(message, since: now)
     }
 
-    /// Text, tasks and the end are taken only behind an open, and an open that fails takes them with it.
+    /// Text, tasks and the end are taken only behind an open, and an open that fails drops them.
     private var message: MessageID {
         if case .known(let message, _) = bubble { return message }
         preconditionFailure("a post went ahead of its bubble")
@@ -282,9 +282,9 @@ extension Lane {
         }
     }
 
-    /// Nothing may carry the interaction any more. An approval that was refused for it goes once more without, under
-    /// another key, because its body is another one. One that carried none, or that cannot be rebuilt after a restart, is the
-    /// turn's to ask again: it knows what the approval was about.
+    /// The window is closed: nothing may carry the interaction. A refused approval goes once more without it, under another key because
+    /// its body is another one. An approval that carried none, or that cannot be rebuilt after a restart, goes back to the turn, which
+    /// knows its content.
     private mutating func interactionExpired(_ call: Frozen, at now: Instant) -> [PostReport] {
         let left = leaveInteraction()
         guard case .approval = call.name else { return left }
@@ -299,7 +299,7 @@ extension Lane {
         return left
     }
 
-    /// What an open or a whole message was made from.
+    /// The post that an open or a whole message was made from.
     private func post(of call: Frozen) -> Post {
         if case .message = call.name, case .fresh(let made) = call.payload, let post = made.post { post } else { .open }
     }
@@ -307,7 +307,7 @@ extension Lane {
 }
 
 extension Lane.Frozen {
-    /// Of a whole message of this process.
+    /// The text of a whole message of this process.
     fileprivate var wholeText: String? {
         guard case .fresh(let call) = payload, case .message(let message) = call.post else { return nil }
         return message.text

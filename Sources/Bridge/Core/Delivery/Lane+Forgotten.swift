@@ -1,14 +1,14 @@
 import Vocabulary
 
 extension LaneBounds {
-    /// How long a call may be sent again under its key: the relay knows it for a day (relay.md#rules), by a clock of its own.
+    /// How long a call may repeat its key: the relay knows it for a day (relay.md#rules), by a clock of its own.
     static let keyLife = Duration.seconds(86_400 - 60)
 }
 
-// Calls whose key the relay no longer knows. What may have landed and is sent again would be seen twice, so it is given up: of
-// text and cards nothing is lost that the end does not say; an open, an end and a message are dead letters.
+// Calls whose key the relay no longer knows. One that may have landed would be seen twice if it went again, so it is given up. Text and
+// cards lose nothing that the end does not say; an open, an end and a message are dead letters.
 extension Lane {
-    /// The call that would be sent next was tried a day ago, and may have landed then.
+    /// The next call was tried a day ago, and may have landed then.
     func hasForgottenCall(at now: Instant) -> Bool {
         #if PLANTED_FAULTS
             if PlantedFault.staleKeySent.isPlanted { return false }
@@ -19,7 +19,7 @@ extension Lane {
 
     private var nextTried: Instant? {
         switch state {
-        // One that the relay said no to each time is not there: its key is as good as new.
+        // A call that the relay refused each time has not landed: its key is as good as new.
         case .resting(let call, _): call.tried.mayHaveLanded ? call.firstTried : nil
         case .idle: queue.firstStored?.triedAt
         case .underWay, .refused, .gone: nil
@@ -49,7 +49,7 @@ extension Lane {
         return reports
     }
 
-    /// Nothing may carry the interaction any more, and nothing needs the bubble.
+    /// The interaction has ended for the lane, and with it every need of the bubble.
     mutating func leaveInteraction() -> [PostReport] {
         isWindowOpen = false
         end = .taken

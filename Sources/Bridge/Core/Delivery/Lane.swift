@@ -1,14 +1,14 @@
 import Vocabulary
 
-/// What a lane holds at most.
+/// Bounds of a lane.
 package enum LaneBounds {
     /// A delta's text in bytes; the rest follows in the next one.
     package static let deltaBytes = 48_000
-    /// Text that waits. More ends the preview: the turn stops it far earlier.
+    /// Bytes of text that waits. More ends the preview; the turn stops it far earlier.
     package static let waitingTextBytes = 1 << 20
-    /// Posts that wait. Text and progress join; of the others, more are refused.
+    /// Number of posts that wait. Text and progress join; of the others, more are refused.
     package static let waitingPosts = 512
-    /// How long text may hold back the end behind it, if nothing else is set.
+    /// How long text may hold back the end behind it, unless settings say otherwise.
     package static let lastDeltaHold = Duration.seconds(2)
     /// How long a whole message is tried: as long as the relay knows its key.
     package static let messageLife = Duration.seconds(86_400)
@@ -16,20 +16,20 @@ package enum LaneBounds {
     package static let approvalLife = Duration.seconds(1800)
 }
 
-/// The calls of one turn, one at a time and in order. What goes in is here, what goes out is in `Lane+Calls.swift`.
+/// The calls of one turn, one at a time and in order. This file has the input, `Lane+Calls.swift` the output.
 ///
 /// States:
-/// - *idle*: nothing is tried and unanswered. Can become: underWay, when its next post is given a try; gone.
+/// - *idle*: no call waits for an answer or for another try. Can become: underWay, when its next post is given a try; gone.
 /// - *underWay*: a call is at the relay. Can become: idle (delivered, done, dropped, given up), resting (to be tried
 ///   again), refused (an open, an end or a whole message that the turn must replace), gone.
 /// - *resting*: the call was tried and will be again, with the same key and the same value, not before a moment. Can
 ///   become: underWay; idle, when it is a delta or a progress that is given up because the end waits, or a withdrawn card.
-/// - *refused*: waits for `replace` or `skip`. Can become: idle, gone.
+/// - *refused*: the call waits for `replace` or `skip`. Can become: idle, gone.
 /// - *gone*: the destination is gone, or the lane was abandoned and nothing is left to answer. Final.
 ///
-/// Invariants: one call under way at most; a call that was tried keeps key and value; nothing that needs the bubble
-/// goes out before its message id is known; nothing is taken after the end but whole messages, and approvals when the
-/// window is closed; an abandoned lane that has no call to be answered is gone.
+/// Invariants: one call under way at most; a call that was tried keeps key and value; nothing that needs the bubble goes out before its
+/// message id is known; after the end a lane takes only whole messages, and approvals once the window is closed; an abandoned lane that has
+/// no call to be answered is gone.
 struct Lane: Sendable {
     enum Taken: Hashable, Sendable {
         case queued, joined, ignored
@@ -63,7 +63,7 @@ struct Lane: Sendable {
         keys = LaneKeys(turn: address.turn, epoch: epoch)
     }
 
-    /// Closed, and nothing of it is left to be said.
+    /// The lane is closed, and has nothing left to send.
     var mayGo: Bool {
         switch state {
         case .refused: isClosing
@@ -72,7 +72,7 @@ struct Lane: Sendable {
         }
     }
 
-    /// As `HeldBytes` counts.
+    /// Bytes in memory, counted as for `HeldBytes`.
     var heldBytes: Int { queue.bytes + (frozen?.bytes ?? 0) + (ahead?.body?.count ?? 0) }
 
     /// Posts that were never tried, and a call that rests, was refused or is tried once more.
@@ -83,12 +83,12 @@ struct Lane: Sendable {
 
     private var waitingCall: Frozen? { isUnderWay && (frozen?.attempts ?? 0) <= 1 ? nil : frozen }
 
-    /// Makes room; false when nothing is left that may be cut.
+    /// Makes room. False if nothing is left that may be cut.
     mutating func cutOldest() -> Bool { queue.cutOldest(except: ahead?.key) }
 
-    // MARK: - What the turn asks
+    // MARK: - From the turn
 
-    /// Takes a post. What cannot be carried is reported, so that a turn never waits for it.
+    /// Takes a post. A post that cannot be carried is reported, so that no turn waits for it.
     mutating func post(_ post: Post, at now: Instant, into reports: inout [PostReport]) -> Taken {
         guard !isAbandoned, state != .gone, end == .notPosted || mayFollowEnd(post) else { return .ignored }
         if post.needsBubble, bubble == .none || bubble == .lost {
@@ -100,7 +100,7 @@ struct Lane: Sendable {
         case .taskProgress(let progress): if queue.join(progress) { return .joined }
         case .taskEnded(let end):
             queue.removeProgress(of: end.task)
-            // What would only say how the run was need not begin.
+            // A status task that has not begun need not begin in order to end.
             if StatusTask.isOne(end.task), queue.removeStart(of: end.task) { return .joined }
         case .open: if bubble != .none { return .ignored }
         case .end, .taskStarted, .approval, .message: break
@@ -116,10 +116,10 @@ struct Lane: Sendable {
         return .queued
     }
 
-    /// The post that waits for the turn's word.
+    /// The post that waits for a replacement by the turn.
     var refusedName: PostName? { if case .refused(let call) = state { call.name } else { nil } }
 
-    /// In the place of the refused post, ahead of all that waits.
+    /// Puts the replacement in the place of the refused post, ahead of all that waits.
     mutating func replace(_ post: Post, followedBy more: [Post] = [], at now: Instant) {
         guard case .refused(let refused) = state else { return }
         state = .idle
@@ -129,18 +129,18 @@ struct Lane: Sendable {
         var entry = entry(post, at: refused.since)
         // The same post with another body needs another key; an end counts its forms itself.
         if post.kind != .end && post.name == refused.name { entry.form = refused.tried.form + 1 }
-        // An approval is asked again with the least that a request must have, and an interaction is not part of that.
+        // The turn repeats an approval with the least that a request must have, and an interaction is not part of that.
         if case .approval(let card) = post { entry.withoutInteraction = !Self.isSame(card, as: refused) }
         queue.insertFirst(entry)
     }
 
-    /// The same card, but for its end or its name, into the same interaction.
+    /// The card differs in its end or its name at most, and goes into the same interaction.
     private static func isSame(_ card: ApprovalCard, as refused: Frozen) -> Bool {
         guard case .fresh(let call) = refused.payload, case .approval(let before) = call.post else { return false }
         return call.interaction != nil && before.command == card.command && before.message == card.message
     }
 
-    /// Nothing takes the place of the refused post.
+    /// Gives up the refused post without a replacement.
     mutating func skip() {
         guard case .refused(let refused) = state else { return }
         state = .idle
@@ -152,7 +152,7 @@ struct Lane: Sendable {
         queue.removeTexts()
     }
 
-    /// The turn is closed. What is left to be said is said first.
+    /// The turn is closed: posts that are left go out first.
     mutating func close() { course = isAbandoned ? .abandoned(isClosing: true) : .closing }
 
     /// The turn's key has come, or is gone.
@@ -166,20 +166,20 @@ struct Lane: Sendable {
         if case .resting(let frozen, _) = state, frozen.name == .approval(card) { state = isAbandoned ? .gone : .idle }
     }
 
-    /// The next call was never tried and only says how a run is.
+    /// The next call was never tried and belongs to a status task.
     var startsWithStatus: Bool {
         guard case .idle = state, let task = queue.firstTask else { return false }
         return StatusTask.isOne(task)
     }
 
-    /// Drops a status call that is first in the lane, since the bucket of tasks is low. The turn repeats it later.
+    /// Drops a status call at the head of the lane, since the bucket of tasks is low. The turn repeats it later.
     mutating func holdBackStatus() -> PostReport? {
         guard startsWithStatus, case .post(let post)? = queue.removeFirst()?.content else { return nil }
         if case .taskStarted(let start) = post { queue.removeTask(start.task) }
         return .heldBack(post.name)
     }
 
-    /// What was never tried and cannot go out without a key.
+    /// Drops untried posts that cannot go out without a key.
     mutating func dropUnsealed() { queue.removeAll { $0.needsKey } }
 
     /// Pending posts are sent unchanged; later ones go without the interaction.
@@ -196,7 +196,7 @@ struct Lane: Sendable {
         }
     }
 
-    /// False where nothing waits for another try.
+    /// False if no call waits for another try.
     mutating func dropAbandoned() -> Bool {
         guard isAbandoned, case .resting = state else { return false }
         state = .gone
@@ -205,8 +205,8 @@ struct Lane: Sendable {
 
     // MARK: -
 
-    /// The open is given up. What needs its bubble goes away, as the turn knows that gave it up; approvals and messages go out
-    /// without the interaction.
+    /// The open is given up. Posts that need its bubble are dropped, which the turn knows since it gave the open up. Approvals and
+    /// messages go out without the interaction.
     private mutating func loseBubble() {
         bubble = .lost
         preview.stop()
@@ -238,7 +238,7 @@ struct Lane: Sendable {
         }
     }
 
-    /// The end carries what the resting delta would have said.
+    /// The end carries the text of the resting delta.
     mutating func giveUpBeforeEnd() {
         state = .idle
         stopPreview()
@@ -255,7 +255,7 @@ struct Lane: Sendable {
     private func reportImpossible(_ post: Post, into reports: inout [PostReport]) {
         switch post {
         case .open, .end, .taskStarted, .taskEnded, .approval, .message: reports.append(.deadLetter(post.name))
-        // The preview and its progress are free to be lost.
+        // A lost text or progress needs no report.
         case .text, .taskProgress: break
         }
     }
@@ -288,7 +288,7 @@ extension Post {
         }
     }
 
-    /// A text's own offset is known only when it is tried.
+    /// The offset of a text is known only when it is tried.
     var name: PostName {
         switch self {
         case .open: .open
@@ -306,7 +306,7 @@ extension Post {
 }
 
 extension Post {
-    /// A card ends with the agent's own clock, however long it waited in its lane. Whole seconds, so that the rule is no noise.
+    /// A card ends by the agent's own clock, however long it waited in its lane. Whole seconds, so that a short wait changes nothing.
     func waited(_ time: Duration) -> Post {
         guard case .approval(var card) = self, let end = card.endsAfter, end < CardLife.longest else { return self }
         card.endsAfter = max(.seconds(1), end - .seconds(time.nanoseconds / 1_000_000_000))
@@ -325,12 +325,12 @@ extension PostKind {
 }
 
 extension LaneQueue.Entry {
-    /// In a sealed turn it cannot go out without a key.
+    /// The post of a sealed turn cannot go out without a key.
     var needsKey: Bool {
         switch content {
         case .text: true
         case .post(let post): post.needsKey
-        // It was sealed before it was stored.
+        // A stored call was sealed before it was stored.
         case .stored: false
         }
     }

@@ -1,16 +1,16 @@
 import Vocabulary
 
-/// What the relay knows the calls of one lane by: gives them their keys, and keeps the mark of its placeholder.
+/// The names of one lane's calls at the relay: their keys, and the mark of its placeholder.
 ///
 /// Invariant: no two deltas and no two updates get the same key, over all epochs.
 struct LaneKeys: Hashable, Sendable {
-    /// Of what has one place in the turn.
+    /// Keys of posts that have one place in the turn.
     let fixed: IdempotencyKeys
     /// One life of the process.
     let epoch: Int
-    /// `StateMark.bits`, where the placeholder says whose it is.
+    /// `StateMark.bits`, if the placeholder carries them.
     var mark: UInt32?
-    /// Of this epoch.
+    /// Number of deltas in this epoch.
     private var deltas = 0
     private var updates = 0
 

@@ -1,8 +1,8 @@
 import Vocabulary
 
-/// The text that a turn shows while it runs: how far it has come, how fast it may go on, and whether it continues at all.
+/// The text that a turn shows while it runs: its length so far, its pace, and whether it continues.
 ///
-/// Invariants: `streamed` only grows; once it is over it stays so.
+/// Invariants: `streamed` only grows; an ended preview stays ended.
 struct LanePreview: Hashable, Sendable {
     /// How long text may hold back the end behind it.
     var hold = LaneBounds.lastDeltaHold

@@ -2,15 +2,15 @@ import Vocabulary
 
 /// The posts of one lane that were never tried, in order.
 ///
-/// Bounds: neighbouring texts are one entry, a task has one progress, and all other posts are counted against
-/// `LaneBounds`. Bytes are bounded for all lanes together, by `Delivery`, which has the oldest payloads cut (`cutOldest`).
+/// Bounds: neighbouring texts form one entry, a task has one progress, and all other posts count against `LaneBounds`. `Delivery`
+/// bounds the bytes of all lanes together, and has the oldest payloads cut (`cutOldest`).
 struct LaneQueue: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         enum Content: Hashable, Sendable {
             /// The text itself is in `Entry.text`, where it can grow in place.
             case text
             indirect case post(Post)
-            /// From before a restart.
+            /// A call from before a restart.
             case stored(LaneRecord.UnansweredCall)
         }
 
@@ -20,10 +20,10 @@ struct LaneQueue: Hashable, Sendable {
         var since: Instant
         /// The window was closed when it was posted.
         var withoutInteraction = false
-        /// Which body this is in its place, from 1.
+        /// Number of the body in this place, from 1.
         var form = 1
-        /// The card of a tool has one body in its place, so its key is made when it is posted: that may be long before its
-        /// turn comes, and then the lane has no time to lose.
+        /// Key of a tool's card, which has one body in its place. The key is made when the card is posted: its turn may come much
+        /// later, and then the lane has no time to lose.
         var key: IdempotencyKey?
 
         var bytes: Int {
@@ -34,28 +34,28 @@ struct LaneQueue: Hashable, Sendable {
 
     private var entries: [Entry] = []
     private var head = 0
-    /// How many entries of each rank wait.
+    /// Number of entries of each rank.
     private var ranks = [Int](repeating: 0, count: DeliveryRank.allCases.count)
     private(set) var textBytes = 0
-    /// What all entries hold, as `HeldBytes` counts.
+    /// Bytes of all entries, counted as for `HeldBytes`.
     private(set) var bytes = 0
 
     var count: Int { entries.count - head }
 
     var isEmpty: Bool { head == entries.count }
 
-    /// The kind of the first post and since when it waits.
+    /// The kind of the first post, and the moment from which it waits.
     var firstKind: (kind: PostKind, since: Instant)? {
         isEmpty ? nil : (entries[head].kind, entries[head].since)
     }
 
-    /// The first post, if its key was made when it was posted: nothing can change it any more.
+    /// The first post, if its key was made when it was posted: it can no longer change.
     var firstFixed: (post: Post, entry: Entry, key: IdempotencyKey)? {
         guard !isEmpty, let key = entries[head].key, case .post(let post) = entries[head].content else { return nil }
         return (post, entries[head], key)
     }
 
-    /// The first call, if it is one from before a restart.
+    /// The first call, if it comes from before a restart.
     var firstStored: LaneRecord.UnansweredCall? {
         guard !isEmpty, case .stored(let call) = entries[head].content else { return nil }
         return call
@@ -74,7 +74,7 @@ struct LaneQueue: Hashable, Sendable {
         return nil
     }
 
-    /// True when it went into the text that waits last.
+    /// True if the text joined the last waiting one.
     mutating func append(text: String, since: Instant) -> Bool {
         textBytes += text.utf8.count
         if let last = entries.indices.last, last >= head, entries[last].kind == .text,
@@ -119,15 +119,15 @@ struct LaneQueue: Hashable, Sendable {
             entries.removeSubrange(..<head)
             head = 0
         } else {
-            // What was taken out must not be kept alive, nor be copied when it grows.
+            // The array must not hold on to the entry that was taken out, or its text would be copied when it grows.
             entries[head - 1].content = .text
             entries[head - 1].text = ""
         }
         return entry
     }
 
-    /// Takes the first text out, or its beginning when it is longer than that, to a character's end. Nil when the next
-    /// post is no text, or one from before a restart.
+    /// Takes out the first text, or as many whole characters of its beginning as fit into `bytes`. Nil if the next post is no text, or
+    /// comes from before a restart.
     mutating func removeText(bytes: Int) -> (text: String, since: Instant)? {
         guard !isEmpty, entries[head].content == .text else { return nil }
         let since = entries[head].since
@@ -141,7 +141,7 @@ struct LaneQueue: Hashable, Sendable {
         return (beginning, since)
     }
 
-    /// Joins a later progress of the same task to the one that waits; false when none does.
+    /// Joins a later progress of the same task to the waiting one. False if none waits.
     mutating func join(_ progress: TaskProgress) -> Bool {
         guard waiting(.progress) > 0 else { return false }
         for index in entries[head...].indices.reversed() {
@@ -166,7 +166,7 @@ struct LaneQueue: Hashable, Sendable {
         }
     }
 
-    /// The card of the next post, if that begins or changes one.
+    /// The task of the next post, if that begins or changes a card.
     var firstTask: TaskID? {
         guard !isEmpty, case .post(let post) = entries[head].content else { return nil }
         return switch post {
@@ -176,7 +176,7 @@ struct LaneQueue: Hashable, Sendable {
         }
     }
 
-    /// True: the card was not made yet, and will not be.
+    /// True if the card was not made yet, and will not be.
     mutating func removeStart(of task: TaskID) -> Bool {
         guard waiting(.taskStart) > 0 else { return false }
         let before = count
@@ -186,7 +186,7 @@ struct LaneQueue: Hashable, Sendable {
         return count < before
     }
 
-    /// All that follows a card that was not made.
+    /// Removes all that follows a card that was not made.
     mutating func removeTask(_ task: TaskID) {
         removeAll { entry in
             switch entry.content {
@@ -206,7 +206,7 @@ struct LaneQueue: Hashable, Sendable {
     mutating func removeAll(where unwanted: (Entry) -> Bool) {
         var kept: [Entry] = []
         for entry in entries[head...] where !unwanted(entry) {
-            // Two texts that have become neighbours are one.
+            // Two texts that have become neighbours form one entry.
             if entry.content == .text, let last = kept.indices.last, kept[last].content == .text {
                 kept[last].text += entry.text
             } else {
@@ -216,8 +216,7 @@ struct LaneQueue: Hashable, Sendable {
         replaceAll(with: kept)
     }
 
-    /// Pending posts must not carry the interaction: approvals go without it, whole messages never had it, and the rest
-    /// goes away.
+    /// Pending posts must not carry the interaction: approvals go without it, whole messages never had it, and the rest is dropped.
     mutating func leaveInteraction() {
         removeAll { $0.kind != .approval && $0.kind != .message }
         for index in entries.indices { entries[index].withoutInteraction = true }
@@ -225,8 +224,8 @@ struct LaneQueue: Hashable, Sendable {
 
     func forEach(_ body: (Entry) -> Void) { entries[head...].forEach(body) }
 
-    /// Makes room: the oldest progress goes, else the oldest payload of a card is cut to a mark. An entry whose call was made
-    /// ahead (`made`) stays unchanged: its body may be on its way to the relay. False: only what is never cut is left.
+    /// Makes room: drops the oldest progress, or cuts the oldest payload of a card to a mark. An entry whose call was made ahead
+    /// (`made`) stays unchanged, since its body may be on its way to the relay. False if nothing is left that may be cut.
     mutating func cutOldest(except made: IdempotencyKey?) -> Bool {
         if waiting(.progress) > 0, let oldest = entries[head...].firstIndex(where: { $0.kind == .taskProgress }) {
             bytes -= entries[oldest].bytes
@@ -248,7 +247,7 @@ struct LaneQueue: Hashable, Sendable {
         return false
     }
 
-    /// Two texts that have become neighbours are one.
+    /// Two texts that have become neighbours form one entry.
     private mutating func joinTexts(around index: Int) {
         guard index > head, index < entries.count, entries[index - 1].content == .text, entries[index].content == .text
         else { return }
@@ -273,8 +272,7 @@ struct LaneQueue: Hashable, Sendable {
 }
 
 extension String {
-    /// The last character's end at or before that many bytes. A single character that is longer is cut between scalars,
-    /// and never to nothing.
+    /// The end of the last character within that many bytes. A single longer character is cut between scalars, and never to nothing.
     fileprivate func endOfCharacters(within bytes: Int) -> String.Index {
         guard utf8.count > bytes else { return endIndex }
         var place = utf8.index(startIndex, offsetBy: bytes)

@@ -1,14 +1,14 @@
 package import Vocabulary
 
-/// What is known of a lane after a restart.
+/// Facts about a lane that a restart keeps.
 package struct LaneRecord: Hashable, Sendable {
     /// A call that was stored, perhaps tried, and never answered.
     package struct UnansweredCall: Hashable, Sendable {
         package var name: PostName
         package var key: IdempotencyKey
-        /// Which body this is in its place, from 1.
+        /// Number of the body in this place, from 1.
         package var form: Int
-        /// When it was first tried, as far as that is known.
+        /// The moment of the first try, as far as it is known.
         package var triedAt: Instant?
 
         package init(name: PostName, key: IdempotencyKey, form: Int = 1, triedAt: Instant? = nil) {
@@ -29,17 +29,17 @@ package struct LaneRecord: Hashable, Sendable {
 
     package var address: LaneAddress
     package var message: MessageID?
-    /// Of the deltas to come: one more than that of the last life.
+    /// Epoch of the deltas to come: one more than that of the last life.
     package var epoch: Int
-    /// How many deltas were sent, for the pace.
+    /// Number of deltas sent, for the pace.
     package var deltas: Int
-    /// Where the text that was sent ends, in UTF-8 bytes, the unanswered delta included.
+    /// End of the text that was sent, in UTF-8 bytes, including the unanswered delta.
     package var streamed: Int
-    /// In the order they were stored. They go first, as they were.
+    /// Unanswered calls in the order they were stored. They go first, unchanged.
     package var unanswered: [UnansweredCall]
-    /// Nothing goes out any more but whole messages.
+    /// Nothing more goes out but whole messages.
     package var ended: Bool
-    /// In order, after those that are unanswered. Progress is not among them.
+    /// Waiting posts in order, behind the unanswered calls. Progress is not among them.
     package var waiting: [WaitingPost] = []
     package var bubbleIsLost = false
     package var previewIsOver = false
@@ -71,9 +71,9 @@ package struct LaneRecord: Hashable, Sendable {
 /// A delta as it was stored before its first try.
 package struct StoredDelta: Hashable, Sendable {
     package var key: IdempotencyKey
-    /// Nil: it was sealed, and can no longer be opened.
+    /// Nil if the text was sealed, and can no longer be opened.
     package var text: String?
-    /// In the streamed text, in UTF-8 bytes.
+    /// End in the streamed text, in UTF-8 bytes.
     package var endOffset: Int
     package var isAnswered: Bool
 
@@ -86,15 +86,15 @@ package struct StoredDelta: Hashable, Sendable {
 }
 
 extension LaneRecord {
-    /// The journal knows of each call when it was stored, also where this record does not.
+    /// Completes the times of first tries: the journal knows when each call was stored, even if this record does not.
     package mutating func learn(_ keptAt: [IdempotencyKey: Instant]) {
         for index in unanswered.indices where unanswered[index].triedAt == nil {
             unanswered[index].triedAt = keptAt[unanswered[index].key]
         }
     }
 
-    /// Deltas are stored by themselves, so this record may be older than the last of them. A lane has one call in flight: a
-    /// later delta shows that what was unanswered when the record was made has been answered.
+    /// Deltas are stored by themselves, so this record may be older than the last of them. A lane has one call in flight: a later delta
+    /// proves that the calls which this record has as unanswered were answered.
     package mutating func catchUp(with stored: [StoredDelta]) {
         for delta in stored where delta.endOffset > streamed {
             unanswered = []
@@ -111,7 +111,7 @@ extension LaneRecord {
         }
     }
 
-    /// These bytes of the text that waited were tried since.
+    /// Removes bytes of waiting text that were tried since.
     private mutating func take(_ bytes: Int) {
         var left = bytes
         while left > 0, let index = waiting.firstIndex(where: { $0.post.kind == .text }) {
@@ -127,7 +127,7 @@ extension LaneRecord {
 }
 
 extension Lane {
-    /// What a journal that keeps all that is stored would know now.
+    /// The record that a journal of everything stored would hold now.
     var record: LaneRecord {
         var unanswered: [LaneRecord.UnansweredCall] = []
         if let frozen, frozen.attempts > 0, frozen.tried.kind.durability != nil {
@@ -160,13 +160,13 @@ extension Lane {
         return record
     }
 
-    /// Something is about to be tried for the first time that could not be stored: a record made now would miss it.
+    /// A call is about to be tried for the first time and could not be stored: a record made now would miss it.
     var isBetweenRecords: Bool {
         guard let frozen else { return false }
         return frozen.attempts == 0 && frozen.tried.kind.durability != nil
     }
 
-    /// What was stored and not answered goes first, as it was; only then the new epoch begins.
+    /// Calls that were stored and not answered go first, unchanged; the new epoch begins behind them.
     init(restoring record: LaneRecord, windowEnds: Instant, at now: Instant) {
         self.init(record.address, windowEnds: windowEnds, epoch: record.epoch)
         preview = LanePreview(deltas: record.deltas, streamed: record.streamed, isOver: record.previewIsOver)

@@ -10,12 +10,12 @@ extension Lane {
         case gone
     }
 
-    /// Whether it continues. *open* can become closing or abandoned, *closing* abandoned.
+    /// The course of the lane. *open* can become closing or abandoned, *closing* abandoned.
     enum Course: Hashable, Sendable {
         case open
         /// The turn is closed: the lane goes away when it is empty.
         case closing
-        /// Takes no post any more, and tries none that was not tried.
+        /// The lane takes no more posts, and tries none that was not tried.
         case abandoned(isClosing: Bool)
     }
 
@@ -23,21 +23,21 @@ extension Lane {
         /// No open was posted.
         case none
         case awaited
-        /// `since`: when it became known, if that was in this life.
+        /// `since`: the moment at which the id became known, if that was in this life.
         case known(MessageID, since: Instant?)
         /// The open was given up: what needs the bubble cannot go out.
         case lost
     }
 
-    /// The end of the turn, forwards only.
+    /// The end of the turn; its states only go forwards.
     enum End: Hashable, Sendable {
         case notPosted
         /// Posted, and not tried.
         case waits(since: Instant)
-        /// Tried, or given up. Nothing goes out any more but whole messages, and approvals when the window is closed.
+        /// Tried, or given up. Nothing more goes out but whole messages, and approvals once the window is closed.
         case taken
 
-        /// It waits no longer.
+        /// The end no longer waits.
         mutating func leave() {
             if case .waits = self { self = .taken }
         }
@@ -50,25 +50,25 @@ extension Lane {
         var payload: CallAttempt.Payload
         var attempts = 0
         var isStored = false
-        /// The relay itself said how long it rests.
+        /// The relay itself set how long the call rests.
         var wasTold = false
         var since: Instant
-        /// Nil: it was not tried yet.
+        /// Nil before the first try.
         var firstTried: Instant?
         var tried: RetryPolicy.Tried
-        /// Of the try under way: its number in the bucket.
+        /// Number in the bucket of the try under way.
         var number: UInt64 = 0
-        /// Of its payload, while it is not answered.
+        /// Bytes of the payload until it is answered.
         var bytes = 0
-        /// Nil: it goes out in the open.
+        /// Nil if the call goes out in the open.
         var sealed: Sealed?
     }
 
-    /// A call is sealed at most once: its body is kept until it is answered, since a second sealing would make another body under
-    /// the same key (relay.md#consequences-for-a-correct-connector).
+    /// A call is sealed at most once. Its body is kept until it is answered, since a second sealing would make another body under the
+    /// same key (relay.md#consequences-for-a-correct-connector).
     struct Sealed: Hashable, Sendable {
         var seal: CallSeal
-        /// Nil: it is about to be sealed.
+        /// Nil until the call is sealed.
         var body: [UInt8]?
     }
 
@@ -78,12 +78,12 @@ extension Lane {
         var body: [UInt8]?
     }
 
-    /// What `Delivery` notes of a lane.
+    /// Notes of `Delivery` about a lane.
     struct Ledger: Hashable, Sendable {
-        /// When the lane last had its turn, in the order of all lanes.
+        /// The lane's last turn, in the order of all lanes.
         var served: UInt64 = 0
         var servedAt: Instant?
-        /// `heldBytes` as it was counted.
+        /// `heldBytes` when they were last counted.
         var countedBytes = 0
     }
 }
@@ -108,6 +108,6 @@ extension Lane {
         }
     }
 
-    /// When the end was posted, while it was not tried.
+    /// The moment at which the end was posted, until it is tried.
     var endSince: Instant? { if case .waits(let since) = end { since } else { nil } }
 }

@@ -1,10 +1,10 @@
 package import Vocabulary
 
-/// What kind of post a call carries: rules differ by kind, not by content.
+/// The kind of post that a call carries: rules differ by kind, not by content.
 package enum PostKind: Hashable, Sendable, CaseIterable {
     case open, text, taskStarted, taskProgress, taskEnded, approval, end, message
 
-    /// Something must be seen in its place: the turn is asked, and nothing is dropped without its word.
+    /// Something must be seen in its place, so nothing is dropped without the turn's word.
     package var mustBeSeen: Bool {
         switch self {
         case .open, .approval, .end, .message: true
@@ -13,12 +13,12 @@ package enum PostKind: Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What follows from an answer.
+/// The consequence of an answer.
 package enum RetryDecision: Hashable, Sendable {
     case delivered(RelayReceipt)
     /// Same key, same bytes.
     case retry(after: Duration)
-    /// It has arrived, or no retry can help: the lane continues.
+    /// The call has arrived, or no retry can help: the lane continues.
     case done(RelayErrorCode)
     case drop(RelayErrorCode)
     /// The same post once more under the next key: the first key is taken by another body.
@@ -34,20 +34,20 @@ package enum RetryDecision: Hashable, Sendable {
 
 /// The one place that decides what an answer means (DESIGN.md#lanes-buckets-pacing, "Retry" and "By code"; relay.md#retry-policy, relay.md#codes).
 package struct RetryPolicy: Sendable {
-    /// What is known of the call that was answered.
+    /// Facts about the call that was answered.
     package struct Tried: Hashable, Sendable {
         package var kind: PostKind
-        /// An earlier try may have been applied: its outcome was never known.
+        /// An earlier try may have been applied: its outcome is unknown.
         package var mayHaveLanded = false
-        /// How many tries ended without a known outcome, this one included if it did.
+        /// Number of tries without a known outcome, counting the present one if it has none.
         package var unknownOutcomes = 0
-        /// Which body this is in its place, from 1.
+        /// Number of the body in this place, from 1.
         package var form = 1
         /// An end waits behind it in its lane.
         package var endWaits = false
-        /// Its body says whose it is, so that a conflict means another bridge (`Claim`).
+        /// The body carries a mark, so that a conflict means another bridge (`Claim`).
         package var isMarked = false
-        /// Past this it is given up.
+        /// The call is given up past this moment.
         package var deadline: Instant
 
         package init(kind: PostKind, deadline: Instant) {
@@ -57,7 +57,7 @@ package struct RetryPolicy: Sendable {
     }
 
     private static let longestBackOff = Duration.seconds(30)
-    /// After an unknown outcome, with full jitter.
+    /// Pauses after unknown outcomes, with full jitter.
     private static let backOff = BackOff(first: .milliseconds(200), longest: longestBackOff, jitter: 0...1)
     /// The relay forgets keys after a day (relay.md#rules): no call is retried for longer.
     static let longestWait = Duration.seconds(86_400)
@@ -88,7 +88,7 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// Whether an answer leaves open what became of the call.
+    /// Whether the fate of the call stays unknown after this answer.
     package static func isUnknown(_ outcome: RelayAnswer.Outcome, kind: PostKind) -> Bool {
         switch outcome {
         case .delivered(let receipt): kind == .open && receipt.message == nil
@@ -103,7 +103,7 @@ package struct RetryPolicy: Sendable {
     /// The relay refuses whatever this token sends.
     package static func isOfToken(_ refusal: RelayRefusal) -> Bool { meaning(of: refusal) == .connectionLost }
 
-    /// How long the relay asked us to wait; a second when it only said no.
+    /// How long the relay asked us to wait; a second if it only refused.
     package static func told(_ refusal: RelayRefusal) -> Duration {
         min(max(refusal.retryAfter ?? .seconds(1), .zero), longestWait)
     }
@@ -142,8 +142,8 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// A code that relay.md#codes does not list: the status decides, and refuses this one call at most. What a later relay means
-    /// by a 401 or 410 of its own is not known, so that it must end no turn, session or connection.
+    /// Judges a code that relay.md#codes does not list by its status, and refuses this one call at most. A later relay may mean
+    /// anything by a 401 or 410 of its own, so that it must end no turn, session or connection.
     private static func meaning(ofStatus status: Int) -> Meaning {
         switch status {
         case 429: .rateLimited
@@ -179,20 +179,21 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// The key carries another body: our bug, or a second bridge. A marked placeholder is never made twice, so that it is the latter.
+    /// The key carries another body: our bug, or a second bridge. A marked placeholder is never made twice, so a conflict of one is
+    /// the latter.
     private func afterConflict(_ code: RelayErrorCode, tried: Tried) -> RetryDecision {
         switch tried.kind {
         case .open where tried.isMarked && tried.form == 1: .anothers
         case .open: tried.form == 1 ? .again(code) : .askTurn(PostRefusal(code))
         case .text: .drop(code)
         case .end, .taskStarted, .taskProgress, .taskEnded: .done(code)
-        // The turn knows whether that other text may count as this one: of a card, or of a part of one, it may not.
+        // The turn knows whether the other text may count as this one. A card, or a part of one, has no substitute.
         case .message, .approval: .askTurn(PostRefusal(code))
         }
     }
 
-    /// The decision is nil where the store is tried again. Where our own journal has the key with another body, the relay has nothing of the
-    /// call yet: what the person must see takes the next key, and no call counts as done.
+    /// Nil if the store is tried again. If our own journal has the key with another body, the relay has nothing of the call yet: a post
+    /// that a person must see takes the next key, and no call counts as done.
     static func afterFailedSave(_ tried: Tried, keyIsTaken: Bool, at now: Instant) -> RetryDecision? {
         guard now < tried.deadline else { return .deadLetter }
         guard keyIsTaken else { return nil }
@@ -204,7 +205,7 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// The bubble has its end already. It is ours only if an earlier try may have landed.
+    /// The bubble has an end already, which is ours only if an earlier try may have landed.
     private func afterFinalized(_ code: RelayErrorCode, tried: Tried) -> RetryDecision {
         switch tried.kind {
         case .text where tried.mayHaveLanded, .end where tried.mayHaveLanded: .done(code)
@@ -220,7 +221,7 @@ package struct RetryPolicy: Sendable {
         _ wait: Duration, tried: Tried, at now: Instant, using random: inout some RandomNumberGenerator
     ) -> RetryDecision {
         let jitter = min(max(wait / 10, .milliseconds(50)), .seconds(5)) * Self.fraction(&random)
-        // A whole message that was never taken left no key behind that the relay could forget meanwhile.
+        // A whole message that was never taken left no key behind that the relay could forget.
         let patience: Duration = tried.kind == .message && !tried.mayHaveLanded ? Self.longestWait : .zero
         guard now + wait <= tried.deadline + patience else { return .deadLetter }
         return .retry(after: wait + jitter)
@@ -238,7 +239,7 @@ package struct RetryPolicy: Sendable {
                 }
                 wait = min(wait, LaneBounds.lastDeltaHold)
             } else if !budget.retry() {
-                // Progress is worth no more; a delta must not leave a hole, so it waits longest instead.
+                // Progress is not worth more; a delta must not leave a hole, so it waits longest instead.
                 if tried.kind == .taskProgress { return .deadLetter }
                 wait = Self.longestBackOff * (0.5 + Self.fraction(&random) / 2)
             }
@@ -249,15 +250,15 @@ package struct RetryPolicy: Sendable {
 
     private static func spendsBudget(_ kind: PostKind) -> Bool { kind == .text || kind == .taskProgress }
 
-    /// Evenly from 0 up to, not including, 1.
+    /// A number from 0 up to, not including, 1.
     private static func fraction(_ random: inout some RandomNumberGenerator) -> Double {
         Double(random.next() >> 11) / Double(1 << 53)
     }
 }
 
-/// How many retries of deltas and progress an installation may spend: a tenth of the first tries, and ten at the start.
+/// The retries of deltas and progress that an installation may spend: a tenth of the first tries, and ten at the start.
 ///
-/// It keeps many lanes from multiplying the load of a relay in trouble; what must arrive does not ask it.
+/// The budget keeps many lanes from multiplying the load of a relay in trouble. Calls that must arrive do not ask it.
 package struct RetryBudget: Hashable, Sendable {
     private static let most = 200
 

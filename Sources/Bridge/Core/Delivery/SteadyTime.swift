@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Time that never goes back: when the clock it is read from jumps back, it continues from there.
+/// Time that never goes back: when its clock jumps back, it continues from where it was.
 struct SteadyTime: Hashable, Sendable {
     private var last: Instant?
     /// The last moment that was read.
@@ -18,6 +18,6 @@ struct SteadyTime: Hashable, Sendable {
     /// The steady moment of a time that is not now.
     func inside(_ instant: Instant) -> Instant { instant + lead }
 
-    /// What the clock will show at a steady moment.
+    /// The clock's reading at a steady moment.
     func outside(_ steady: Instant) -> Instant { steady - lead }
 }

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a bucket holds and how fast it fills.
+/// Capacity and refill of a bucket.
 package struct BucketFigures: Hashable, Sendable {
     package var capacity: Int
     /// Tokens a second.
@@ -28,19 +28,18 @@ package struct BucketFigures: Hashable, Sendable {
 /// - *lending* (after a start): the real bucket may be drained, so one call is lent at a time, until the relay first
 ///   answers one. Can become: counting.
 /// - *counting*: a call takes a token, time gives them back. Can become: asleep.
-/// - *asleep*: a 429 said until when. Can become: whatever it was before.
+/// - *asleep*: a 429 set the moment before which nothing is taken. Can become: the state before it.
 ///
-/// Invariants, with the relay's real level S and the calls U that are under way, which it may not have counted yet: the
-/// level stays at or below S - U as long as no other client draws from the bucket. So time fills it to capacity less U only
-/// (a full bucket gains nothing while our call travels). Where others draw from it too, a reading bounds the level: by
-/// what was left less the calls sent after the one that brought it. (Of those, calls that were answered already brought
-/// a reading of their own.) A reading only ever lowers the level, but for one case: answers that overtake one another
-/// make us count a call twice, and when the last call under way is answered and all of them brought a reading, the lowest
-/// of these is what the relay had after the last. A clock that jumps back gives nothing, and one that jumps forward no
-/// more than capacity.
+/// Invariants, with the relay's real level S and the calls U that are under way, which it may not have counted yet: the level stays at
+/// or below S - U as long as no other client draws from the bucket. So time fills it only to capacity less U (a full bucket gains
+/// nothing while our call travels). If others draw from it too, a reading bounds the level: by the tokens that were left, less the
+/// calls sent after the one that brought it. (Calls among those that were answered already brought a reading of their own.) A reading
+/// only ever lowers the level, with one exception: answers that overtake one another make us count a call twice. When the last call
+/// under way is answered and all of them brought a reading, the lowest of these is the level that the relay had after the last. A clock
+/// that jumps back gives nothing, and one that jumps forward no more than capacity.
 ///
-/// A token is taken only when two milliseconds' refill is there besides, since the relay counts by a clock of its own.
-/// Levels are whole billionths of a token, so that a wait that was computed is never a hair too short.
+/// A call needs two milliseconds' refill besides its token, since the relay counts by a clock of its own. Levels are whole billionths of a
+/// token, so that a computed wait is never a hair too short.
 package struct TokenBucket: Sendable {
     private static let token: Int64 = 1_000_000_000
     private static let longestWaitNanoseconds = 86_400e9
@@ -50,12 +49,11 @@ package struct TokenBucket: Sendable {
     private var stamp: Instant?
     private var asleepUntil: Instant?
     private var isLending = true
-    /// How many calls were ever sent; a call's number is its place in that order, from 1.
+    /// Number of calls ever sent; a call's number is its place in that order, from 1.
     private var sent: UInt64 = 0
-    /// The numbers of the calls without an answer, in the order sent. At most as many as there are connections.
+    /// Numbers of the calls without an answer, in the order sent. At most as many as there are connections.
     private var underWay: [UInt64] = []
-    /// The lowest level of the readings since no call was in flight, and what time gave since. Nil when a call in
-    /// that time brought none.
+    /// The lowest level of the readings since no call was in flight, plus the refill since. Nil if a call in that time brought none.
     private var lowestTold: Int64? = .max / 2
 
     package init(_ figures: BucketFigures) {
@@ -71,7 +69,7 @@ package struct TokenBucket: Sendable {
         return Double(billionths) / Double(Self.token)
     }
 
-    /// Less than a fifth is left, so that what could be left out is to be left out. A bucket that lends is not known: it has one call.
+    /// Less than a fifth is left, and calls that may be left out must wait. A bucket that lends is unknown, and has one call.
     package mutating func isLow(at now: Instant) -> Bool {
         settle(at: now)
         if asleepUntil != nil { return true }
@@ -79,7 +77,7 @@ package struct TokenBucket: Sendable {
         return billionths < max(Int64(figures.capacity) * Self.token / 5, price)
     }
 
-    /// When a token can be taken: `now` or later. Nil: not before a call is answered.
+    /// The moment at which a token can be taken, `now` or later. Nil if that needs the answer of a call first.
     package mutating func readyAt(_ now: Instant) -> Instant? {
         settle(at: now)
         if let asleepUntil { return asleepUntil }
@@ -100,15 +98,15 @@ package struct TokenBucket: Sendable {
         return sent
     }
 
-    /// A call of this bucket is over. `responded`: the relay itself answered, whatever it said. The reading is nil when
-    /// there was none or it spoke of another bucket.
+    /// A call of this bucket has ended. `responded`: the relay itself answered, whatever the answer. The reading is nil if there was
+    /// none, or if it was of another bucket.
     package mutating func answered(_ call: UInt64, responded: Bool, reading: RateReading?, at now: Instant) {
         settle(at: now)
-        // The newest are answered soonest: looked for from the back.
+        // The newest calls are answered soonest, so search from the back.
         guard let place = underWay.lastIndex(of: call) else { return }
         underWay.remove(at: place)
         if isLending && responded {
-            // Without a word about what is left, the documented table holds.
+            // Without a reading, the documented table holds.
             isLending = false
             billionths = ceiling
         }
@@ -125,7 +123,7 @@ package struct TokenBucket: Sendable {
         _ = heed(reading, uncounted: Int64(underWay.count))
     }
 
-    /// Nothing may be taken until then: a 429 asked for it, so what we thought was left is not there.
+    /// Nothing may be taken until then: a 429 asked for it, so the tokens that we counted are not there.
     package mutating func sleep(until instant: Instant, at now: Instant) {
         settle(at: now)
         asleepUntil = max(instant, asleepUntil ?? instant)
@@ -133,7 +131,7 @@ package struct TokenBucket: Sendable {
         lowestTold = nil
     }
 
-    /// Another token, or another installation: nothing is known of the bucket any more, and calls under way may draw from either.
+    /// Another token, or another installation: the bucket is unknown again, and calls under way may draw from either.
     package mutating func renew(at now: Instant) {
         settle(at: now)
         isLending = true
@@ -142,7 +140,7 @@ package struct TokenBucket: Sendable {
         lowestTold = nil
     }
 
-    /// What must be there for a call to leave. A bucket of one token has no room for more.
+    /// The level that a call needs to leave. A bucket of one token has no room for more.
     private var price: Int64 {
         min(Self.token + Int64(figures.refill * 2_000_000), Int64(figures.capacity) * Self.token)
     }
@@ -164,7 +162,7 @@ package struct TokenBucket: Sendable {
         lowestTold = lowestTold.map { min($0 + Int64(filled), .max / 2) }
     }
 
-    /// False when the reading says nothing that can be believed.
+    /// False if the reading cannot be believed.
     private mutating func heed(_ reading: RateReading, uncounted: Int64) -> Bool {
         let limit = reading.limit ?? figures.capacity
         guard let remaining = reading.remaining, (1...100_000).contains(limit), (0...limit).contains(remaining) else {
@@ -186,9 +184,8 @@ package struct TokenBucket: Sendable {
         return min(max(Int64(limit) * Self.token - missing, least), least + Self.token - 1)
     }
 
-    /// Refill is what is missing over the time until full. `Remaining` is cut to whole tokens and the time may be
-    /// rounded, so a reading only says between what bounds the refill lies; ours moves to the nearer bound when it lies
-    /// outside.
+    /// The refill is the missing tokens over the time until full. `Remaining` is cut to whole tokens and the time may be rounded, so a
+    /// reading only bounds the refill; ours moves to the nearer bound if it lies outside.
     private mutating func learnRefill(missing: Int, resetAfter: Duration) {
         let seconds = resetAfter.seconds
         guard missing > 0, seconds > 0, seconds < 86_400 else { return }

@@ -28,7 +28,7 @@ package struct WaitingMatter: Hashable, Sendable {
     }
 }
 
-// What a notice is made of.
+// Contents of notices.
 extension Bridge {
     package func waitingMatters() -> [WaitingMatter] {
         entries.values.filter(\.turn.hasOpenAsks).flatMap { entry in
@@ -36,12 +36,12 @@ extension Bridge {
         }.sorted { ($0.since, $0.name.turn, $0.name.matter) < ($1.since, $1.name.turn, $1.name.matter) }
     }
 
-    /// Of the turns that are open.
+    /// Openings of the open turns.
     package var openings: [TurnOpening] {
         entries.values.map(\.turn.opening).sorted { ($0.receivedAt, $0.id) < ($1.receivedAt, $1.id) }
     }
 
-    /// Nil: it has no name, or the agent has none.
+    /// Nil if the workspace has no name, or the agent has no workspaces.
     package func workspace(of chat: SessionID) -> String? {
         chats.homes[chat]?.workspace ?? settings.words.workspaces?.standard.name
     }
@@ -78,7 +78,7 @@ extension Turn {
         return asks + questions
     }
 
-    /// Without a moment the phone has no sight of a question yet.
+    /// Nil if there is no moment: no phone has seen the question yet.
     private func matter(_ name: String, since: Instant?, _ words: NoticeWords) -> WaitingMatter? {
         since.map {
             WaitingMatter(

@@ -11,7 +11,7 @@ package enum NoticeEvent: String, Hashable, Sendable, CaseIterable {
     /// A run ended.
     case ended
 
-    /// 4 is "high" where services have five grades, 3 their default.
+    /// Services with five grades call 4 "high", and 3 is their default.
     var priority: Int {
         switch self {
         case .failed, .waiting: 4
@@ -19,7 +19,7 @@ package enum NoticeEvent: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Quiet hours postpone these, and drop the others.
+    /// Quiet hours postpone these events, and drop the others.
     var outlastsQuiet: Bool { self == .failed || self == .waiting }
 }
 
@@ -39,13 +39,13 @@ package struct NoticeWords: Hashable, Sendable {
 
     private static let chatLimit = 80
     private static let wantsLimit = 200
-    /// Scalars of a long text that are looked at for one line.
+    /// Scalars of a long text that are read for one line.
     private static let lookedAt = 2_000
 
     package static func chat(_ text: String) -> String? { line(text, atMost: chatLimit) }
     static func wants(_ text: String) -> String? { line(text, atMost: wantsLimit) }
 
-    /// A card's text has its escapes already: only its blanks are joined.
+    /// A card's text is escaped already: only its blanks are joined.
     static func wants(ofCard text: String) -> String? {
         let pieces = text.unicodeScalars.split(whereSeparator: VisibleText.isBlank)
         return cut(pieces.map { String($0) }.joined(separator: " "), atMost: wantsLimit)
@@ -60,19 +60,19 @@ package struct NoticeWords: Hashable, Sendable {
     }
 }
 
-/// One event.
+/// One event of a notice.
 package struct NoticeItem: Hashable, Sendable {
-    /// Never that of another event.
+    /// An id that no other event has.
     package var id: String
     package var event: NoticeEvent
     package var turn: TurnID
     /// The name of the ask or the question that waits.
     package var matter: String?
     package var chat: SessionID
-    /// Nil: of a sealed chat, or already delivered.
+    /// Nil if the chat is sealed, or the notice was delivered.
     package var words: NoticeWords?
     package var isSealed: Bool
-    /// When it happened, in milliseconds since 1970.
+    /// The moment of the event, in milliseconds since 1970.
     package var wall: Int64
 
     package init(
@@ -94,17 +94,17 @@ package struct NoticeItem: Hashable, Sendable {
     mutating func seal() { (isSealed, words) = (true, nil) }
 }
 
-/// One message to the recipient: about one event, or about all that waited for the end of the quiet hours.
+/// One message to the recipient, about one event, or about all that waited for the end of the quiet hours.
 package struct Notice: Hashable, Sendable {
     package var id: String
     package var items: [NoticeItem]
-    /// Tries that came to nothing.
+    /// Failed tries.
     package var failures = 0
-    /// When the next one is due; nil: with the next chance.
+    /// The moment of the next try, or nil if the next chance will do.
     package var next: Instant?
-    /// It waits for the end of the quiet hours.
+    /// The notice waits for the end of the quiet hours.
     package var isHeld = false
-    /// Delivered or dropped, and kept so that its event gets no second one.
+    /// Delivered or dropped, and kept so that its event gets no second notice.
     package var isSettled = false
 
     package init(
@@ -121,7 +121,7 @@ package struct Notice: Hashable, Sendable {
 
     init(_ item: NoticeItem) { self.init(id: item.id, items: [item]) }
 
-    /// The ids of a gathering's events name it.
+    /// The id of a gathering is made from the ids of its events.
     static func gathering(_ items: [NoticeItem]) -> Notice {
         items.count == 1
             ? Notice(items[0])
@@ -135,17 +135,17 @@ package struct Notice: Hashable, Sendable {
     package var chats: Set<SessionID> { Set(items.map(\.chat)) }
 }
 
-/// What became of a notice, or of one try. Constant words and codes alone.
+/// News of a notice, or of one try. Constant words and codes alone.
 package enum NoticeNews: Hashable, Sendable {
     case told(id: String, NoticeEvent, tries: Int)
     case failed(id: String, NoticeEvent, reason: String, retryIn: Duration)
     case dropped(id: String, NoticeEvent, tries: Int, reason: String)
 }
 
-/// Counted since the process began.
+/// Counts since the process began.
 package struct NoticeFigures: Hashable, Sendable {
     package var told = 0
     package var dropped = 0
-    /// Not delivered yet.
+    /// Notices that are not delivered yet.
     package var waiting = 0
 }

@@ -14,9 +14,9 @@ package struct NoticeSender: Hashable, Sendable {
 }
 
 extension Notice {
-    /// The JSON object that a program reads and a webhook is posted (OPERATING.md#notices).
+    /// The JSON object that a program reads and a webhook receives (OPERATING.md#notices).
     ///
-    /// Of a sealed chat it has fixed words, and neither `workspace` nor `chat` nor `wants`. `time`: `ts` for a moment since 1970.
+    /// The body for a sealed chat has fixed words, and neither `workspace` nor `chat` nor `wants`. `time`: `ts` for a moment since 1970.
     package func body(from sender: NoticeSender, time: (Int64) -> String) -> [UInt8] {
         var body = JSONObjectWriter()
         body.string("id", id)

@@ -1,33 +1,33 @@
 import Vocabulary
 
-/// What is worth a notice, and when.
+/// The events that are worth a notice, and when.
 package struct NoticeSettings: Hashable, Sendable {
-    /// There is a recipient.
+    /// A recipient is configured.
     package var isOn = false
     package var events = Set(NoticeEvent.allCases)
-    /// How long something waits for a person before the notice.
+    /// How long an ask or a question waits for a person before its notice.
     package var waiting = Duration.seconds(60)
-    /// A shorter run ends without one.
+    /// A shorter run ends without a notice.
     package var long = Duration.seconds(30)
     package var quiet: QuietHours?
-    /// For so long after a person acted in a chat there is none about it.
+    /// How long after a person acted in a chat no notice goes out about it.
     package var presence = Duration.seconds(60)
-    /// The oldest beyond so many undelivered ones are dropped.
+    /// Undelivered notices beyond this number are dropped, oldest first.
     package var limit = 200
 
     package init() {}
 
-    /// The pauses behind a failed try. After the last one there is no other.
+    /// Pauses behind failed tries. The try after the last pause is the last.
     package static let pauses: [Duration] = [.seconds(10), .seconds(60), .seconds(600)]
     static let longestPause = Duration.seconds(600)
 }
 
-/// From one minute of the day up to another, by the clock on the wall: over midnight where the second is the earlier one.
+/// A span from one minute of the day to another, by the clock on the wall. It crosses midnight if the second minute is the earlier one.
 package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
     private let from: Int
     private let to: Int
 
-    /// Such as `22:00-07:00`. Nil: it is something else, or no time at all.
+    /// Reads a text such as `22:00-07:00`. Nil if it is something else, or spans no time.
     package init?(_ text: String) {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2, let from = Self.minute(ends[0]), let to = Self.minute(ends[1]), from != to else {
@@ -50,7 +50,7 @@ package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
         [minute / 60, minute % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
     }
 
-    /// The rest of the quiet hours after a second of the day; nil: that second is outside of them.
+    /// The rest of the quiet hours after a second of the day, or nil if that second is outside of them.
     package func left(atSecondOfDay second: Int) -> Duration? {
         let minute = second / 60
         let isWithin = from < to ? (from..<to).contains(minute) : minute >= from || minute < to

@@ -1,8 +1,8 @@
 package import Vocabulary
 
-// When notices go out: tries one after the other, and the quiet hours.
+// The moments of notices: one try after the other, and the quiet hours.
 extension Notices {
-    /// Another configuration. Without a recipient nothing is left to wait for one.
+    /// Takes another configuration. Without a recipient, untried notices are dropped.
     package mutating func use(_ new: NoticeSettings, at time: Time) {
         settings = new
         guard isOn else {
@@ -17,7 +17,7 @@ extension Notices {
         settle(at: time)
     }
 
-    /// Read again where the clock on the wall may have been set, or another half of the year begun.
+    /// Takes the local time again: the clock on the wall may have been set, or another half of the year begun.
     package mutating func use(localTime: LocalTime?, at time: Time) {
         self.localTime = localTime
         settle(at: time)
@@ -25,7 +25,7 @@ extension Notices {
 
     package mutating func timePassed(_ matters: [WaitingMatter], at time: Time) { waiting(matters, at: time) }
 
-    /// When `timePassed` is due at the latest, should nothing else happen.
+    /// The moment at which `timePassed` is due, should nothing else happen.
     package var nextWake: Instant? {
         guard isOn else { return nil }
         let again = entries.compactMap(\.keepsAgainAt)
@@ -40,7 +40,7 @@ extension Notices {
         return (again + ready + (isTrying ? [] : entries.compactMap(due))).min()
     }
 
-    /// How much is left of the quiet hours; nil: it is none of them.
+    /// The rest of the quiet hours, or nil outside of them.
     func quietLeft(at now: Instant) -> Duration? {
         guard let quiet = settings.quiet, let second = localTime?.secondOfDay(at: now) else { return nil }
         return quiet.left(atSecondOfDay: second)
@@ -77,7 +77,7 @@ extension Notices {
         }
     }
 
-    /// Those that were held and those that are new: as one behind quiet hours, else each by itself.
+    /// Releases notices that were held and new ones: as one after quiet hours, otherwise each by itself.
     private mutating func release(_ fresh: [NoticeItem]) {
         defer { gathers = false }
         let held = entries.filter { $0.stage == .held }
@@ -104,7 +104,7 @@ extension Notices {
         order(.attempt(entries[next].notice))
     }
 
-    /// When it may be tried; nil: not for now.
+    /// The moment at which the notice may be tried, or nil if it may not be tried for now.
     private func due(_ entry: Entry) -> Instant? {
         guard entry.isKept, !entry.awaitsLook, case .due(let moment) = entry.stage else { return nil }
         let chats = entry.notice.chats

@@ -9,25 +9,25 @@ package import Vocabulary
 /// - `due`: kept in the journal, or about to be. Can transition to `trying` when it is kept, its moment has come and no other is tried;
 ///   `held` (quiet hours began); nothing (a person came; it was answered; too many wait).
 /// - `trying`: the recipient has it. Can transition to `settled` (delivered; the last try failed), `due` (a try failed).
-/// - `settled`: its event lasts, and gets no other notice. Is removed when the event ends.
+/// - `settled`: its event lasts, and gets no other notice. The entry is removed when the event ends.
 ///
 /// Invariants:
-/// - An event has one notice and one id, in this process and the next ones; no id is ever another event's. The id is made of the turn
-///   and of what happened to it, so that the same event has the same id wherever it is seen again.
-/// - A notice is in the journal before it is tried; it is tried until it is delivered, four times at most; what is dropped is counted.
+/// - An event has one notice and one id, in this process and the next ones; no other event ever has that id. The id is made of the turn
+///   and of the event, so that the same event has the same id wherever it is seen again.
+/// - A notice is in the journal before it is tried. It is tried until it is delivered, four times at most; dropped notices are counted.
 /// - One notice is tried at a time.
-/// - There is none about a chat in which a person acted within the last minute. A run that ended or failed then was seen, and gets
+/// - No notice goes out about a chat in which a person acted within the last minute. A run that ended or failed then was seen, and gets
 ///   none later either; an open wait is looked at again.
-/// - A waiting that was answered before its minute has none.
+/// - A wait that was answered before its minute has no notice.
 /// - A notice of a sealed chat holds none of its words, neither here nor in the journal.
 package struct Notices: Sendable {
     package enum Order: Hashable, Sendable {
-        /// Into the journal, synced, in place of those others; answered by `kept` or `notKept`.
+        /// Write into the journal, synced, in place of those others. Answered by `kept` or `notKept`.
         case keep(Notice, dropping: [String])
-        /// Into the journal, with the next chance.
+        /// Write into the journal with the next chance.
         case note(Notice)
         case forget(String)
-        /// Answered by `answered`.
+        /// Try now. Answered by `answered`.
         case attempt(Notice)
         case report(NoticeNews)
     }
@@ -56,11 +56,11 @@ package struct Notices: Sendable {
         var notice: Notice
         var stage: Stage
         var isKept = false
-        /// An earlier process left the notice: the first look says whether its event lasts.
+        /// An earlier process left the notice: the first look shows whether its event lasts.
         var awaitsLook = false
-        /// When the journal is asked again, after it could not write.
+        /// The moment to ask the journal again, after it could not write.
         var keepsAgainAt: Instant?
-        /// Records that this one takes the place of.
+        /// Records that this one replaces.
         var replaces: [String] = []
 
         var isOpen: Bool { stage != .settled }
@@ -72,14 +72,14 @@ package struct Notices: Sendable {
         var chat: SessionID
         var words: String?
         var isSealed: Bool
-        /// The bridge answers it, and no run.
+        /// The bridge answers the message itself, without a run.
         var isOwnWord: Bool
         var at: Instant
     }
 
     struct Wait {
         var matter: WaitingMatter
-        /// Of its notice, once it has one.
+        /// The id of its notice, or nil before it has one.
         var id: String?
     }
 
@@ -91,7 +91,7 @@ package struct Notices: Sendable {
     var turns: [TurnID: Begun] = [:]
     var waits: [WaitingName: Wait] = [:]
     var acted: [SessionID: Instant] = [:]
-    /// What the quiet hours held up goes out as one. A process that begins may have missed their end.
+    /// Notices that quiet hours held up go out as one. A process that begins may have missed the end of the hours.
     var gathers: Bool
     private var hasLooked = false
     var quietUntil: Instant?
@@ -119,7 +119,7 @@ package struct Notices: Sendable {
 
     // MARK: From the bridge
 
-    /// As the journal had them. Before anything else but the settings.
+    /// Restores the journal's notices. Called before anything else but the settings.
     package mutating func restore(_ notices: [Notice], at time: Time) {
         for notice in notices where !entries.contains(where: { $0.notice.id == notice.id }) {
             let stage: Stage =
@@ -140,7 +140,7 @@ package struct Notices: Sendable {
         personActed(in: opening.session, at: opening.made?.instant ?? opening.receivedAt, time)
     }
 
-    /// The turn is over. The notice is to be kept together with the turn's end: neither without the other.
+    /// The turn has ended. Its notice is kept together with its end: neither without the other.
     package mutating func turnEnded(
         _ id: TurnID, _ outcome: TurnOutcome, isSealed: Bool, workspace: String?, at time: Time
     ) -> Notice? {
@@ -161,7 +161,7 @@ package struct Notices: Sendable {
         }
     }
 
-    /// Once for each turn, however often it is said.
+    /// A stuck run has one notice, however often it is reported.
     package mutating func isStuck(_ id: TurnID, isSealed: Bool, workspace: String?, at time: Time) {
         guard let turn = turns[id] else { return }
         _ = add(.stuck, of: id, turn, isSealed: isSealed, workspace: workspace, at: time)
@@ -215,20 +215,21 @@ package struct Notices: Sendable {
         }
     }
 
-    /// The chat of an open turn; nil: the turn is closed, or began while no recipient was configured.
+    /// The chat of an open turn, or nil if the turn is closed or began while no recipient was configured.
     package func chat(of turn: TurnID) -> SessionID? { turns[turn]?.chat }
     package func notice(_ id: String) -> Notice? { entries.first { $0.notice.id == id }?.notice }
 
     // MARK: Open waits
 
-    /// All that waits for a person now, at any time, and at every alarm before the time itself: so nothing that was answered is taken for open.
+    /// Everything that waits for a person now. Called at any time, and before the time itself at every alarm, so that no answered wait
+    /// counts as open.
     package mutating func waiting(_ matters: [WaitingMatter], at time: Time) {
         defer { hasLooked = true }
         let present = Dictionary(matters.map { ($0.name, $0) }) { first, _ in first }
         for (name, wait) in waits where present[name]?.since != wait.matter.since { waits[name] = nil }
         for matter in matters {
             let known = waits[matter.name]
-            // Those of an earlier process are known by their names: its clock was another one.
+            // Waits of an earlier process are known by their names: its clock was another one.
             let id = known?.id ?? (hasLooked ? nil : restored(matter.name))
             waits[matter.name] = Wait(matter: matter, id: id)
         }
@@ -246,7 +247,7 @@ package struct Notices: Sendable {
         entries.lazy.flatMap(\.notice.items).first { $0.key == name }?.id
     }
 
-    /// Those whose time has come, as events.
+    /// Waits whose time has come, as events.
     mutating func overdue(at time: Time) -> [NoticeItem] {
         guard settings.events.contains(.waiting) else { return [] }
         let due = waits.filter { $0.value.id == nil && ready($0.value) <= time.instant }
@@ -304,7 +305,7 @@ package struct Notices: Sendable {
             entries[index].stage = .due(time.instant + pause)
             order(.note(entries[index].notice))
             order(.report(.failed(id: id, notice.event, reason: reason, retryIn: pause)))
-            // What ended meanwhile needs no further try.
+            // An event that ended meanwhile needs no further try.
             dropGone { [waits, turns] in
                 $0.matter != nil ? !waits.values.map(\.id).contains($0.id) : $0.event == .stuck && turns[$0.turn] == nil
             }
@@ -331,7 +332,7 @@ package struct Notices: Sendable {
         close(index)
     }
 
-    /// What lasts is kept, so that it gets no second notice.
+    /// Closes a notice. One whose event lasts is kept, so that the event gets no second one.
     private mutating func close(_ index: Int) {
         var notice = entries[index].notice
         let living = Set(waits.values.compactMap(\.id))
@@ -350,7 +351,7 @@ package struct Notices: Sendable {
         order(.note(notice))
     }
 
-    /// Events that are over, or that a person saw. A notice that the recipient may have is left as it is.
+    /// Drops events that have ended, or that a person saw. A notice that the recipient may have stays as it is.
     mutating func dropGone(isOpen: Bool = false, _ isGone: (NoticeItem) -> Bool) {
         for index in entries.indices.reversed()
         where isOpen ? entries[index].isUntried : entries[index].stage != .trying {

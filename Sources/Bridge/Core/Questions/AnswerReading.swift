@@ -1,16 +1,16 @@
 import Vocabulary
 
-/// What a message says as the answer to a question.
+/// The meaning of a message as the answer to a question.
 ///
 /// - `/skip` declines.
-/// - A number is the option of that place; `#2` is never anything else. Where another option is called by that number, or two are called
-///   alike, the message does not fit rather than choose the wrong one.
-/// - Else it is an option's label, or its value, whatever the case of its letters; else own words, where the agent takes them.
+/// - A number is the option of that place; `#2` is never anything else. If another option is called by that number, or two share a
+///   name, the message does not fit rather than choose the wrong one.
+/// - Any other text is an option's label or value, in any case of letters, or own words, if the agent takes them.
 /// - A number of no option is no text: it is more likely a slip, and an answer cannot be taken back.
 enum AnswerReading: Hashable {
-    /// `words`: what was taken, for people.
+    /// `words`: the answer, for people.
     case answer(QuestionAnswer, words: String)
-    /// Why not, and what is expected.
+    /// The reason, and what is expected instead.
     case misfit(String)
 
     private enum Choice: Hashable {
@@ -24,7 +24,7 @@ enum AnswerReading: Hashable {
         if text.lowercased() == "/skip" {
             self = .answer(.declined, words: "")
         } else if text.isEmpty {
-            // A message of files alone: an answer cannot be taken back.
+            // A message of files alone is no answer, and an answer cannot be taken back.
             self = Self.misfit(Sentences.answerNeedsWords, question)
         } else if question.options.isEmpty {
             self = Self.ownWords(text)
@@ -55,7 +55,7 @@ enum AnswerReading: Hashable {
         .misfit("\(why) \(Sentences.questionStaysOpen) \(QuestionText.hint(question))")
     }
 
-    /// At least one.
+    /// At least one choice.
     private static func choices(_ text: String, of question: Question) -> [Choice] {
         let whole = choice(text, of: question)
         guard question.isMultiSelect, whole == .none else { return [whole] }
@@ -86,7 +86,7 @@ enum AnswerReading: Hashable {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ").lowercased()
     }
 
-    /// `2`, `2.`, `2)`, `#2`; a value that is nil is too large for any option.
+    /// Reads `2`, `2.`, `2)`, `#2`. A nil value is too large for any option.
     private static func number(_ text: String) -> (value: Int?, isMarked: Bool)? {
         let isMarked = text.hasPrefix("#")
         var digits = isMarked ? text.dropFirst() : text[...]

@@ -1,13 +1,13 @@
-/// Text of ours between the agent's in a bubble: the questions, and what became of them.
+/// Text of ours between the agent's in a bubble: questions and their outcomes.
 ///
-/// Invariants: what is composed of a growing text grows only at its end, so that it can be streamed; a note keeps its place when the
-/// agent trims its text, and comes last when the text becomes shorter than that.
+/// Invariants: the text composed with a growing text grows only at its end, so that it can be streamed. A note keeps its place when the
+/// agent trims its text, and comes last when the text becomes shorter than that place.
 struct BubbleNotes: Sendable, Hashable {
     struct Note: Sendable, Hashable {
-        /// How much of the run's text is before it, in UTF-8 bytes, without the white space at the end.
+        /// UTF-8 bytes of the run's text before the note, without trailing white space.
         var anchor: Int
         var text: String
-        /// Where it begins in the streamed text, the joint included.
+        /// Offset in the streamed text, joint included.
         var start: Int
     }
 
@@ -18,7 +18,7 @@ struct BubbleNotes: Sendable, Hashable {
     var isEmpty: Bool { all.isEmpty }
     var heldBytes: Int { all.reduce(0) { $0 + $1.text.utf8.count } }
 
-    /// With another note behind the text, and the bubble's text then.
+    /// A copy with another note behind the text, and the text of the bubble with it.
     func adding(_ note: String, behind whole: String) -> (notes: BubbleNotes, text: String) {
         var notes = self
         notes.isLast = true
@@ -29,7 +29,7 @@ struct BubbleNotes: Sendable, Hashable {
         return (notes, text)
     }
 
-    /// How the bubble's text moves when the run's does: an addition right behind a note needs a joint, so it is compared.
+    /// The movement of the bubble's text for one of the run's. An addition right behind a note needs a joint, so it is compared.
     mutating func moved(_ movement: RunText.Movement) -> RunText.Movement {
         guard !all.isEmpty, isLast, case .grew = movement else { return movement }
         isLast = false
@@ -60,7 +60,7 @@ struct BubbleNotes: Sendable, Hashable {
         return parts.filter { !$0.isEmpty }.joined(separator: RunText.joint)
     }
 
-    /// The run's own part of what was streamed.
+    /// The run's own part of the streamed text.
     func removed(from streamed: String) -> String {
         var bytes = Array(streamed.utf8)
         for note in all.reversed() where note.start < bytes.count {
@@ -71,7 +71,7 @@ struct BubbleNotes: Sendable, Hashable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Without the white space before its first line, so that an indentation stays.
+    /// Cuts the white space before the first line, and keeps the indentation of that line.
     private static func afterBreak(_ text: Substring) -> Substring {
         let space = text.prefix(while: \.isWhitespace)
         if space.endIndex == text.endIndex { return "" }

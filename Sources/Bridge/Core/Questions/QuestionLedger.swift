@@ -7,12 +7,12 @@ import Vocabulary
 /// - `open`: in the chat, without an answer. Can transition to `answered`, `settled`.
 /// - `answered`: the answer was sent to the agent, or is owed to it while it is away. Can transition to `open` (taken back before it left),
 ///   `settled` (the agent's machine confirmed it, or cannot deliver it).
-/// - `settled`: nothing more is done, whatever is said about it.
+/// - `settled`: final. Later words about it are ignored.
 ///
 /// Invariants:
 /// - At most one question is open or answered.
-/// - A message counts as the answer only once the phone may have the question, and has the end of the one before: what a person meant for
-///   that one must not answer this.
+/// - A message counts as the answer only once the phone may have the question, and has the end of the one before: words meant for that
+///   one must not answer this.
 /// - An answer leaves once. It leaves again only after a loss, and only when the agent asks the same question again.
 struct QuestionLedger: Sendable, Hashable {
     enum State: Hashable { case waiting, open, answered(QuestionAnswer), settled }
@@ -20,7 +20,7 @@ struct QuestionLedger: Sendable, Hashable {
     /// How far words of ours are on their way to the phone.
     enum Sight: Hashable {
         case none
-        /// In the preview, up to this offset.
+        /// The words end at this offset of the preview.
         case text(through: Int)
         case message(WholeMessage.Part)
         case seen
@@ -28,39 +28,39 @@ struct QuestionLedger: Sendable, Hashable {
 
     struct Asked: Hashable {
         var question: Question
-        /// Nil: a record of an earlier version does not say.
+        /// Nil if a record of an earlier version does not say.
         var fingerprint: AskFingerprint?
         var state = State.waiting
         var asking = Sight.none
         var ending = Sight.none
-        /// What the agent's machine confirmed. It may be asked for once more, if the machine's process dies before the agent has it.
+        /// The confirmed answer. The agent may ask for it once more, if the process of its machine dies before the agent has it.
         var given: QuestionAnswer?
-        /// The turn of the message that answers it, and what was taken of that, for people.
+        /// The turn of the answering message, and the words taken from it, for people.
         var answerer: TurnID?
         var words = ""
-        /// Answered while the agent was away.
+        /// The answer came while the agent was away, and has not left.
         var isOwed = false
-        /// The link was lost since it was sent: it may not have arrived.
+        /// The link was lost after the answer left: it may not have arrived.
         var isInDoubt = false
-        /// Its appearances in the chat, each for as long as a card lives; from the moment at which the relay had the first.
+        /// The question's appearances in the chat, each as long as a card lives, from the moment at which the relay had the first.
         var life = CardLife()
-        /// The newest appearance, if it is one after the first, and the relay does not have it yet.
+        /// The newest appearance after the first, until the relay has it.
         var reminder: WholeMessage.Part?
         var toldUnanswered = false
 
         var isOver: Bool { state == .settled }
-        /// Ours, confirmed or not.
+        /// The bridge's answer, confirmed or not.
         var answer: QuestionAnswer? { if case .answered(let answer) = state { answer } else { given } }
-        /// What becomes of an answer that the agent does not confirm.
+        /// The outcome of an answer that the agent does not confirm.
         var undelivered: AnswerEnd { isInDoubt ? .inDoubt : .tooLate }
         func end(by reason: QuestionSettlement.Reason) -> AnswerEnd {
             if case .mistaken(let words) = reason { .mistaken(words) } else { undelivered }
         }
-        /// A person may have read the question, and cannot have read yet that it is over.
+        /// A person may have read the question, and cannot have read its end yet.
         var mayBeAnsweredLate: Bool {
             switch (state, asking) {
             case (.waiting, _), (.open, _): false
-            // The question is unsent, so that no message can answer it.
+            // The question never reached the phone, so no message can answer it.
             case (_, .none), (_, .message): false
             case (.answered, _), (.settled, _): ending != .seen
             }
@@ -68,26 +68,26 @@ struct QuestionLedger: Sendable, Hashable {
     }
 
     enum Taken: Hashable {
-        /// Its place is in the line.
+        /// The question takes its place in the line.
         case ask
-        /// Its answer was lost on the way.
+        /// The answer was lost on its way.
         case again(QuestionAnswer)
         case known, refuseSilently, refuseVisibly
     }
 
-    /// More than this in one turn are declined.
+    /// Questions of one turn beyond this limit are declined.
     static let limit = 200
 
     var all: [Asked] = []
 
     var heldBytes: Int { all.reduce(0) { $0 + $1.question.heldBytes + $1.words.utf8.count } }
     func knows(_ id: QuestionID) -> Bool { index(id) != nil }
-    /// The newest under this id; those before it are settled.
+    /// The newest question under this id; earlier ones are settled.
     private func index(_ id: QuestionID) -> Int? { all.lastIndex { $0.question.id == id } }
     subscript(id: QuestionID) -> Asked? { index(id).map { all[$0] } }
 
-    /// Takes the chat's next message. `streamed`: how much of the preview was tried; of a call without an answer it is not known whether
-    /// the phone has it.
+    /// The question that takes the chat's next message. `streamed`: bytes of the preview that were tried. The phone may have those of an
+    /// unanswered call.
     func current(streamed: Int) -> Question? {
         guard !hasUnseenEnd, let open = all.first(where: { $0.state == .open }) else { return nil }
         return switch open.asking {
@@ -96,13 +96,13 @@ struct QuestionLedger: Sendable, Hashable {
         case .none, .message: nil
         }
     }
-    /// A message that comes now is an answer that comes too late.
+    /// A message that comes now may be an answer that is too late.
     var hasUnseenEnd: Bool { all.contains(where: \.mayBeAnsweredLate) }
-    /// Without an outcome; in the order they were asked.
+    /// Questions without an outcome, in the order in which they were asked.
     var unsettled: [QuestionID] { all.filter { !$0.isOver }.map(\.question.id) }
     func nextDue(patience: Duration?) -> Instant? {
         all.lazy.filter { !$0.isOver }.compactMap { asked in
-            // Where asks are not held, a question waits as long as the agent does.
+            // Without held asks, a question waits as long as the agent does.
             let due = asked.state == .open && patience != nil ? asked.life.nextDue(patience: patience) : nil
             return [asked.question.expiresAt, due].compactMap(\.self).min()
         }.min()
@@ -121,13 +121,13 @@ struct QuestionLedger: Sendable, Hashable {
 
     // MARK: Asking
 
-    /// Another question has its id by now, and no answer to the one before reaches it.
+    /// Another question has this id by now, and no answer to the earlier one reaches it.
     func isAnother(_ question: Question) -> Bool {
-        // A settled question keeps its title alone, and stays settled where the record lacks its fingerprint.
+        // A settled question keeps its title alone, and stays settled if the record lacks its fingerprint.
         return shown(question.id).map { $0 != AskFingerprint(of: question) } ?? false
     }
 
-    /// One that another has taken the place of is settled before.
+    /// Takes a question. One that it replaces was settled before.
     mutating func asked(_ question: Question, canBeShown: Bool, stopping: Bool) -> Taken {
         if let index = index(question.id), !isAnother(question) {
             guard all[index].isInDoubt, let answer = all[index].answer else { return .known }
@@ -140,7 +140,7 @@ struct QuestionLedger: Sendable, Hashable {
         return .ask
     }
 
-    /// The one to be shown now.
+    /// The question to show now.
     var next: Question? {
         let isBusy = all.contains { if case .waiting = $0.state { false } else { !$0.isOver } }
         return isBusy ? nil : all.first { $0.state == .waiting }?.question
@@ -156,22 +156,22 @@ struct QuestionLedger: Sendable, Hashable {
         if let index = index(id) { all[index].ending = sight }
     }
 
-    /// The run is over, and so are they.
+    /// The run has ended, and its questions with it.
     mutating func endsShown(_ sight: Sight) {
         for index in all.indices where all[index].isOver && all[index].ending == .none { all[index].ending = sight }
     }
 
-    /// The person knows that they are over: what is written from now on is none of their answers.
+    /// The person knows that the questions ended: later messages answer none of them.
     mutating func stopped() {
         for index in all.indices where all[index].isOver { all[index].ending = .seen }
     }
 
-    /// One may be on the phone whose end is not.
+    /// A question may be on the phone while its end is not.
     var isOnPhone: Bool { all.contains { $0.asking != .none && $0.ending != .seen } }
 
     // MARK: Answers
 
-    /// False: it is not open.
+    /// False if the question is not open.
     mutating func answered(
         _ id: QuestionID, by answerer: TurnID, _ answer: QuestionAnswer, _ words: String, agentAway: Bool
     ) -> Bool {
@@ -183,7 +183,7 @@ struct QuestionLedger: Sendable, Hashable {
         return true
     }
 
-    /// The command may still leave.
+    /// Whether the command with this answer may still leave.
     func isValid(_ answer: QuestionAnswer, to id: QuestionID, shown: AskFingerprint?) -> Bool {
         guard let asked = self[id] else { return false }
         return asked.answer == answer && !asked.isOwed && self.shown(id) == shown
@@ -200,12 +200,12 @@ struct QuestionLedger: Sendable, Hashable {
         (all[index].answerer, all[index].words, all[index].isOwed) = (nil, "", false)
     }
 
-    /// The agent is away, or the process is another one: what had left may not have arrived.
+    /// The agent is away, or this is another process: an answer that had left may not have arrived.
     mutating func linkLost() {
         for index in all.indices where !all[index].isOwed && all[index].answer != nil { all[index].isInDoubt = true }
     }
 
-    /// The agent is back: what was answered meanwhile.
+    /// The agent is back, and gets the answers that it missed.
     mutating func takeOwed() -> [(id: QuestionID, answer: QuestionAnswer)] {
         var owed: [(id: QuestionID, answer: QuestionAnswer)] = []
         for index in all.indices {
@@ -216,14 +216,14 @@ struct QuestionLedger: Sendable, Hashable {
         return owed
     }
 
-    /// As it was before; nil: it was over, or is none of these.
+    /// The question before this settlement, or nil if it has ended or is unknown.
     mutating func settled(_ id: QuestionID, isConfirmed: Bool = false) -> Asked? {
         guard let index = index(id), !all[index].isOver else { return nil }
         let before = all[index]
         all[index].given = isConfirmed ? before.answer : nil
         all[index].state = .settled
         all[index].isOwed = false
-        // Its id is all that is needed from now on.
+        // The id and the title are enough from now on.
         all[index].question = Question(id: id, title: before.question.title)
         return before
     }
@@ -234,7 +234,7 @@ struct QuestionLedger: Sendable, Hashable {
     mutating func streamed(through offset: Int, at now: Instant) {
         see(at: now) { if case .text(let end) = $0 { end <= offset } else { false } }
     }
-    /// The bubble's end holds all of its text.
+    /// The end of the bubble holds all of its text.
     mutating func bubbleEnded(at now: Instant) {
         see(at: now) { if case .text = $0 { true } else { false } }
     }
@@ -246,15 +246,15 @@ struct QuestionLedger: Sendable, Hashable {
         }
     }
 
-    /// After a restart: the relay's last answers may be in the lane's record and not in this one.
+    /// Resumes after a restart: the lane's record may have answers of the relay that this one lacks.
     mutating func resume(with lane: LaneRecord, bubbleIsOver: Bool, at now: Instant) {
         let names = lane.unanswered.map(\.name) + lane.waitingPosts.map(\.name)
         see(at: now) { if case .message(let part) = $0 { !names.contains(.message(part)) } else { false } }
-        // One text at a time is unanswered, and is reported with all that is before it.
+        // At most one text is unanswered, and its report covers all that is before it.
         let isWhole = !lane.unanswered.contains { $0.name.isText }
         if isWhole { streamed(through: lane.streamed, at: now) }
         if bubbleIsOver, !names.contains(.end) { bubbleEnded(at: now) }
-        // Reminders of an earlier process are taken for delivered.
+        // Reminders of an earlier process count as delivered.
         for index in all.indices where all[index].asking == .seen { appeared(index, at: now) }
     }
 
@@ -263,21 +263,21 @@ struct QuestionLedger: Sendable, Hashable {
         all[index].life.taken(at: now)
     }
 
-    /// No one answered; false: that was known.
+    /// Nobody answered. False if that was known.
     mutating func close(_ id: QuestionID, at now: Instant) -> Bool {
         guard let index = index(id), all[index].state == .open, !all[index].life.isClosed else { return false }
         all[index].life.close(agentWaitsUntil: all[index].question.expiresAt, at: now)
         return true
     }
 
-    /// True the first time.
+    /// Whether the chat lacks the line that nobody answered. False from the second call on.
     mutating func tellsUnanswered(_ id: QuestionID) -> Bool {
         guard let index = index(id) else { return false }
         defer { all[index].toldUnanswered = true }
         return !all[index].toldUnanswered
     }
 
-    /// Unanswered open questions and that a person can be reminded of, the oldest first.
+    /// Open questions without an answer of which a person can be reminded, oldest first.
     func returnable(isAskedFor: Bool, at now: Instant) -> [(id: QuestionID, askedAt: Instant)] {
         all.filter {
             $0.state == .open
@@ -285,7 +285,7 @@ struct QuestionLedger: Sendable, Hashable {
         }.map { ($0.question.id, $0.life.askedAt ?? .zero) }
     }
 
-    /// The question, to be shown once more.
+    /// The question to show once more.
     mutating func comesBack(_ id: QuestionID, in part: WholeMessage.Part, at now: Instant) -> Question? {
         guard let index = index(id), all[index].state == .open, all[index].life.isClosed else { return nil }
         all[index].life.reopen(inParts: false, at: now)
@@ -293,7 +293,7 @@ struct QuestionLedger: Sendable, Hashable {
         return all[index].question
     }
 
-    /// The relay will not have the reminder: the question is open as before, and later ones may pass.
+    /// The relay refused the reminder for good: the question stays open, and a later reminder may come.
     mutating func reminderIsLost(_ part: WholeMessage.Part, at now: Instant) -> Bool {
         guard let index = all.firstIndex(where: { $0.reminder == part }) else { return false }
         all[index].reminder = nil
@@ -303,7 +303,7 @@ struct QuestionLedger: Sendable, Hashable {
 
     func mayComeBack(_ id: QuestionID) -> Bool { self[id].map { $0.state == .open && $0.life.isClosed } ?? false }
 
-    /// The end of the last question that is open, by the agent's clock or by the patience of the bridge.
+    /// The end of the last open question, by the agent's clock or by the patience of the bridge.
     func lastEnd(patience: Duration?) -> Instant? {
         all.filter { $0.state == .open }.compactMap { asked in
             let givesUp = patience.flatMap { patience in asked.life.askedAt.map { $0 + patience } }
@@ -325,15 +325,15 @@ struct QuestionLedger: Sendable, Hashable {
         }
     }
 
-    /// The preview is over before the relay had all of it. The open question, which no person can have read; the end of another is in the
-    /// bubble's end.
+    /// The preview ended before the relay had all of it. Returns the open question, which no person can have read; the end of another
+    /// one is in the bubble's end.
     mutating func lostText() -> Question? {
         for index in all.indices { if case .text = all[index].ending { all[index].ending = .seen } }
         return all.first { if $0.state == .open, case .text = $0.asking { true } else { false } }?.question
     }
 
-    /// The relay never took this message. The question that it was to show is settled: no person can have read it. An outcome in it holds
-    /// back no later message.
+    /// The relay never took this message. A question in it is settled, since no person can have read it. An outcome in it holds back no
+    /// later message.
     mutating func lost(_ part: WholeMessage.Part) -> Asked? {
         for index in all.indices where all[index].ending == .message(part) { all[index].ending = .seen }
         guard let index = all.firstIndex(where: { $0.state == .open && $0.asking == .message(part) }) else {
@@ -342,7 +342,7 @@ struct QuestionLedger: Sendable, Hashable {
         return neverShown(all[index].question.id)
     }
 
-    /// It is settled, and a later message is no late answer to it.
+    /// Settles the question. A later message is no late answer to it.
     mutating func neverShown(_ id: QuestionID) -> Asked? {
         guard let before = settled(id) else { return nil }
         if let index = index(id) { all[index].asking = .none }

@@ -6,15 +6,15 @@ import Vocabulary
 /// Invariant: the title, the message, and each option's label, value and details are shown whole, or the question is declined.
 enum QuestionText {
     static let optionLimit = 100
-    /// UTF-8 bytes, of what a bubble holds. A longer question is declined: an answer to what was cut would be one to what no person read.
+    /// UTF-8 bytes that fit into a bubble. A longer question is declined: an answer to a cut one would answer words that no person read.
     static let limit = 32_000
     private static let prefillLimit = 4_000
-    /// Of what is no part of the decision.
+    /// Bytes of a line that is no part of the decision.
     private static let lineLimit = 200
-    /// What is kept of it until it is answered; a list of files may be long.
+    /// Bytes that a question may hold until it is answered; a list of files may be long.
     private static let heldLimit = 64_000
 
-    /// Nil: it cannot be answered on the phone.
+    /// Nil if the question cannot be answered on the phone.
     static func whole(_ question: Question) -> String? {
         guard question.options.count <= optionLimit, question.heldBytes <= heldLimit else { return nil }
         let message = VisibleText.words(VisibleText.trimmed(question.message))
@@ -26,7 +26,7 @@ enum QuestionText {
         return text.utf8.count <= limit ? text : nil
     }
 
-    /// What a reply may be. The last line of the question, and of the answer to a reply that does not fit.
+    /// The replies that fit: the last line of the question, and of the answer to a reply that does not fit.
     static func hint(_ question: Question) -> String {
         let words = question.allowsOwnWords ? ", or in your own words" : ""
         let how =
@@ -50,7 +50,7 @@ enum QuestionText {
         }.joined(separator: "\n")
     }
 
-    /// The value is what the agent gets, whatever the label says.
+    /// The agent gets the value, whatever the label says.
     private static func whole(_ option: Question.Option) -> String {
         let (label, value) = (whole(option.label), whole(option.value))
         if label.isEmpty { return value.isEmpty ? "(empty)" : value }
@@ -66,7 +66,7 @@ enum QuestionText {
         return "The text so far:\n\n" + quoted.joined(separator: "\n")
     }
 
-    /// Of an option that was chosen.
+    /// The label of a chosen option.
     static func name(of option: Question.Option) -> String {
         let label = line(option.label)
         return label.isEmpty ? "(empty)" : label
@@ -79,7 +79,7 @@ enum QuestionText {
 }
 
 extension String {
-    /// Without the white space at both ends.
+    /// The text without white space at either end.
     var trimmed: String {
         let head = drop(while: \.isWhitespace)
         return String(head.prefix(head.count - head.reversed().prefix(while: \.isWhitespace).count))

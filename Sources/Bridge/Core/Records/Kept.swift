@@ -84,7 +84,7 @@ extension Field {
 package protocol Kept: Codable {
     /// The value before any field is read.
     static var blank: Self { get }
-    /// In the order in which they are read.
+    /// Fields in the order in which they are read.
     static var fields: [Field<Self>] { get }
     /// Restores invariants that no single field holds, after all fields were read.
     mutating func fieldsRead()

@@ -43,7 +43,7 @@ extension ApprovalLedger: Kept {
 
 extension ApprovalLedger.Approval {
     static let blank = Self(cards: AskCards(card: .blank), subject: .exec, state: .open)
-    /// Beside its card.
+    /// Fields besides the card.
     static let fields: [Field<Self>] = [
         Field(always: "subject", \.subject), Field(always: "state", \.kept.state),
         Field("decision", \.kept.decision), Field("expires_at", \.expiresAt),
@@ -105,7 +105,7 @@ extension CardLife: Kept {
     static let blank = Self()
     static let fields: [Field<Self>] = [
         Field(always: "state", \.word),
-        // The parts that the relay does not have yet.
+        // Parts that the relay does not have yet.
         Field("parts") {
             guard case .telling(let left) = $0.state else { return nil }
             return left.map { PostName.message($0) }.sorted { $0.order < $1.order }
@@ -221,7 +221,7 @@ extension Question.Option: Kept {
     ]
 }
 
-/// An object without a key: declined.
+/// An object without a key means declined.
 extension QuestionAnswer: Codable {
     package init(from decoder: any Decoder) throws {
         let record = try decoder.container(keyedBy: FieldKey.self)
@@ -239,7 +239,7 @@ extension QuestionAnswer: Codable {
     }
 }
 
-/// An object without a key: seen. `none` has no object.
+/// An object without a key means seen. `none` has no object.
 extension QuestionLedger.Sight: Codable {
     init(from decoder: any Decoder) throws {
         let record = try decoder.container(keyedBy: FieldKey.self)

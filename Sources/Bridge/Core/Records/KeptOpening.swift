@@ -12,7 +12,7 @@ extension TurnOpening: Kept {
         Field("made", \.made), Field("marked", \.isMarked, absent: false),
     ]
 
-    /// The opening as a record in the open keeps it: of a sealed message, the sealed form alone.
+    /// The opening for an unsealed record: a sealed message stays in its sealed form alone.
     package var unread: Self {
         var opening = self
         if sealedText != nil { opening.message?.text = "" }
@@ -37,7 +37,7 @@ extension RelayMoment: Kept {
     ]
 }
 
-/// A turn in the open has no such object.
+/// An unsealed turn has no such object.
 extension TurnSealing: Kept {
     package static let blank = Self.sealed(nil)
     package static let fields: [Field<Self>] = [

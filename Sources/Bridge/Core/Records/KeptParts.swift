@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// The parts of a turn: rows of the journal beside its record, each written once.
+/// The parts of a turn: rows of the journal besides its record, each written once.
 ///
 /// A run of hundreds of tool calls has hundreds of ended texts and finished calls. In the record they would be written anew with every call;
 /// in parts each is written once, and the record holds what no part has yet: less than `size` bytes of it.
@@ -20,12 +20,12 @@ import Vocabulary
 ///   the whole journal by its schema version.
 /// - The parts of a sealed turn are sealed as its record is.
 package struct KeptParts: Sendable {
-    /// From this many bytes on, what is new becomes a part: a record with less fits into one page of the journal.
+    /// New content of this many bytes becomes a part: a record with less fits into one page of the journal.
     package static let size = 1_024
 
-    /// A text of which the parts hold the beginning.
+    /// A text whose beginning the parts hold.
     struct Beginning: Sendable {
-        /// The part in which it begins; 0: no part holds any of it.
+        /// The part in which the text begins, or 0 if no part holds any of it.
         var first = 0
         var text = ""
     }
@@ -115,7 +115,7 @@ package struct MissingPart: Error, CustomStringConvertible {
 }
 
 extension TurnRecord {
-    /// How many parts it needs.
+    /// Number of parts that the record needs.
     package var partCount: Int { parts.count }
 
     /// Puts the texts and calls of its parts, in order, before those that it holds itself.

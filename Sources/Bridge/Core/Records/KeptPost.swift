@@ -1,6 +1,7 @@
 package import Vocabulary
 
-/// Which post a call makes. Every stored call has it, so it is short. `n`: where a text ends, or which whole message it is.
+/// The name of the post that a call makes. Every stored call has it, so it is short. `n`: the end of a text, or the number of a whole
+/// message.
 extension PostName: Codable {
     package init(from decoder: any Decoder) throws {
         let record = try decoder.container(keyedBy: FieldKey.self)
@@ -59,7 +60,7 @@ extension PostName: Codable {
     }
 }
 
-/// A post that waits: which one, and its payload. The names of tasks and cards are in the post's name.
+/// A waiting post: its name and its payload. The names of tasks and cards are in the post's name.
 extension Post: Codable {
     package init(from decoder: any Decoder) throws {
         let record = try decoder.container(keyedBy: FieldKey.self)

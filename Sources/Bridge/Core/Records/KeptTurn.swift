@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// One turn, as the journal holds it beside its parts.
+/// One turn, as the journal holds it besides its parts.
 extension TurnRecord: Kept {
     package static var blank: Self { Self(turn: Turn(.blank), lane: .blank, renamed: [:]) }
     package static let fields: [Field<Self>] =
@@ -29,7 +29,7 @@ extension TurnRecord: Kept {
 }
 
 extension Turn {
-    /// Beside its opening.
+    /// Fields besides the opening.
     static let fields: [Field<Turn>] = [
         Field(always: "phase", \.phase),
         Field("text", \.text, absent: RunText()),
@@ -67,7 +67,7 @@ extension Turn {
     ]
 }
 
-/// A message that answers has the word of a running turn: a program that knows no questions hands nothing over then.
+/// A turn whose message answers has the word of a running one: a program that knows no questions then hands nothing over.
 extension Turn.Phase: Codable {
     init(from decoder: any Decoder) throws {
         let record = try decoder.container(keyedBy: FieldKey.self)
@@ -209,7 +209,7 @@ extension TurnSilence: Kept {
             $0.told?.at = $1 ?? .zero
         },
         Field("is_stuck_told", \.isStuckTold, absent: false),
-        // At work behind the bubble's end.
+        // Tools at work after the bubble's end.
         Field("open", \.tools),
     ]
 

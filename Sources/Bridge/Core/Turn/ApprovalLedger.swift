@@ -4,17 +4,17 @@ import Vocabulary
 ///
 /// States of an approval:
 /// - `open`: asked, undecided. Can transition to `decided` (a person on the phone, a stop, a refusal of ours, the end of the patience),
-///   `settled` (elsewhere, expired, gone, or the turn is over).
+///   `settled` (decided elsewhere, expired, gone, or the turn has ended).
 /// - `decided`: the decision was sent to the agent, or is owed to it while it is away. Can transition to `settled` when the
 ///   agent confirms or refuses it.
-/// - `settled`: nothing more is done, whatever is said about it.
+/// - `settled`: final. Later words about it are ignored.
 ///
 /// Invariants:
-/// - Nothing is approved but by a person's decision, and never more than the person said.
+/// - Nothing is approved except by a person's decision, and never more than the person allowed.
 /// - A decision leaves once; one that was made while the agent was away leaves when it is back.
 /// - After a stop nothing is approved: what was approved and not confirmed is denied.
-/// - A decision holds for one fingerprint and for the newest card of it. An ask that comes under a known id with another fingerprint is
-///   another ask: it has a card of its own, and no decision of the earlier one reaches it.
+/// - A decision holds for one fingerprint and its newest card. An ask that comes under a known id with another fingerprint is another ask:
+///   it has a card of its own, and no decision of the earlier one reaches it.
 /// - An unanswered card ends nothing.
 struct ApprovalLedger: Sendable, Hashable {
     enum State: Hashable { case open, decided(ApprovalDecision), settled }
@@ -25,22 +25,22 @@ struct ApprovalLedger: Sendable, Hashable {
         var expiresAt: Instant?
         var allowed: Set<ApprovalDecision>?
         var state: State { didSet { if state != .open { cards.parts = [] } } }
-        /// The run ends without it and a follow-up run comes (openclaw.md#approvals, shape 1).
+        /// The run ends without the decision, and a follow-up run comes (openclaw.md#approvals, shape 1).
         var detached = false
         var followUpBegan = false
-        /// Decided while the agent was away.
+        /// The decision was made while the agent was away, and has not left.
         var owed = false
-        /// A person said so, here or elsewhere: something is to come of it.
+        /// A person decided, here or elsewhere: a follow-up is due.
         var decidedByPerson = false
-        /// That was a yes, and nothing is known against it: its command may take long.
+        /// The decision was a yes, and nothing contradicts it: its command may take long.
         var isAllowed = false
-        /// No person denied it: the patience is over.
+        /// The patience ended the ask; no person denied it.
         var isUnanswered = false
-        /// The turn of the message that refused it.
+        /// The turn of the message that refused the ask.
         var refuser: TurnID?
         /// How far an `approveAlways` reaches.
         var scope = DecisionScope.unscoped
-        /// Nil: not yet, or a record of an earlier version does not say.
+        /// Nil before the decision, or if a record of an earlier version does not say.
         var decidedAt: Instant?
 
         /// Not denied yet, or the denial has not reached the agent.
@@ -55,7 +55,7 @@ struct ApprovalLedger: Sendable, Hashable {
 
     enum Asked: Hashable {
         case ask(ApprovalCard)
-        /// Its parts go first, when no other ask of the chat has any.
+        /// The parts go first, once no other ask of the chat shows any.
         case askInParts
         case refuseSilently(ApprovalRequest.Subject)
         case refuseVisibly(ApprovalRequest.Subject)
@@ -63,7 +63,7 @@ struct ApprovalLedger: Sendable, Hashable {
     }
 
     enum Decided: Hashable {
-        /// `shown`: of a yes.
+        /// `shown`: the fingerprint that a yes holds for.
         case forward(ApprovalRequest.Subject, ApprovalGrant, shown: AskFingerprint?, detached: Bool)
         /// The agent is away: the decision is forwarded when it is back.
         case keep(ApprovalGrant, detached: Bool)
@@ -71,9 +71,9 @@ struct ApprovalLedger: Sendable, Hashable {
     }
 
     enum Settled: Hashable {
-        /// As decided here: the card shows it already.
+        /// The agent confirms our decision, which the card shows already.
         case confirmed
-        /// Otherwise: the card does not show it.
+        /// The ask ended in another way, which the card does not show.
         case otherwise(ApprovalSettlement.Outcome, detached: Bool)
         case ignored
     }
@@ -83,46 +83,46 @@ struct ApprovalLedger: Sendable, Hashable {
         var subject: ApprovalRequest.Subject
         var decision: ApprovalDecision
         var scope = DecisionScope.unscoped
-        /// A decision is as old as itself, not as its turn.
+        /// The time of the decision itself, not of its turn.
         var decidedAt: Instant?
-        /// When the agent stops waiting, if it said so.
+        /// The moment at which the agent stops waiting, if it said so.
         var expiresAt: Instant?
         var fingerprint: AskFingerprint?
-        /// No person denied it: it went unanswered.
+        /// The ask went unanswered; no person denied it.
         var isUnanswered = false
     }
 
-    /// More than this in one turn are refused without a card.
+    /// Asks of one turn beyond this limit are refused without a card.
     static let limit = 200
 
     var approvals: [ApprovalID: Approval] = [:]
     var order: [ApprovalID] = []
-    /// A decision was narrowed, and the chat has had the line about it.
+    /// The chat has had the line about a narrowed decision.
     var toldNarrowed = false
-    /// Marked before they were asked: the tool's result can overtake the broadcast.
+    /// Approvals that were marked before they were asked: the tool's result can overtake the broadcast.
     var detachedEarly: Set<ApprovalID> = []
-    /// Bytes of parts that were asked for.
+    /// Bytes of the parts requested so far.
     var partBytes = 0
-    /// How long an ask waits for a person; nil: an unanswered card is a denial.
+    /// How long an ask waits for a person, or nil if an unanswered card is a denial.
     var patience: Duration? = AskSettings().heldFor { didSet { reckonExpiry() } }
-    /// The earliest moment at which something is due of those that are open.
+    /// The earliest deadline of an open ask.
     private(set) var nextExpiry: Instant?
 
     var detached: [ApprovalID] { order.filter { approvals[$0]?.detached == true } + detachedEarly.sorted() }
-    /// A detached approval that is undecided.
+    /// An undecided detached approval exists.
     var hasDetachedOpen: Bool { approvals.values.contains { $0.detached && $0.state == .open } }
-    /// Something is to come after the run: a decided one whose follow-up has not begun, or one of which only the pause is known.
+    /// A follow-up is due: that of a decided approval has not begun, or nothing but the pause is known.
     var awaitsFollowUp: Bool {
         !detachedEarly.isEmpty
             || approvals.values.contains { $0.detached && !$0.followUpBegan && $0.decidedByPerson }
     }
 
-    /// Its follow-up comes when the command has ended.
+    /// The follow-up comes once the command has ended.
     var awaitsCommand: Bool {
         approvals.values.contains { $0.detached && !$0.followUpBegan && $0.decidedByPerson && $0.isAllowed }
     }
 
-    /// A person decided while the agent was away.
+    /// A person decided while the agent was away, and the decision has not left.
     var hasOwed: Bool { approvals.values.contains { $0.owed && $0.decidedByPerson } }
 
     var open: [ApprovalID] { order.filter { approvals[$0]?.state == .open } }
@@ -130,7 +130,7 @@ struct ApprovalLedger: Sendable, Hashable {
     func knows(_ id: ApprovalID) -> Bool { approvals[id] != nil }
     var isEmpty: Bool { approvals.isEmpty }
     func isOpen(_ id: ApprovalID) -> Bool { approvals[id]?.state == .open }
-    /// Bytes of cards that are kept until they are decided.
+    /// Bytes of cards in memory, which stay until they are settled.
     var heldBytes: Int {
         approvals.isEmpty
             ? 0
@@ -140,12 +140,12 @@ struct ApprovalLedger: Sendable, Hashable {
                 return sum + card + approval.cards.parts.reduce(0) { $0 + $1.utf8.count }
             }
     }
-    /// Nil: undecided, or settled.
+    /// Nil if the ask is undecided or settled.
     func decision(on id: ApprovalID) -> ApprovalDecision? {
         if case .decided(let decision)? = approvals[id]?.state { decision } else { nil }
     }
 
-    /// A person can decide it still, or has decided it. Not so when the relay would not show it, or when it has expired.
+    /// A person can still decide the ask, or has decided it. False if the relay would not show it, or if it expired.
     func isForPerson(_ id: ApprovalID) -> Bool {
         guard let approval = approvals[id] else { return false }
         return approval.state == .open || approval.decidedByPerson
@@ -161,13 +161,13 @@ struct ApprovalLedger: Sendable, Hashable {
         if detachedEarly.count < Self.limit { detachedEarly.insert(id) }
     }
 
-    /// The run that comes after a detached approval is there.
+    /// The follow-up run of a detached approval has begun.
     mutating func followUpBegan(_ run: RunID) {
         for id in order where run.follows(id) { approvals[id]?.followUpBegan = true }
         detachedEarly = detachedEarly.filter { !run.follows($0) }
     }
 
-    /// It did not say what it was awaited for. False: it follows none.
+    /// The follow-up ended without the outcome, which another run is to bring. False if `run` follows no approval.
     mutating func awaitsNext(behind run: RunID) -> Bool {
         let ids = order.filter { run.follows($0) }
         for id in ids { approvals[id]?.followUpBegan = false }
@@ -201,20 +201,20 @@ struct ApprovalLedger: Sendable, Hashable {
                 detached: approval.detached)
     }
 
-    /// True the first time.
+    /// Whether the chat still lacks the line about a narrowed decision. False from the second call on.
     mutating func tellsOfNarrowing() -> Bool {
         defer { toldNarrowed = true }
         return !toldNarrowed
     }
 
-    /// It is what was decided last, and the agent has not confirmed it.
+    /// Whether the decision is the latest one, and the agent has not confirmed it.
     func stands(_ decision: ApprovalDecision, of id: ApprovalID, shown: AskFingerprint?) -> Bool {
         guard let approval = approvals[id] else { return false }
         return approval.state == .decided(decision) && !approval.owed && approval.cards.fingerprint == shown
     }
 
-    /// Sent to the agent, or about to be, and not confirmed. A yes without a fingerprint is not said again: the agent may ask something
-    /// else under its id by now.
+    /// Decisions that were sent or are about to leave, without a confirmation. A yes without a fingerprint is not repeated: the agent
+    /// may ask something else under its id by now.
     var forwarded: [Decision] {
         order.compactMap { id in
             guard let approval = approvals[id], !approval.owed, case .decided(let decision) = approval.state,
@@ -224,7 +224,7 @@ struct ApprovalLedger: Sendable, Hashable {
         }
     }
 
-    /// All of them, for the next process.
+    /// All asks, for the next process.
     var asks: [TurnRecord.Ask] {
         order.map { id in
             let approval = approvals[id]
@@ -241,7 +241,7 @@ struct ApprovalLedger: Sendable, Hashable {
             isUnanswered: decision == .deny && approval.isUnanswered)
     }
 
-    /// The agent is back: what was decided meanwhile.
+    /// The agent is back, and gets the decisions that it missed.
     mutating func takeOwed() -> [Decision] {
         order.compactMap { id in
             guard let approval = approvals[id], approval.owed, case .decided(let decision) = approval.state else {
@@ -259,7 +259,7 @@ struct ApprovalLedger: Sendable, Hashable {
         switch (approval.state, settlement.outcome) {
         case (.decided(let ours), .decided(let theirs)) where (ours == .deny) == (theirs == .deny):
             return .confirmed
-        // A retried decision: the follow-up run has begun, so the agent had received the first try (openclaw.md#others).
+        // The follow-up run of a retried decision has begun, so the agent had received the first try (openclaw.md#others).
         case (.decided, .unknown) where approval.followUpBegan, (.decided, .inDoubt) where approval.followUpBegan,
             (.decided, .gone) where approval.followUpBegan:
             return .confirmed
@@ -267,7 +267,7 @@ struct ApprovalLedger: Sendable, Hashable {
             approvals[settlement.id]?.decidedByPerson = true
             approvals[settlement.id]?.isAllowed = settlement.outcome.allows
             return .otherwise(settlement.outcome, detached: approval.detached)
-        // Something may come of it.
+        // A follow-up may still come of it.
         case (.decided, .inDoubt): return .otherwise(.inDoubt, detached: approval.detached)
         case (_, .expired), (_, .unknown), (_, .cancelled), (_, .inDoubt), (_, .gone):
             approvals[settlement.id]?.decidedByPerson = false
@@ -277,7 +277,7 @@ struct ApprovalLedger: Sendable, Hashable {
     }
 
     enum Due: Hashable {
-        /// The agent waits no longer; it does not say so in older builds (openclaw.md#approvals).
+        /// The agent no longer waits; older builds do not say so (openclaw.md#approvals).
         case expired
         case card(CardLife.Due)
     }
@@ -294,11 +294,11 @@ struct ApprovalLedger: Sendable, Hashable {
     struct Refused: Hashable {
         var card: ApprovalCard
         var isDetached: Bool
-        /// Nil: the agent is away, and receives it when it is back.
+        /// Nil if the agent is away, and receives it once it is back.
         var decision: Decision?
     }
 
-    /// The relay refused the card: what to ask once more. Nil: that was done, or there is nothing left to decide.
+    /// The card to retry after a refusal. Nil if it was retried already, or nothing is left to decide.
     mutating func askWithLeast(_ id: ApprovalID, isTooLarge: Bool) -> ApprovalCard? {
         guard let approval = approvals[id], approval.state == .open, !approval.cards.askedWithLeast else { return nil }
         approvals[id]?.cards.askedWithLeast = true
@@ -312,7 +312,7 @@ struct ApprovalLedger: Sendable, Hashable {
         return card
     }
 
-    /// The card could not be shown, so that no person can say yes; or it stayed unanswered for as long as an ask is held.
+    /// Denies an ask that could not be shown, so that no person can say yes, or that stayed unanswered for as long as an ask is held.
     mutating func refuse(
         _ id: ApprovalID, isUnanswered: Bool = false, agentAway: Bool, at now: Instant
     ) -> Refused? {
@@ -326,7 +326,7 @@ struct ApprovalLedger: Sendable, Hashable {
             card: approval.cards.card, isDetached: approval.detached, decision: agentAway ? nil : decision)
     }
 
-    /// The turn is being stopped: all that the agent has not confirmed is denied, whatever was decided.
+    /// The turn is being stopped: deny all that the agent has not confirmed, whatever was decided.
     mutating func denyOpen(at now: Instant) -> [Decision] {
         order.compactMap { id in
             guard let approval = approvals[id], approval.mayBeApproved else { return nil }
@@ -338,7 +338,7 @@ struct ApprovalLedger: Sendable, Hashable {
         }
     }
 
-    /// The turn is over: nothing that is said about an approval changes anything.
+    /// The turn has ended: later words about its approvals change nothing.
     mutating func close() {
         for id in order { approvals[id]?.state = .settled }
         detachedEarly = []

@@ -1,22 +1,22 @@
 import Vocabulary
 
-/// The names of a turn's whole messages: each is used once, because a second body under a used key would be taken for a
-/// repetition and never be seen (relay.md#rules).
+/// Names of a turn's whole messages, each used once: the relay takes a second body under a used key for a repetition, and nobody sees it
+/// (relay.md#rules).
 struct MessageNames: Sendable, Hashable {
-    /// Short lines of our own beyond this are not worth a message.
+    /// Short lines of our own beyond this limit are dropped.
     static let lineLimit = 20
 
     var usedLate = false
     var more = 0
     var lines = 0
 
-    /// For what did not fit into the bubble.
+    /// The name of a message with text that did not fit into the bubble.
     mutating func nextPart() -> WholeMessage.Part {
         more += 1
         return .more(more)
     }
 
-    /// For messages after the bubble: the first is `late`.
+    /// The name of a message after the bubble: the first is `late`.
     mutating func nextLate() -> WholeMessage.Part {
         guard usedLate else {
             usedLate = true
@@ -25,7 +25,7 @@ struct MessageNames: Sendable, Hashable {
         return nextPart()
     }
 
-    /// Nil: there were enough.
+    /// Nil once `lineLimit` lines have gone out.
     mutating func nextLine() -> WholeMessage.Part? {
         guard lines < Self.lineLimit else { return nil }
         lines += 1

@@ -1,17 +1,17 @@
-/// What the phone sees grow: compares the text with what was *streamed*, and says what to stream.
+/// The text that the phone sees grow. Compares the text with what was *streamed*, and returns what to stream.
 ///
 /// States:
-/// - `inStep`: streamed is the text. An addition goes out unchanged.
+/// - `inStep`: the text is what was streamed. An addition goes out unchanged.
 /// - `ahead`: the text is a beginning of what was streamed (it was trimmed). Nothing goes out until it extends again.
 /// - `apart`: the text says something else. Nothing goes out until a later text extends what was streamed, or the end.
-/// - `over`: the limit is reached, the preview was stopped, or the bubble has ended. Nothing goes out any more.
+/// - `over`: the limit is reached, the preview was stopped, or the bubble has ended. Nothing more goes out.
 ///
-/// Invariants: what was streamed only grows, in order, without duplicates; it does not end in white space, which waits
-/// for what follows: agents trim the ends of what they said.
+/// Invariants: streamed text only grows, in order, without duplicates. It does not end in white space, which waits for what follows:
+/// agents trim the ends of their texts.
 struct Preview: Sendable, Hashable {
     enum State: Hashable { case inStep, ahead, apart, over }
 
-    /// Not stored: it is in the deltas (`resume`).
+    /// Not stored: the deltas hold it (`resume`).
     private(set) var streamed = ""
     var limit: Int
     var state: State
@@ -21,28 +21,28 @@ struct Preview: Sendable, Hashable {
     init(limit: Int, streamed: String = "") {
         self.limit = limit
         self.streamed = streamed
-        // What was streamed by an earlier process is compared before anything is added to it.
+        // Text that an earlier process streamed is compared before anything is added to it.
         state = streamed.isEmpty ? .inStep : .ahead
     }
 
-    /// After a restart: it is compared before anything is added to it. `isWhole`: the text is what was streamed; were that forgotten, a
-    /// second restart before the next word of the agent would lose it.
+    /// Resumes after a restart; the text is compared before anything is added. `isWhole`: the text is what was streamed, so the preview
+    /// stays in step. Without that, a second restart before the agent's next word would lose the text.
     mutating func resume(after streamed: String, isWhole: Bool = false) {
         self.streamed = streamed
         if state == .inStep, !streamed.isEmpty, !isWhole { state = .ahead }
     }
 
-    /// As `HeldBytes` counts.
+    /// Bytes in memory, counted as for `HeldBytes`.
     var heldBytes: Int { streamed.utf8.count + held.utf8.count }
     var isPaused: Bool { state == .apart }
     var isOver: Bool { state == .over }
 
-    /// All of it could be streamed now.
+    /// Whether all of the text could be streamed now.
     func mayGrow(to text: String) -> Bool {
         state != .over && text.utf8.count <= limit && extends(text, streamed)
     }
 
-    /// What to stream now that the text has moved; nil: nothing.
+    /// The addition to stream now that the text has moved, or nil if there is none.
     mutating func moved(_ movement: RunText.Movement, to text: @autoclosure () -> String) -> String? {
         switch (state, movement) {
         case (.over, _), (_, .none), (.apart, .grew): nil
@@ -51,7 +51,7 @@ struct Preview: Sendable, Hashable {
         }
     }
 
-    /// Nothing is compared with what was streamed any more.
+    /// Ends the preview and drops its copy of the text.
     mutating func stop() {
         state = .over
         (streamed, held) = ("", "")
@@ -67,7 +67,7 @@ struct Preview: Sendable, Hashable {
         return nil
     }
 
-    /// Without the white space at its end, which is held.
+    /// Cuts trailing white space off and holds it back.
     private mutating func holdingBack(_ addition: String) -> String {
         let space = addition.utf8.reversed().prefix { $0 == 0x20 || (0x09...0x0D).contains($0) }.count
         guard space > 0 else {

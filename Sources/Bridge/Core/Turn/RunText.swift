@@ -1,22 +1,22 @@
 import Vocabulary
 
-/// The current text of a run, whatever form its bus has.
+/// The current text of a run, in whatever form its bus sends it.
 ///
-/// The text is `base` (what earlier runs of the same turn said, for example before a detached approval), then the ended
-/// segments, then the newest one, joined by blank lines.
+/// The text is `base` (the texts of earlier runs of the same turn, for example before a detached approval), then the ended segments, then
+/// the newest one, joined by blank lines.
 ///
 /// Invariants:
 /// - A snapshot replaces everything but `base`; a failed attempt leaves nothing behind (`restart`).
-/// - After a gap, an addition cannot be placed: it is left out until the bus says what the whole (or the segment) is.
-/// - Once a segment has ended that lacks a piece, nothing goes to the preview until the bus sends the whole: what
-///   was streamed would get a hole that the end does not have.
-/// - No text is longer than `limit`; what goes beyond it is left out.
+/// - An addition after a gap has no known place: it is left out until the bus sends the whole text, or the segment.
+/// - A segment that ended with a piece missing stops the preview until the bus sends the whole text: what was streamed would get a hole
+///   that the end does not have.
+/// - Text beyond `limit` is left out, except in the addition that crosses it.
 struct RunText: Sendable, Hashable {
     static let joint = "\n\n"
-    /// UTF-8 bytes. Eight times what the most talkative gateway gives out (openclaw.md#chat).
+    /// UTF-8 bytes: eight times the longest text that a gateway sends (openclaw.md#chat).
     static let limit = 4_000_000
 
-    /// How the text moved, for the preview: an addition at its end costs no comparison.
+    /// A change of the text, for the preview: an addition at the end needs no comparison.
     enum Movement: Hashable {
         case none
         case grew(by: String)
@@ -26,18 +26,18 @@ struct RunText: Sendable, Hashable {
     var base = ""
     /// The ended segments of this run, joined.
     var ended = ""
-    /// Not stored: what was streamed of it is in the deltas (`resume`).
+    /// Text of the open segment. Not stored: the deltas hold what was streamed of it (`resume`).
     private var newest = ""
     /// A piece of the newest segment is missing.
     var hasGap = false
-    /// A whole segment may be missing: an end with only its own segment does not make up for it.
+    /// A whole segment may be missing; an end with its own segment alone does not make up for it.
     var isIncomplete = false
 
     /// An ended segment lacks a piece.
     var isTorn = false
 
     var isEmpty: Bool { ended.isEmpty && newest.isEmpty }
-    /// As `HeldBytes` counts.
+    /// Bytes in memory, counted as for `HeldBytes`.
     var heldBytes: Int { base.utf8.count + ended.utf8.count + newest.utf8.count }
     /// Grows whenever a segment ends.
     var endedLength: Int { base.utf8.count + ended.utf8.count }
@@ -69,7 +69,7 @@ struct RunText: Sendable, Hashable {
             newest = Self.limited(text)
             return .changed
         case .segment(let text):
-            // An earlier process heard the run begin: this may be its second message, and only the end has the first.
+            // An earlier process heard the run begin: this may be its second message, and the end alone has the first.
             if hasGap, isIncomplete, isEmpty { isTorn = true }
             if !extends(text, newest), !extends(newest, text) {
                 if hasGap { tear() }
@@ -84,7 +84,7 @@ struct RunText: Sendable, Hashable {
             return .changed
         case .segmentEnded(let text):
             guard text != nil || !hasGap else {
-                // Its beginning was missed and is unknown: the known rest is kept.
+                // The beginning of the segment was missed: keep the rest that is known.
                 hasGap = false
                 tear()
                 endSegment()
@@ -97,7 +97,7 @@ struct RunText: Sendable, Hashable {
         }
     }
 
-    /// A new attempt begins: nothing of the failed one counts.
+    /// A new attempt begins, and nothing of the failed one counts.
     mutating func restart() {
         ended = ""
         newest = ""
@@ -106,8 +106,7 @@ struct RunText: Sendable, Hashable {
         isTorn = false
     }
 
-    /// After a restart: what was streamed shows how far the newest segment had come, unless it was streamed by a failed
-    /// attempt.
+    /// Restores the newest segment after a restart from what was streamed, unless a failed attempt streamed that.
     mutating func resume(after streamed: String, inStep: Bool) {
         hasGap = true
         isIncomplete = true
@@ -122,22 +121,22 @@ struct RunText: Sendable, Hashable {
         newest = String(rest) ?? ""
     }
 
-    /// The run begins here, and nothing of it was missed.
+    /// The run begins here, so nothing of it is missing.
     mutating func began() {
         if isEmpty { restart() }
     }
 
-    /// The bus was away: what it adds now has no place until it says the whole.
+    /// The bus was away: additions have no place until it sends the whole text.
     mutating func missed() { hasGap = true }
 
-    /// The run is over, and another will go on after a blank line.
+    /// The run has ended, and another continues its text after a blank line.
     mutating func keepForFollowUp() {
         base = whole
         restart()
     }
 
-    /// Takes the canonical text of the run's end, unless the agent cut it shorter than what is known. `coversBase`: it is the
-    /// history's text of the first run and its follow-up together.
+    /// Takes the canonical text of the run's end, unless the agent cut it shorter than the known text. `coversBase`: the history's text
+    /// spans the first run and its follow-up.
     mutating func settle(_ end: RunEnd, coversBase: Bool = false) {
         guard let text = end.text, !text.isEmpty else { return }
         switch end.scope {
@@ -150,8 +149,8 @@ struct RunText: Sendable, Hashable {
         }
     }
 
-    /// A look-up gave the text of a run that continues. It may be late: it counts only where it goes beyond what is
-    /// known, and the bus itself sends segments again.
+    /// Takes a look-up's text of a run that continues. The look-up may be late: its text counts only if it goes beyond the known text, and
+    /// the bus itself repeats segments.
     mutating func caughtUp(with text: String) -> Movement {
         guard ended.isEmpty, text.utf8.count > newest.utf8.count, extends(text, newest) else { return .none }
         return apply(.snapshot(text))

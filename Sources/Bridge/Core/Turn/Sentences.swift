@@ -21,7 +21,7 @@ enum Sentences {
     static let installationChanged =
         "The bridge was paired anew before the agent had finished. Please ask again in a chat of the new pairing."
     static let stillNothing = "Still nothing. Stop it with the button or /bridge stop."
-    /// The bridge did not begin the run, and stops none that it did not begin.
+    /// The bridge stops no run that it did not begin, so it offers no remedy.
     static let stillNothingOfOthers = "Still nothing."
     static let goesOn = "goes on"
     static let windowClosed = "The run goes on. What comes later follows as a message."
@@ -95,7 +95,7 @@ enum Sentences {
     static let continues = "continues"
     static let denied = "denied"
 
-    /// Fixed, and without a word of the user or the agent: they may be said in the open where there is no key.
+    /// Fixed sentences without a word of the user or the agent. A turn without a key may say them in the open.
     static let withoutContent: Set = [
         stopped, bridgeStopped, unreadable, installationChanged, agentLost, keyMissing, keyGone, notTaken(.unreadable),
         notTaken(.cameOpen), notTaken(.cameSealed),
@@ -112,7 +112,7 @@ enum Sentences {
         }
     }
 
-    /// With the remedy where one is known: the reader may be able to apply it.
+    /// Names the remedy if one is known: the reader may be able to apply it.
     static func agentAway(_ remedy: String?) -> String {
         let away = "The agent could not be reached, so this message was not delivered."
         guard let remedy else { return "\(away) Please check that it is running, and send it again." }
@@ -121,12 +121,12 @@ enum Sentences {
 
     static func noOption(_ number: String) -> String { "There is no option \(words(number))." }
 
-    /// Empty: it was declined.
+    /// Empty words decline the question.
     static func answered(_ words: String) -> String {
         words.isEmpty ? "The question was declined." : "Answered: \(words)"
     }
 
-    /// Not by us. `title`: where the chat has not seen the question.
+    /// The question ended without our answer. `title`: set if the chat has not seen the question.
     static func over(_ settlement: QuestionSettlement, title: String?) -> String {
         let what = title.map { "The question \u{201C}\(words($0))\u{201D}" } ?? "The question"
         return switch settlement.reason {
@@ -138,7 +138,7 @@ enum Sentences {
         }
     }
 
-    /// With the choice, so that the person can give it in other words.
+    /// Quotes the choice, so that the person can give it in other words.
     static func mistaken(_ answer: String) -> String {
         "Your answer \u{201C}\(words(answer))\u{201D} was not passed on: the agent would have got another option, whose name contains it. "
             + "The question was skipped; please tell the agent in a message."
@@ -152,14 +152,14 @@ enum Sentences {
         "The agent asked something that cannot be answered on the phone, so it was declined: \(words(title))"
     }
 
-    /// Behind an answer, or alone.
+    /// The line stands behind an answer, or alone.
     static func refusedAsk(_ title: String) -> String { "Refused: \(words(title))" }
 
     static func approvalNotShown(_ question: String) -> String {
         "The agent asked for an approval that could not be shown on the phone, so it was refused: \(words(question))"
     }
 
-    /// Of a run that the bridge did not start: the relay's own answer is not a person's.
+    /// The bridge did not start the run, and the relay's own answer is not a person's: the ask stays open.
     static func approvalLeft(reason: String) -> String {
         "The approval was closed here (\(words(reason))) and is still open at the agent. Please decide it on the agent's machine."
     }
@@ -218,7 +218,7 @@ enum Sentences {
 
     private static func name(ofModel model: String) -> String { TextCut.marked(words(model), atMost: 100) }
 
-    /// The reason is the relay's word for it (relay.md#others).
+    /// The reason is the relay's code (relay.md#others).
     static func toolStopped(_ tool: String, reason: String?) -> String {
         let what = "The tool \(TextCut.marked(words(tool), atMost: 60))"
         let why =
@@ -228,7 +228,7 @@ enum Sentences {
 
     static let toolGoesOn = "not the bridge's own run, so it goes on at the agent"
 
-    /// A line for each.
+    /// One line for each file.
     static func missing(_ files: [MissingFile]) -> String? {
         files.isEmpty ? nil : files.map { words($0.sentence) }.joined(separator: "\n")
     }
@@ -253,7 +253,7 @@ enum Sentences {
         }
     }
 
-    /// Foreign words in one line of ours.
+    /// Puts foreign words on one line.
     private static func words(_ message: String) -> String {
         let line = message.split { $0.isWhitespace || $0.isNewline }.joined(separator: " ")
         return line.isEmpty ? "no reason given" : TextCut.marked(line, atMost: 400)

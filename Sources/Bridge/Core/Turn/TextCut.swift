@@ -1,9 +1,9 @@
 import Vocabulary
 
-/// Cutting text by UTF-8 bytes without breaking a character, as people count characters: a flag or a family stays whole.
+/// Cuts text by UTF-8 bytes without breaking a character, as people count characters: a flag or a family stays whole.
 package enum TextCut {
-    /// The longest beginning of `text` of at most `limit` bytes that ends between two characters, and what is left.
-    /// `partsEscapes` false: nor within an escape of visible text.
+    /// The longest beginning of `text` of at most `limit` bytes that ends between two characters, and the rest. With `partsEscapes` false
+    /// the cut spares escapes of visible text too.
     package static func split(
         _ text: String, atMost limit: Int, partsEscapes: Bool = true
     ) -> (head: Substring, rest: Substring) {
@@ -39,8 +39,8 @@ package enum TextCut {
         return split(text, atMost: limit - mark.utf8.count).head + mark
     }
 
-    /// Pieces of at most `limit` bytes, in order: cut after a paragraph, else after a line, where one ends in the last quarter
-    /// of a piece, else between two characters. Together they are `text`.
+    /// Pieces of at most `limit` bytes, in order, which together are `text`. The cut follows a paragraph, or else a line, that ends in the
+    /// last quarter of a piece; otherwise it falls between two characters.
     package static func pieces(_ text: Substring, atMost limit: Int, partsEscapes: Bool = true) -> [String] {
         var pieces: [String] = []
         var rest = String(text)
@@ -82,8 +82,8 @@ extension String {
     }
 }
 
-/// Whether `text` begins with `head`, byte for byte. Swift's own comparison takes canonically equivalent text for equal, and
-/// the phone would then show bytes that were never sent.
+/// Whether `text` begins with `head`, byte for byte. Swift's own comparison treats canonically equivalent text as equal, and the phone
+/// would then show bytes that were never sent.
 package func extends(_ text: String, _ head: String) -> Bool {
     // Spans: the collections' own `starts(with:)` takes ten times as long, and every snapshot of a long text comes here.
     let bytes = text.utf8.span

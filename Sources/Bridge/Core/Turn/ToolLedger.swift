@@ -6,13 +6,13 @@ import Vocabulary
 ///
 /// Invariants:
 /// - A task is created once and finished once; what was created is finished before the turn's end (`finishAll`).
-/// - Progress of a call that is not open goes nowhere, nor does what was said before. An end without a start creates nothing: what it belongs to was
+/// - Progress of a call that is not open goes nowhere, and neither does a repetition. An end without a start creates nothing: its call was
 ///   either seen and finished, or began out of sight.
-/// - `item` of kind tool that ends says only that the call returned: while a `command` item of the same call is open, that
-///   one decides (openclaw.md#agent).
+/// - An `item` of kind tool that ends says only that the call returned: while a `command` item of the same call is open, that one decides
+///   (openclaw.md#agent).
 struct ToolLedger: Sendable, Hashable {
     static let payloadLimit = 100_000
-    /// Of running output a card shows the end.
+    /// Bytes of running output on a card, which shows its end.
     static let progressLimit = 16_000
     static let labelLimit = 200
     static let taskLimit = 256
@@ -22,14 +22,14 @@ struct ToolLedger: Sendable, Hashable {
     struct Call: Hashable {
         var task: TaskID
         var name: String
-        /// The best title known: the one of the command was made for people.
+        /// The best known title: a command's title is made for people.
         var label: String?
         var shownLabel: String?
-        /// Nil: a record of an earlier version does not say.
+        /// Nil if a record of an earlier version does not say.
         var began: Instant?
-        /// Not stored: its card shows what was sent, and its end replaces it.
+        /// Not stored: the card shows what was sent, and its end replaces it.
         var output = ""
-        /// Two channels report the same output: the richest that reported any is believed.
+        /// The richest channel that reported output: two channels report the same output, and this one is believed.
         var outputChannel: ToolChannel?
         var percent: Int?
         var commandOpen = false
@@ -46,7 +46,7 @@ struct ToolLedger: Sendable, Hashable {
     var hasOpen: Bool { !open.isEmpty }
     var tasks: [TaskID] { calls.values.map(\.task) }
 
-    /// The last that began of those that are at work, and do not wait for a person.
+    /// Calls at work that do not wait for a person.
     var running: Set<ToolCallID> { Set(open.filter { calls[$0]?.approval == nil }) }
     var newestRunning: Call? { open.last { calls[$0]?.approval == nil }.flatMap { calls[$0] } }
 
@@ -68,7 +68,7 @@ struct ToolLedger: Sendable, Hashable {
                 arguments: start.arguments.map(Self.cut)))
     }
 
-    /// Another channel, or a repetition. A better title goes with what is sent next: it is not worth a call of its own.
+    /// Another channel, or a repetition. A better title is not worth a post of its own: it goes with the next one.
     private mutating func startedAgain(_ start: ToolStart) {
         guard calls[start.call]?.finished == false, start.channel == .command else { return }
         calls[start.call]?.commandOpen = true
@@ -92,7 +92,7 @@ struct ToolLedger: Sendable, Hashable {
         return .taskProgress(TaskProgress(task: call.task, label: label, percent: percent, partialResult: output))
     }
 
-    /// Nil: nothing to send, because it is finished already, waits for an approval or for a richer channel, or never began.
+    /// Nil if the call never began, has finished, or waits for an approval or for a richer channel.
     mutating func finished(_ result: ToolResult) -> Post? {
         guard let call = calls[result.call] else { return nil }
         if call.finished { return nil }
@@ -108,7 +108,7 @@ struct ToolLedger: Sendable, Hashable {
         return Self.end(call, result)
     }
 
-    /// Its card could not be made: nothing more is said of it.
+    /// The relay could not make the card: nothing more goes to it.
     mutating func drop(_ task: TaskID) {
         for (id, call) in calls where call.task == task { close(id) }
     }
@@ -117,7 +117,7 @@ struct ToolLedger: Sendable, Hashable {
 
     func openCall(of task: TaskID) -> ToolCallID? { open.first { calls[$0]?.task == task } }
 
-    /// Its card is over, whatever its call still brings. Nil: it was over before.
+    /// Ends the card, whatever its call still brings. Nil if the card had ended before.
     mutating func cancel(_ task: TaskID, error: String?) -> (name: String, end: Post)? {
         guard let id = openCall(of: task), let call = calls[id] else { return nil }
         close(id)
@@ -130,12 +130,12 @@ struct ToolLedger: Sendable, Hashable {
         calls[call]?.approval = approval
     }
 
-    /// The approval that calls waited for is settled: they are finished by it.
+    /// Finishes the calls that waited for the approval, now that it is settled.
     mutating func approvalSettled(_ approval: ApprovalID, status: ToolResult.Status, label: String?) -> [Post] {
         finish(open.filter { calls[$0]?.approval == approval }, status: status, label: label)
     }
 
-    /// The attempt failed and another has begun: its calls bring no result any more.
+    /// The attempt failed and another has begun: calls of the failed one bring no more results.
     mutating func attemptFailed() -> [Post] {
         finish(open.filter { calls[$0]?.approval == nil }, status: .failed, label: nil)
     }
@@ -160,7 +160,7 @@ struct ToolLedger: Sendable, Hashable {
         open.removeAll { $0 == id }
     }
 
-    /// What the ending channel leaves out, the one that ended before it says.
+    /// The channel that ended earlier fills in what the ending channel leaves out.
     private static func end(_ call: Call, _ result: ToolResult) -> Post {
         let error = result.error ?? (result.status == .failed ? call.held?.error : nil)
         let unshown = call.label == call.shownLabel ? nil : call.label
@@ -173,7 +173,7 @@ struct ToolLedger: Sendable, Hashable {
                 result: (whole(result, of: call) ?? call.held?.result).map(cut)))
     }
 
-    /// Progress may be dropped on its way, the end is not: output that no end repeats goes with it.
+    /// Puts the output into an end that does not repeat it: progress may be dropped on its way, an end is not.
     private static func whole(_ result: ToolResult, of call: Call) -> JSONText? {
         guard result.lacksOutput, !call.output.isEmpty else { return result.result }
         let output = JSONText.string(call.output)
@@ -185,7 +185,7 @@ struct ToolLedger: Sendable, Hashable {
         text.isEmpty ? nil : TextCut.marked(text, atMost: labelLimit)
     }
 
-    /// JSON that is too long becomes a JSON string with its beginning: cut JSON would not be JSON.
+    /// JSON that is too long becomes a JSON string of its beginning: cut JSON would be invalid.
     private static func cut(_ json: JSONText) -> JSONText {
         guard json.text.utf8.count > payloadLimit else { return json }
         // Escaping may double it.
@@ -200,14 +200,14 @@ struct ToolLedger: Sendable, Hashable {
 }
 
 extension ToolLedger.Call {
-    /// All that counts of a call that is over.
+    /// All that a finished call keeps.
     static func finished(_ id: ToolCallID, name: String = "") -> Self {
         var call = Self(task: TaskID(ToolLedger.shortened(id.text)), name: name)
         call.finished = true
         return call
     }
 
-    /// Whether the output is another than before.
+    /// Whether the output has changed.
     fileprivate mutating func take(_ progress: ToolProgress) -> Bool {
         guard let output = progress.output, progress.channel <= outputChannel ?? progress.channel else { return false }
         let continues = progress.append && outputChannel == progress.channel
@@ -217,7 +217,7 @@ extension ToolLedger.Call {
         return shown != self.output
     }
 
-    /// The end of the output: it is what a person wants to see of a long one.
+    /// The end of the output: a person wants that part of a long one.
     private static func tail(of output: String) -> String {
         guard output.utf8.count > ToolLedger.progressLimit else { return output }
         let mark = "(cut) …"

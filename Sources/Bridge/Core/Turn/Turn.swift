@@ -3,8 +3,8 @@ package import Vocabulary
 /// One turn: from the user's message to the confirmed end of its bubble (DESIGN.md#a-runs-journey, DESIGN.md#the-turn-machine).
 ///
 /// States:
-/// - `awaitingKey`: the message came sealed and cannot be read yet. Can transition to `waiting` or `fetching` (its key came), `over` (it did not
-///   come in time, or the message is none of its; stopped).
+/// - `awaitingKey`: the message came sealed and is unreadable before its key comes. Can transition to `waiting` or `fetching` (its
+///   key came), `over` (the key is late, or does not open the message; stopped).
 /// - `fetching`: the files of the message are being fetched. Can transition to `waiting` (each was, or could not be), `over` (stopped).
 /// - `waiting`: the bubble is open, the message is not with the agent. Can transition to `handedOver` (its place in the
 ///   session's queue came), `running` (an event of its run came first), `answering`, `over` (stopped; the agent stayed away; it came
@@ -15,25 +15,27 @@ package import Vocabulary
 ///   came first), `searching` (link lost and back), `over` (refused, stopped).
 /// - `running`: Can transition to `holding` (the run ended, a detached approval is open), `asking` (it ended without text, or
 ///   with a hole in it), `searching` (link lost and back, or silence after a failed attempt), `over`.
-/// - `asking`: an empty end asks the history before it counts as empty. Can transition to `running`, `searching`, `over`.
-/// - `searching`: the link was lost: what became of the run? Can transition to `running`, `over`.
+/// - `asking`: the run ended empty, and a look-up reads the history before the end counts as empty. Can transition to `running`,
+///   `searching`, `over`.
+/// - `searching`: the link was lost, and look-ups ask the agent what became of the run. Can transition to `running`, `over`.
 /// - `holding`: the agent is free for other messages. Can transition to `running` (the follow-up run began), `over` (it did
 ///   not, or was stopped).
 /// - `over`: the run is settled; the end is posted. Can transition to `closed` when the relay has confirmed all of it.
 /// - `closed`.
 ///
-/// Beside it goes the bubble, which may be over before the run is: the relay's window closed (`TurnBubble.isOver`). Then the same
-/// states follow, and later text goes out as messages.
+/// The bubble may end before the run does, when the relay's window closes (`TurnBubble.isOver`). The same states follow then, and later
+/// text goes out as messages.
 ///
 /// Invariants, for any order of events:
-/// - The first post is the placeholder, unless the window was over on arrival or another bridge has opened the bubble (`Claim`); exactly one end is posted for each bubble that
-///   was opened; after it come only whole messages, and the approvals of a run that outlives its bubble.
+/// - The first post is the placeholder, unless the window was over on arrival or another bridge has opened the bubble (`Claim`).
+///   Each bubble that was opened gets exactly one end; after it come only whole messages, and the approvals of a run that outlives
+///   its bubble.
 /// - Every task that was created is finished once, before the end.
-/// - What is streamed is never out of order and never doubled (`Preview`); the end carries the full canonical text.
+/// - Streamed text is never out of order and never doubled (`Preview`); the end carries the full canonical text.
 /// - Every state but `closed` has a way out that needs no one's help: a deadline, or the lane's own.
 /// - Nothing is handed over after a stop; no decision is forwarded after a stop; nothing is approved by default.
-/// - A sealed turn (`TurnOpening.sealing`) says nothing in the open but one fixed sentence, and that only where it has no key to
-///   say it under (`TurnSealed.swift`).
+/// - A sealed turn (`TurnOpening.sealing`) says nothing in the open except one fixed sentence, and that only without a key
+///   (`TurnSealed.swift`).
 package struct Turn: Sendable {
     enum Phase: Hashable {
         case awaitingKey, fetching, waiting, handedOver, running, holding
@@ -43,11 +45,12 @@ package struct Turn: Sendable {
         case closed(TurnOutcome)
     }
 
-    /// Fixed but for the key, and the text that it opens.
+    /// How the turn began. Later changes: its key, the text that the key opens, the outcomes of its files, and the run of a message that
+    /// leaves again.
     package internal(set) var opening: TurnOpening
     private(set) var settings = TurnSettings()
 
-    /// What the configuration says of asks changed, or a relay's habit was learnt.
+    /// Takes a reloaded configuration, or a habit of the relay that was learnt.
     mutating func use(_ new: TurnSettings) {
         settings = new
         approvals.patience = new.asks.heldFor
@@ -73,8 +76,8 @@ package struct Turn: Sendable {
         runs = TurnRuns(opening.run)
     }
 
-    /// As the journal had it when the process began: what was under way between us and the agent then is lost.
-    /// `streamed` is nil where it is not known: then the end carries the whole text, and nothing is streamed any more.
+    /// Resumes after a restart. Requests that were under way to or from the agent are lost. Nil as `streamed` means that it is unknown:
+    /// the preview stops, and the end carries the whole text.
     mutating func resume(after streamed: String?, settings: TurnSettings) {
         use(settings)
         let inStep = streamed != nil && preview.state == .inStep
@@ -91,19 +94,19 @@ package struct Turn: Sendable {
 
     // MARK: What others may ask
 
-    /// What it keeps of what the run said (`HeldBytes.texts`).
+    /// Bytes of the run's words in memory (`HeldBytes.texts`).
     package var heldBytes: Int {
         text.heldBytes + preview.heldBytes + bubble.notes.heldBytes + agent.questions.heldBytes + approvals.heldBytes
     }
 
-    /// Changes when more than the growing of the text has happened to it.
+    /// Changes with the preview's state and with each ended segment, but not while the text merely grows.
     var textForm: TextForm { TextForm(state: preview.state, ended: text.endedLength) }
     struct TextForm: Equatable {
         var state: Preview.State
         var ended: Int
     }
 
-    /// When `deadlineHit` is due at the latest. Asked after every event.
+    /// The moment at which `deadlineHit` is due next. Read after every event.
     package var nextDeadline: Instant? {
         guard !isClosed else { return nil }
         let earliest = Self.earlier(Self.earlier(deadlines.earliest, approvals.nextExpiry), silence.due)
@@ -123,7 +126,7 @@ package struct Turn: Sendable {
         case .awaitingKey, .fetching, .waiting, .answering, .handedOver, .running, .holding, .asking, .searching: nil
         }
     }
-    /// The agent is working on it, or that is unknown.
+    /// The agent works on the message, or may do so.
     package var occupiesAgent: Bool {
         switch phase {
         case .handedOver, .running, .asking, .searching, .holding: true
@@ -133,7 +136,7 @@ package struct Turn: Sendable {
     package func knows(_ approval: ApprovalID) -> Bool { approvals.knows(approval) }
     package func knows(card: ApprovalID) -> Bool { approvals.ask(ofCard: card) != nil }
 
-    /// A message or a decision that was written down meanwhile may still go to the agent.
+    /// Whether a command still stands now that its record is stored: a Stop or another decision may have overtaken it.
     func maySend(_ command: AgentCommand) -> Bool {
         switch command {
         case .send: outcome == nil && !agent.isStopping
@@ -148,7 +151,7 @@ package struct Turn: Sendable {
     private var openForAnswers: Bool { outcome == nil && !agent.isStopping }
     package func knows(_ question: QuestionID) -> Bool { agent.questions.knows(question) }
 
-    /// A run that this turn waits for without knowing its whole name: the follow-up of an approval.
+    /// The run may be the follow-up of an approval. The turn waits for one without knowing its whole name.
     package func expects(_ run: RunID) -> Bool { outcome == nil && approvals.expects(run) }
 
     // MARK: The way to the agent
@@ -156,9 +159,9 @@ package struct Turn: Sendable {
     /// How long a bubble waits for the card above it.
     private static let cardPatience = Duration.seconds(2)
 
-    /// `isBehindCard`: an ask of the chat is shown again first.
+    /// `isBehindCard`: an ask of the chat shows its card again first.
     package mutating func begin(isBehindCard: Bool = false, at now: Instant) -> [TurnOrder] {
-        // There is nothing to hand over: it runs already.
+        // A mirrored run needs no hand-over: it runs already.
         if opening.isMirrored { phase = .handedOver }
         silence.heardAt = now
         silence.due = nextSilence(at: now)
@@ -167,7 +170,7 @@ package struct Turn: Sendable {
 
     private mutating func openBubble(_ isBehindCard: Bool, at now: Instant) -> [TurnOrder] {
         guard now < opening.windowEnds - settings.windowMargin else {
-            // Too late for a bubble: the answer goes out by itself.
+            // Too late for a bubble: the answer goes out as messages.
             bubble.isOver = true
             deadlines.abandon = now + settings.runPatience
             return [.closeWindow, .note(.windowClosed)]
@@ -180,7 +183,7 @@ package struct Turn: Sendable {
         return []
     }
 
-    /// What keeps the message from the agent, for now or for good. An empty one would be refused by the agent.
+    /// Ends the turn, or lets it wait, if its message cannot go to the agent now. An agent would refuse an empty message.
     mutating func nothingToHandOver(at now: Instant) -> [TurnOrder] {
         if let refusal = opening.refusal {
             return conclude(.neverSent, line: Sentences.notTaken(refusal), at: now)
@@ -190,14 +193,14 @@ package struct Turn: Sendable {
             deadlines.key = now + settings.keyPatience
             return []
         }
-        // The bridge answers those itself, whatever files come along.
+        // The bridge answers messages to itself, whatever files they carry.
         guard let message = opening.message, !isToBridge else { return [] }
         if !message.attachments.isEmpty { return fetch(at: now) }
         return message.text.allSatisfy(\.isWhitespace)
             ? conclude(.neverSent, line: Sentences.emptyMessage, at: now) : []
     }
 
-    /// A mirrored run of which an earlier process heard, and this one nothing yet: it may be over.
+    /// A mirrored run that an earlier process heard of, and this one has not: it may have ended.
     package mutating func beganUnseen(at now: Instant) -> [TurnOrder] {
         guard phase == .handedOver else { return [] }
         text.missed()
@@ -206,8 +209,8 @@ package struct Turn: Sendable {
         return []
     }
 
-    /// Its place in the session's queue has come, and the agent is there. `folder`: of its chat's workspace. `line`: why the model that
-    /// it names is not passed on.
+    /// The session's queue hands the message over, with the agent present. `folder`: the chat's workspace. `line`: why the model that the
+    /// message names is not passed on.
     package mutating func handOver(
         in folder: String? = nil, at now: Instant, choice: ModelChoice = .unchanged,
         level: LevelChoice = .unchanged, line: String? = nil
@@ -232,7 +235,7 @@ package struct Turn: Sendable {
         ]
     }
 
-    /// The agent never had the message, and the next process hands it over.
+    /// The agent never received the message; the next process hands it over.
     mutating func neverLeft() -> [TurnOrder] {
         guard phase == .handedOver, !opening.isMirrored else { return [] }
         phase = .waiting
@@ -255,7 +258,7 @@ package struct Turn: Sendable {
                 return []
             }
             if phase == .handedOver { phase = .running }
-            // A stop named the run that was asked for; it is this one that must stop, where the stop reaches it.
+            // The Stop aborted the run that the bridge asked for. The adopted run must stop instead, if the Stop reaches it.
             let mustStop = agent.isStopping && agent.stopReach.covers(isOurs: false)
             let abort: [TurnOrder] = mustStop ? [.command(.abort(session: opening.agentSession, run: run))] : []
             return [.note(.foreignRunAdopted)] + abort
@@ -282,11 +285,11 @@ package struct Turn: Sendable {
         agent.isAway = true
         agent.questions.linkLost()
         switch phase {
-        // The bridge itself answers those, whether the agent is there or not.
+        // The bridge answers messages to itself, with or without the agent.
         case .waiting where isToBridge: break
         case .waiting: deadlines.agent = now + settings.agentPatience
         case .handedOver, .running, .holding, .asking, .searching:
-            // The link is down; it is asked again when it is back.
+            // The link is down: look-ups resume when it is back.
             deadlines.retry = nil
             deadlines.look = nil
             deadlines.ask = nil
@@ -325,7 +328,7 @@ package struct Turn: Sendable {
 
     // MARK: Time
 
-    /// `agentRemedy`: what a person can do, so that an agent that is away can be reached.
+    /// `agentRemedy`: how a person can make an absent agent reachable.
     package mutating func deadlineHit(at now: Instant, agentRemedy: String? = nil) -> [TurnOrder] {
         var orders: [TurnOrder] = []
         for (id, due) in approvals.due(at: now) { orders += isDue(id, due, at: now) }
@@ -359,7 +362,7 @@ package struct Turn: Sendable {
         return orders + silenceIsDue(at: now)
     }
 
-    /// A run that asks a person is not lost before its last ask has ended.
+    /// A run that asks a person is not abandoned before its last ask has ended.
     private mutating func abandon(_ agentRemedy: String?, at now: Instant) -> [TurnOrder] {
         let ends = [approvals.lastEnd, agent.questions.lastEnd(patience: settings.asks.heldFor)].compactMap(\.self)
         if let end = ends.max(), end >= now {
@@ -372,13 +375,13 @@ package struct Turn: Sendable {
             line: wasSent ? Sentences.agentLost : Sentences.agentAway(agentRemedy), at: now)
     }
 
-    /// What an agent may take, once its last ask has ended.
+    /// How long an agent may work on after its last ask has ended.
     private static let goesOnWithin = Duration.seconds(3600)
 
     private mutating func followUpIsLate(at now: Instant) -> [TurnOrder] {
         guard phase == .holding else { return [] }
         guard !agent.isAway else {
-            // It may have begun out of sight: the patience begins when the link is back.
+            // The follow-up may have begun while the link was down: wait once more.
             deadlines.followUp = now + settings.followUpPatience
             return []
         }

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-// Approvals and stops: what a person says, and what the agent says about it.
+// Approvals and stops: a person's decisions, and the agent's word on them.
 extension Turn {
     mutating func asked(_ request: ApprovalRequest, at now: Instant) -> [TurnOrder] {
         let line = approvals.lineOfAnother(request.id)
@@ -30,7 +30,7 @@ extension Turn {
             of: request.severity, subject, matches: asks.severity, isSealed: opening.sealing.isSealed)
     }
 
-    /// A yes with a reason is no person's, and its card is gone: the ask is unanswered.
+    /// The relay allowed the card itself, since a person's yes has no reason. The card is gone, and the ask counts as unanswered.
     private mutating func relayAllowed(_ approval: ApprovalID, _ reason: String, at now: Instant) -> [TurnOrder] {
         let orders: [TurnOrder] = [.note(.decisionNotForwarded)]
         guard approvals.isOpen(approval) else { return orders }
@@ -47,10 +47,10 @@ extension Turn {
         return orders + say(Sentences.approvalDenied(reason: reason)) + denied + finished
     }
 
-    /// A person can decide it still, or has decided it.
+    /// A person can still decide the ask, or has decided it.
     package func isForPerson(_ approval: ApprovalID) -> Bool { approvals.isForPerson(approval) }
 
-    /// A person decided on the phone, or the relay closed the card: then there is a reason (relay.md#others).
+    /// A person decided on the phone, or the relay closed the card, which gives a `reason` (relay.md#others).
     package mutating func decided(
         _ card: ApprovalID, _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, reason: String?,
         at now: Instant
@@ -66,7 +66,7 @@ extension Turn {
             }
         }
         if let reason, opening.isMirrored {
-            // The relay closed the card by itself: no person has decided, and the question stays open at the agent.
+            // The relay closed the card by itself: no person has decided, and the ask stays open at the agent.
             return [.note(.decisionNotForwarded)] + sayOnce(Sentences.approvalLeft(reason: reason))
         }
         if decision != .deny, approvals.isUnbound(approval) {
@@ -114,14 +114,14 @@ extension Turn {
             let orders =
                 detached
                 ? finishPaused(settlement.id, decision ?? .deny, followUp: decision != nil, at: now) : []
-            // A person who pressed Stop has said all there is to say.
+            // A person who pressed Stop needs no further line.
             let said = agent.isStopping ? [] : say(Self.line(for: outcome))
             let isOver = outcome == .cancelled || outcome == .gone
             return orders + said + (detached && isOver ? lookAfterWithdrawal(at: now) : [])
         }
     }
 
-    /// No run tells of a withdrawn question. The history may have a follow-up from before its withdrawal.
+    /// No run reports a withdrawn ask. The history may have a follow-up from before the withdrawal.
     private mutating func lookAfterWithdrawal(at now: Instant) -> [TurnOrder] {
         guard phase == .holding, !agent.isAway, !approvals.hasDetachedOpen, !approvals.awaitsFollowUp else { return [] }
         deadlines.followUp = nil
@@ -139,8 +139,8 @@ extension Turn {
         }
     }
 
-    /// The tool that returned "waiting for approval" is finished by the decision; what follows is awaited from here. Even where
-    /// an undecided one may make the agent begin a run to say so.
+    /// The decision finishes the tool that returned "waiting for approval", and the follow-up is due from here. The agent may begin a run
+    /// for an undecided ask too.
     mutating func finishPaused(
         _ approval: ApprovalID, _ decision: ApprovalDecision, followUp: Bool, at now: Instant
     ) -> [TurnOrder] {
@@ -158,7 +158,7 @@ extension Turn {
         return settings.asks.whenUnanswered == .hold
     }
 
-    /// The relay closed the card, and no person said anything: the ask stays open at the agent.
+    /// The relay closed the card without a person's answer: the ask stays open at the agent.
     private mutating func cardUnanswered(
         _ approval: ApprovalID, limitedFor refill: Duration? = nil, at now: Instant
     ) -> [TurnOrder] {
@@ -167,7 +167,7 @@ extension Turn {
         return [.note(.askUnanswered)] + show(Sentences.nobodyAnswered).orders
     }
 
-    /// Something is due of an open ask.
+    /// A deadline of an open ask has come.
     mutating func isDue(_ approval: ApprovalID, _ due: ApprovalLedger.Due, at now: Instant) -> [TurnOrder] {
         switch due {
         case .expired: return settled(ApprovalSettlement(id: approval, outcome: .expired), at: now)
@@ -180,7 +180,7 @@ extension Turn {
         }
     }
 
-    /// An ask stayed unanswered for as long as it is held. One of another client's run stays open there.
+    /// Nobody answered for as long as the bridge holds an ask. In another client's run the ask stays open there.
     private mutating func giveUpAsk(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
         if isInRunOfOthers {
             let isDetached = approvals.leave(approval)
@@ -216,7 +216,7 @@ extension Turn {
         return []
     }
 
-    /// The first of the asks in parts that wait has its turn.
+    /// The first of the queued asks in parts shows its parts.
     mutating func tellInParts(at now: Instant) -> [TurnOrder] {
         guard outcome == nil, !agent.isStopping, let approval = approvals.queuedForParts.first else { return [] }
         let texts = approvals.parts(of: approval)
@@ -233,7 +233,7 @@ extension Turn {
         return parts.map { post(.message($0)) }
     }
 
-    /// The relay has the part, or will not have it: then its ask can only be denied.
+    /// The relay has the part or refused it for good; a refused part leaves its ask with a denial alone.
     mutating func partIsSettled(_ part: WholeMessage.Part, isTaken: Bool, at now: Instant) -> [TurnOrder] {
         guard outcome == nil else { return [] }
         let card = approvals.told(part, isTaken: isTaken, hasEnds: settings.cardsHaveEnds, at: now)
@@ -244,7 +244,7 @@ extension Turn {
         approvals.cardTaken(card, at: now) ? [.endsAreRefused] : []
     }
 
-    /// The relay refused the card: it is asked without its end, which the relay may not know, then once more with the least that a request
+    /// The relay refused the card. Retry it without its end, which the relay may not know, then once more with the least that a request
     /// must have.
     mutating func approvalRefused(
         _ card: ApprovalID, _ refusal: PostRefusal, at now: Instant
@@ -252,14 +252,14 @@ extension Turn {
         guard let approval = approvals.openAsk(ofCard: card) else { return [.skip] }
         let isTooLarge = refusal.code == .payloadTooLarge
         if refusal.code == .idempotencyConflict {
-            // The relay has another card under this name, which shows something else.
+            // The relay has another card under this name, with other content.
             if let next = approvals.underNextName(approval) { return [.replace(.approval(next))] }
         } else if !isTooLarge, refusal.code != .interactionExpired, let same = approvals.askWithoutEnd(approval) {
             return [.replace(.approval(same))]
         } else if let least = approvals.askWithLeast(approval, isTooLarge: isTooLarge) {
             return [.replace(.approval(least))]
         }
-        // An ask that was on the phone before is not denied for a card that the relay will not have.
+        // An ask that was on the phone before is not denied because the relay refuses its next card.
         if holdsAsks, opening.sealing.canSpeak, approvals.hadCard(approval) {
             _ = approvals.loseCard(approval, at: now)
             return [.skip]
@@ -267,7 +267,7 @@ extension Turn {
         return [.skip] + approvalNotShown(card, at: now)
     }
 
-    /// The relay was away for as long as the card was worth trying. The ask waits as an unanswered one.
+    /// The relay was away for longer than the card is worth retrying. The ask waits as an unanswered one.
     mutating func cardIsLost(_ card: ApprovalID, at now: Instant) -> [TurnOrder] {
         guard let approval = approvals.openAsk(ofCard: card) else { return [] }
         guard holdsAsks, opening.sealing.canSpeak else { return approvalNotShown(card, at: now) }
@@ -275,7 +275,7 @@ extension Turn {
         return []
     }
 
-    /// An approval that cannot be shown must not block the run: the chat says what was asked, and only then is it denied.
+    /// An approval that cannot be shown must not block the run: the chat says what was asked, then the ask is denied.
     mutating func approvalNotShown(_ card: ApprovalID, at now: Instant) -> [TurnOrder] {
         if opening.isMirrored { return sayOnce(Sentences.approvalLeftUnshown) }
         guard let approval = approvals.openAsk(ofCard: card),
@@ -295,7 +295,7 @@ extension Turn {
         bubble.closingLines.contains(line) ? [] : say(line)
     }
 
-    /// A line of ours: with the end while the bubble is open, else as a short message.
+    /// Adds a line of ours to the end while the bubble is open, or sends it as a short message.
     mutating func say(_ line: String) -> [TurnOrder] {
         if !bubble.isOver, outcome == nil {
             bubble.add(line)
@@ -305,9 +305,8 @@ extension Turn {
         return [post(.message(WholeMessage(part: part, text: line)))]
     }
 
-    /// The person deleted or archived the chat. A mirrored run continues unseen; one of our own is stopped. Either is said where the
-    /// chat is kept, since it may be taken out of the archive again: into one that was deleted nothing can be written
-    /// (relay.md#codes).
+    /// A person deleted or archived the chat. A mirrored run continues unseen; a run of our own is stopped. An archived chat gets a line
+    /// about it, since a person may take it out of the archive again; a deleted one takes no writes (relay.md#codes).
     package mutating func chatEnded(isDeleted: Bool, at now: Instant) -> [TurnOrder] {
         if isDeleted, !isClosed { return giveUp(at: now) }
         return opening.isMirrored
@@ -316,7 +315,7 @@ extension Turn {
 
     package func hasOpen(_ task: TaskID) -> Bool { outcome == nil && tools.openCall(of: task) != nil }
 
-    /// A card of this turn, which is open. A run that the bridge did not begin continues, whatever the relay says.
+    /// The phone or the relay stopped an open card of this turn. A run that the bridge did not begin continues all the same.
     package mutating func taskStopped(_ task: TaskID, reason: String?, at now: Instant) -> [TurnOrder] {
         let goesOn = isInRunOfOthers
         guard hasOpen(task), let (name, end) = tools.cancel(task, error: goesOn ? Sentences.toolGoesOn : nil) else {
@@ -327,7 +326,7 @@ extension Turn {
         return [.post(end)] + stopRequested(reach: .ownRuns, at: now)
     }
 
-    /// The message went with another model than the one that it named.
+    /// The agent answered with another model than the message names.
     package mutating func modelNotSet(_ line: String) -> [TurnOrder] {
         if outcome == nil { bubble.add(notice: line) }
         return []
@@ -343,7 +342,7 @@ extension Turn {
     package mutating func stopRequested(reach: StopReach = .everyRun, at now: Instant) -> [TurnOrder] {
         guard outcome == nil else { return [] }
         guard !agent.isStopping else { return widenStop(to: reach) }
-        // It may have left: the bridge knows.
+        // The answer may have left already, which the bridge knows.
         if case .answering(let question, let asker) = phase { return [.withdrawAnswer(question, of: asker)] }
         agent.isStopping = true
         agent.stopsOwnRunsAlone = reach == .ownRuns
@@ -364,28 +363,28 @@ extension Turn {
         }
     }
 
-    /// A person presses Stop as well.
+    /// A person presses Stop after a stop of our own runs alone.
     private mutating func widenStop(to reach: StopReach) -> [TurnOrder] {
         guard reach == .everyRun, agent.stopsOwnRunsAlone else { return [] }
         agent.stopsOwnRunsAlone = false
         return occupiesAgent ? abortRuns(reach) : []
     }
 
-    /// The bridge stops, configured to leave nothing open.
+    /// The bridge shuts down, configured to leave nothing open.
     mutating func bridgeStops(line: String = Sentences.bridgeStopped, at now: Instant) -> [TurnOrder] {
         guard outcome == nil else { return [] }
         return leaveAgent(at: now) + conclude(.lost, line: line, at: now)
     }
 
-    /// The turn ends before its run: a run of our own is aborted and its open approvals are denied. A run of another client is left
-    /// alone, approvals included.
+    /// The turn ends before its run: a run of our own is aborted and its open approvals are denied. A run of another client continues,
+    /// approvals included.
     mutating func leaveAgent(at now: Instant) -> [TurnOrder] {
         guard !isInRunOfOthers else { return [] }
         let abort = occupiesAgent ? abortRuns(.ownRuns) : []
         return abort + approvals.denyOpen(at: now).map(resolve) + declineQuestions()
     }
 
-    /// It shows a run that the bridge did not begin, or its message went into one. The follow-up of an approval belongs to its run.
+    /// The turn shows a run that the bridge did not begin, or its message went into one. The follow-up of an approval counts as its run.
     var isInRunOfOthers: Bool { opening.isMirrored || runs.open.contains { isOfOthers($0) } }
 
     func isOfOthers(_ run: RunID) -> Bool {

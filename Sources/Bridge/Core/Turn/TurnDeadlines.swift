@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// The moments a turn waits for, each for one reason. Taking one that has come switches it off.
+/// Moments at which a turn acts, one for each reason. Taking one that has come clears it.
 struct TurnDeadlines: Sendable, Hashable {
     /// The bubble must end before the relay's window does.
     var window: Instant?
@@ -16,7 +16,7 @@ struct TurnDeadlines: Sendable, Hashable {
     var stop: Instant?
     /// The follow-up run of a detached approval does not begin.
     var followUp: Instant?
-    /// After a failed attempt the agent says nothing.
+    /// The agent is silent after a failed attempt.
     var retry: Instant?
     /// The next look for a run that may be lost.
     var look: Instant?
@@ -25,7 +25,7 @@ struct TurnDeadlines: Sendable, Hashable {
     /// A run that outlived its bubble has not ended within any reasonable time.
     var abandon: Instant?
 
-    /// Asked after every event: straight, without an array.
+    /// Read after every event, so it builds no array.
     var earliest: Instant? {
         var earliest = window
         func consider(_ moment: Instant?) {

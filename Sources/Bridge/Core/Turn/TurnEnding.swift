@@ -1,6 +1,6 @@
 import Vocabulary
 
-// How a turn ends.
+// The end of a turn.
 extension Turn {
     mutating func settle(_ end: RunEnd, of run: RunID, at now: Instant, mayAsk: Bool) -> [TurnOrder] {
         let coversFollowUp = coversFollowUp(end) && !mayAsk
@@ -15,7 +15,7 @@ extension Turn {
             if end.truncated { bubble.add(Sentences.cutShort) }
             return hold(after: run, at: now)
         }
-        // One that is cut comes from the history: that has no more of it.
+        // A truncated end comes from the history, which has no more of it.
         if mayAsk, !end.truncated, !agent.isAway, lacksText(after: end) {
             phase = .asking
             deadlines.ask = now + settings.lookUpPatience
@@ -35,7 +35,7 @@ extension Turn {
         return text.hasGap && end.text == nil || text.isIncomplete && !tellsAll
     }
 
-    /// The run is over, and an approval is still open: its outcome follows in another run (openclaw.md#approvals).
+    /// The run ended with an approval still open, whose outcome follows in another run (openclaw.md#approvals).
     private mutating func hold(after run: RunID, within patience: Duration? = nil, at now: Instant) -> [TurnOrder] {
         let questions = endQuestions()
         runs.end(with: run)
@@ -52,7 +52,7 @@ extension Turn {
         return questions.orders + said + freeAgent()
     }
 
-    /// A command that was allowed may run for long. A follow-up of which no frame came is in the history.
+    /// Waits for the follow-up: long, if a command was allowed. The history has a follow-up whose frames were missed.
     mutating func awaitFollowUp(within patience: Duration? = nil, at now: Instant) {
         let usual = approvals.awaitsCommand ? settings.commandPatience : settings.followUpPatience
         deadlines.followUp = now + (patience ?? usual)
@@ -68,21 +68,21 @@ extension Turn {
     mutating func fail(_ failure: RunFailure, at now: Instant) -> [TurnOrder] {
         runs.usage = failure.usage ?? runs.usage
         if let said = failure.text, !said.isEmpty { text.settle(RunEnd(text: said, truncated: true)) }
-        // A new attempt that never began leaves the failed attempt's text: it was shown, and it is all there is.
+        // A new attempt may fail before it begins: keep the earlier attempt's text, which was shown and is all there is.
         let outcome: TurnOutcome = failure.kind == .agentGone ? .lost : .failed
-        // A Stop says nothing of itself but where it did not reach its run.
+        // A Stop adds a line only if it did not reach its run.
         if agent.isStopping, failure.kind == .unstoppable, !bubble.isOver { bubble.add(Sentences.failed(failure)) }
         return conclude(outcome, line: Sentences.failed(failure), at: now)
     }
 
-    /// The end was empty, and the history knows no more.
+    /// The end was empty, and the history adds nothing.
     mutating func concludeEmpty(reason: EndOfTurn.FinishReason? = nil, at now: Instant) -> [TurnOrder] {
         let line = text.isEmpty && text.base.isEmpty ? Sentences.emptyAnswer : nil
         return conclude(.answered, line: line, reason: reason, at: now)
     }
 
     mutating func concludeWithoutFollowUp(at now: Instant) -> [TurnOrder] {
-        // For an undecided approval the line about that is enough.
+        // An undecided approval has a line of its own, and needs no second one.
         conclude(.answered, line: approvals.awaitsFollowUp ? Sentences.followUpMissing : nil, at: now)
     }
 
@@ -96,14 +96,14 @@ extension Turn {
         }
     }
 
-    /// Ends the turn: tasks first, then the bubble with its part of the text, then the rest as messages. After a stop it is
-    /// the stop that ended it, whatever comes first.
+    /// Ends the turn: tasks first, then the bubble with its part of the text, then the rest as messages. After a Stop the outcome is
+    /// `aborted`, whichever event comes first.
     mutating func conclude(
         _ natural: TurnOutcome, line: String? = nil, reason: EndOfTurn.FinishReason? = nil, at now: Instant
     ) -> [TurnOrder] {
         guard self.outcome == nil else { return [] }
         let outcome = agent.isStopping ? .aborted : natural
-        // A Stop of the chat ends the messages behind the run too, and theirs have to say so.
+        // A Stop of the chat also ends the messages that wait behind the run, and their bubbles must say so.
         let ofStop = phase == .waiting || phase == .fetching ? [Sentences.stoppedWaiting] : []
         phase = .over(outcome)
         deadlines = TurnDeadlines()
@@ -116,19 +116,19 @@ extension Turn {
         if !opening.sealing.canSpeak {
             orders += endUnspoken(line, outcome)
         } else if bubble.isOver {
-            // Where nothing was ever shown, an empty answer has its sentence as in a bubble.
+            // A bubble that never showed anything still owes its sentence for an empty answer.
             let isFirstWord = bubble.heldAtWindowClose == nil
             orders += messages(of: isFirstWord ? finalText(or: outcome) : textAfterBubble())
         } else {
             orders += finishTasks(status: Self.taskStatus(at: outcome)).map { .post($0) }
             orders += endBubble(with: finalText(or: outcome), reason: agent.isStopping ? nil : reason)
         }
-        // All of it is in the lane now, and `sentEnd` has what a refusal may ask for.
+        // The lane holds all of it now, and `sentEnd` keeps what a refused end may need.
         text = RunText()
         return orders + freeAgent() + closeIfConfirmed()
     }
 
-    /// A call that the bus never ended: it ended as its run did.
+    /// A call that the bus never ended has ended as its run did.
     static func taskStatus(at outcome: TurnOutcome) -> ToolResult.Status {
         switch outcome {
         case .answered: .completed
@@ -151,7 +151,7 @@ extension Turn {
         ([text].filter { !$0.isEmpty } + lines).joined(separator: RunText.joint)
     }
 
-    /// The head is cut as the preview is, so that it begins with what was streamed.
+    /// Cuts the head as the preview does: the end must begin with what was streamed.
     mutating func endBubble(with text: String, reason: EndOfTurn.FinishReason?) -> [TurnOrder] {
         preview.stop()
         bubble.isOver = true
@@ -170,7 +170,7 @@ extension Turn {
         TextCut.pieces(text, atMost: bubbleLimit).filter { !$0.allSatisfy(\.isWhitespace) }
     }
 
-    /// The text after what the bubble's end held; all of it, if the text has changed since.
+    /// The text after what the bubble's end held, or all of it if the text has changed since.
     private func textAfterBubble() -> String {
         let whole = text.whole
         let held = bubble.heldAtWindowClose ?? ""
@@ -184,7 +184,7 @@ extension Turn {
         return joined(late, bubble.lines)
     }
 
-    /// Whole messages without the interaction. The usage goes with the first.
+    /// Whole messages without the interaction. The first carries the usage.
     mutating func messages(of text: String) -> [TurnOrder] {
         pieces(of: text[...]).enumerated().map { index, piece in
             post(
@@ -193,8 +193,8 @@ extension Turn {
         }
     }
 
-    /// The relay takes no writes for the interaction after 30 minutes (relay.md#sessionmessage-the-user-wrote): the bubble ends while it can, and the
-    /// turn continues.
+    /// The relay takes no writes for the interaction after 30 minutes (relay.md#sessionmessage-the-user-wrote): end the bubble before that,
+    /// and let the turn continue.
     private mutating func closeWindow(line: String, at now: Instant) -> [TurnOrder] {
         deadlines.abandon = now + settings.runPatience
         var orders: [TurnOrder] = [.note(.windowClosed)]

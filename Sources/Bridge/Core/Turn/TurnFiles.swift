@@ -1,11 +1,11 @@
 package import Vocabulary
 
-// Messages with files: the agent gets the message when each of them was fetched, or could not be.
+// Messages with files: the agent gets the message once each file was fetched, or could not be.
 extension Turn {
-    /// A later message of its chat waits for it.
+    /// The message lacks its key or its files, and later messages of its chat wait for it.
     var isIncomplete: Bool { phase == .awaitingKey || phase == .fetching }
 
-    /// Some of its files are on the disk, or may be. The agent may ask for them until it has taken the message.
+    /// Files of the message are on the disk, or may be. The agent may ask for them until it has taken the message.
     var holdsFiles: Bool {
         switch phase {
         case .fetching: true
@@ -27,7 +27,7 @@ extension Turn {
         return [.fetch(attachments)]
     }
 
-    /// In another process: files do not outlive the one that fetched them.
+    /// Fetches again after a restart: files do not outlive the process that fetched them.
     mutating func forgetFiles() {
         guard phase == .waiting, opening.message?.attachments.isEmpty == false else { return }
         phase = .fetching
@@ -47,12 +47,12 @@ extension Turn {
         return []
     }
 
-    /// They take too long: the message goes without them.
+    /// The files take too long, and the message goes without them.
     mutating func fetchIsLate(at now: Instant) -> [TurnOrder] {
         fetched(opening.message?.attachments ?? [], at: now)
     }
 
-    /// The agent has taken the message.
+    /// The agent has taken the message and needs its files no longer.
     mutating func filesArrived() {
         guard occupiesAgent || outcome != nil, let attachments = opening.message?.attachments, !attachments.isEmpty
         else {

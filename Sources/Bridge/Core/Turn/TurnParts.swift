@@ -1,35 +1,35 @@
 import Vocabulary
 
-// What a turn is made of beside its phase, its text and its ledgers: each part is one concern.
+// Parts of a turn besides its phase, its text and its ledgers, one concern each.
 
-/// The runs whose events are a turn's: the one asked for, and those adopted (a foreign answer to its message, the follow-up of an
+/// The runs whose events are a turn's: the requested one, and adopted ones (a foreign answer to its message, the follow-up of an
 /// approval).
 ///
 /// Invariant: a run that has ended for the turn stays one of its runs, and says nothing more.
 struct TurnRuns: Hashable, Sendable {
     var all: Set<RunID>
-    /// Those of them that ended before the turn did: what they still say has been said.
+    /// Runs that ended before the turn did; their later events are ignored.
     var ended: Set<RunID> = []
-    /// An attempt failed; the next starts the text over.
+    /// An attempt failed; the next one starts the text over.
     var isRetrying = false
     var usage: Usage?
-    /// The next run's usage comes on top.
+    /// Usage of earlier runs, to which the next run's usage is added.
     var usageOfEarlier: Usage?
 
     init(_ run: RunID) { all = [run] }
 
-    /// Those that are running, as far as is known.
+    /// Runs that have not ended, as far as is known.
     var open: [RunID] { all.subtracting(ended).sorted() }
 
-    /// False: it is one of them already.
+    /// False if the run is one of the turn's already.
     mutating func adopt(_ run: RunID) -> Bool { all.insert(run).inserted }
 
-    /// `isWhole`: it counts the earlier runs too.
+    /// `isWhole`: `said` covers the earlier runs too.
     mutating func used(_ said: Usage, isWhole: Bool) {
         usage = isWhole ? said : usageOfEarlier.map { $0 + said } ?? said
     }
 
-    /// All that are known are over, and another follows them.
+    /// Ends every known run; another one follows.
     mutating func end(with run: RunID) {
         ended.formUnion(all)
         ended.insert(run)
@@ -39,69 +39,69 @@ struct TurnRuns: Hashable, Sendable {
 
 /// The turn's state towards the agent.
 struct TurnAgent: Hashable, Sendable {
-    /// What it asks of the person.
+    /// Questions that the agent asks the person.
     var questions = QuestionLedger()
-    /// A stop was asked for; it is never taken back.
+    /// Set by the first stop, and never reset.
     var isStopping = false
-    /// No person asked for that stop: a run of another client goes on.
+    /// No person requested that stop, so it spares the runs of other clients.
     var stopsOwnRunsAlone = false
     var isAway = false
     /// The message's receipt by the agent is unconfirmed: the link was lost after the hand-over.
     var isInDoubt = false
-    /// Its session may go on with other messages; once it is free of this turn it stays so.
+    /// The agent session may take other messages; never reset.
     var isFree = false
-    /// The folder of the chat's workspace, where the agent works in one; what lies outside of it is worth a second look.
+    /// The folder of the chat's workspace, or nil if it has none. Severity rules look at what lies outside of it.
     var folder: String?
-    /// Of a message that was handed over without any of its files: what is noted of them behind its text.
+    /// Missing files of a message that was handed over without any file; the prompt notes them behind its text.
     var wentWithout: [MissingFile] = []
-    /// Its message refuses an ask.
+    /// The refusal of an ask that the message is.
     var refusal: WordsOfRefusal?
     /// The message was handed over while another run of the session was active. Derived from the queue, and not stored.
     var isBesideRun = false
 
     var stopReach: StopReach { stopsOwnRunsAlone ? .ownRuns : .everyRun }
 
-    /// False: it was free already.
+    /// False if the session was free already.
     mutating func free() -> Bool {
         defer { isFree = true }
         return !isFree
     }
 }
 
-/// The bubble, and what its end is to carry.
+/// The bubble, and the content of its end.
 ///
 /// Invariant: lines gather while it is open, and go out with its end, or with the text behind it.
 struct TurnBubble: Hashable, Sendable {
-    /// The bubble is held until the key of its message arrives (`Claim`).
+    /// The bubble waits for the key of its message (`Claim`), or for the card above it.
     var isUnopened = false
-    /// It can no longer be ended, or was: later text is a message.
+    /// The bubble has ended, or can no longer be ended: later text is a message.
     var isOver = false
-    /// What it held when the window closed; nil while it is open, or when no phone will show it.
+    /// Text of the bubble when the window closed. Nil while the bubble is open, or if no phone will show its end.
     var heldAtWindowClose: String?
-    /// The end that the relay has or that is in flight, so that a refusal can shorten it.
+    /// The end that is at the relay or in flight, kept so that a refusal can shorten it.
     var sentEnd: EndOfTurn?
     /// Questions and their outcomes, between the agent's text.
     var notes = BubbleNotes()
     /// Sentences that the end carries after the text.
     var closingLines: [String] = []
-    /// What of the message the agent did not get: said once, after everything else in the end.
+    /// Last words of the end, said once: missing files, a model that was not set.
     var notice: String?
 
     mutating func add(_ line: String) {
         if closingLines.count < MessageNames.lineLimit { closingLines.append(line) }
     }
 
-    /// A line that is there already is of a hand-over that did not leave.
+    /// Skips a known line: an earlier hand-over of the same message, which did not leave, added it.
     mutating func add(notice line: String?) {
         if let line, notice?.contains(line) == true { return }
         let said = [notice, line].compactMap(\.self)
         notice = said.isEmpty ? nil : said.joined(separator: "\n")
     }
 
-    /// All that goes out behind the text.
+    /// Everything that goes out behind the text.
     var lines: [String] { closingLines + (notice.map { [$0] } ?? []) }
 
-    /// They have gone out.
+    /// Forgets the lines once they have gone out.
     mutating func dropLines() { (closingLines, notice) = ([], nil) }
 
     /// The next form of an end that was refused.
@@ -126,16 +126,16 @@ struct TurnOutbox: Hashable, Sendable {
         }
     }
 
-    /// It is at the relay, or will never be.
+    /// The relay has the post, or will never have it.
     mutating func settled(_ name: PostName) { unconfirmed.remove(name) }
 
-    /// Whether the bubble's end was under way: with the bubble both posts are lost.
+    /// Forgets the bubble's posts. True if its end was under way.
     mutating func loseBubble() -> Bool {
         unconfirmed.remove(.open)
         return unconfirmed.remove(.end) != nil
     }
 
-    /// One message in place of a post.
+    /// Waits for one message in place of a post.
     mutating func replace(_ name: PostName, with part: WholeMessage.Part) {
         unconfirmed.remove(name)
         unconfirmed.insert(.message(part))

@@ -1,14 +1,14 @@
 import Vocabulary
 
-// Questions that yes and no do not answer (DESIGN.md#questions): the turn that asks, and the turn of the message that answers.
+// Questions that need more than yes or no (DESIGN.md#questions): the turn that asks, and the turn of the message that answers.
 extension Turn {
     // MARK: The turn that asks
 
-    /// The chat's next message answers this. `streamed`: how much of the preview was tried.
+    /// The question that the chat's next message answers. `streamed`: bytes of the preview that were tried.
     func openQuestion(streamed: Int) -> Question? {
         outcome == nil && !agent.isStopping ? agent.questions.current(streamed: streamed) : nil
     }
-    /// A message that comes now answers a question that is over, and whose end the chat does not show yet.
+    /// A question has ended, and the chat does not show it yet: a message that comes now may be meant as its answer.
     var hasUnseenQuestionEnd: Bool { agent.questions.hasUnseenEnd }
 
     mutating func asked(_ question: Question) -> [TurnOrder] {
@@ -30,7 +30,7 @@ extension Turn {
         }
     }
 
-    /// A question that cannot be shown must not block a run of ours. One of another client's run is left to that.
+    /// A question that cannot be shown must not block a run of ours. In another client's run it stays open for that client.
     private mutating func decline(_ question: Question) -> [TurnOrder] {
         if isInRunOfOthers { return [.note(.questionRefused)] + say(Sentences.questionLeft(question.title)) }
         return [command(.declined, to: question.id), .note(.questionRefused)]
@@ -52,7 +52,7 @@ extension Turn {
         return orders
     }
 
-    /// In the bubble where they can be streamed behind all that it shows; else as a message of their own.
+    /// Streams the words into the bubble if they fit behind all that it shows, or sends a message of their own.
     mutating func show(_ words: String) -> (orders: [TurnOrder], sight: QuestionLedger.Sight) {
         let (notes, grown) = bubble.notes.adding(words, behind: text.whole)
         if !bubble.isOver, !text.isTorn, preview.mayGrow(to: grown) {
@@ -65,7 +65,7 @@ extension Turn {
         return ([post(.message(WholeMessage(part: part, text: words)))], .message(part))
     }
 
-    /// A message of the chat answers it. No order: it was open no more.
+    /// A message of the chat answers the question. No order if the question has ended, or while the agent is away.
     mutating func answered(
         _ question: QuestionID, by answerer: TurnID, _ answer: QuestionAnswer, words: String
     ) -> [TurnOrder] {
@@ -75,7 +75,7 @@ extension Turn {
         return agent.isAway ? [] : [command(answer, to: question)]
     }
 
-    /// The message was taken back before the answer left.
+    /// A Stop took the message back before the answer left.
     mutating func answerTakenBack(_ question: QuestionID) -> [TurnOrder] {
         agent.questions.takenBack(question)
         return []
@@ -92,7 +92,7 @@ extension Turn {
         if let answerer = before.answerer {
             orders.append(.answerEnded(answerer, isOurs ? .taken(before.words) : before.end(by: settlement.reason)))
         }
-        // A person who pressed Stop has said all there is to say.
+        // A person who pressed Stop needs no further line.
         guard !agent.isStopping else { return orders }
         let title = before.asking == .none ? before.question.title : nil
         let (shown, sight) = show(isOurs ? Sentences.answered(before.words) : Sentences.over(settlement, title: title))
@@ -100,7 +100,7 @@ extension Turn {
         return orders + shown + (asksNext ? askNext() : [])
     }
 
-    /// Nothing waits for an answer any more: the agent is informed.
+    /// Declines every open question at the agent.
     mutating func declineQuestions() -> [TurnOrder] {
         agent.questions.unsettled.flatMap { id in
             let answerer = agent.questions.settled(id)?.answerer
@@ -108,7 +108,7 @@ extension Turn {
         }
     }
 
-    /// The run is over, and its questions with it. The line about them; nil: there was none.
+    /// Ends the open questions with their run. `line`: the sentence about them, or nil if the chat has seen none.
     mutating func endQuestions() -> (orders: [TurnOrder], line: String?) {
         let open = agent.questions.unsettled.compactMap { agent.questions.settled($0) }
         let line = open.contains { $0.asking != .none } ? Sentences.questionEnded : nil
@@ -118,7 +118,7 @@ extension Turn {
 
     // MARK: Unanswered
 
-    /// Something is due of an open question; as of an ask, whose card is its appearance in the chat.
+    /// A deadline of an open question has come. `CardLife` applies as to an ask: the card is the question's appearance in the chat.
     mutating func isDue(_ question: QuestionID, _ due: CardLife.Due, at now: Instant) -> [TurnOrder] {
         switch due {
         case .cardIsOver:
@@ -131,7 +131,7 @@ extension Turn {
             return []
         case .givesUp:
             guard agent.questions.settled(question) != nil else { return [] }
-            // A line about its end is due: until the phone has that, what is written next counts as a late answer.
+            // The line about the end is due. Until the phone has it, a message counts as a late answer.
             let isOurs = !isInRunOfOthers
             let (shown, sight) = show(isOurs ? Sentences.unansweredForGood : Sentences.questionStaysOpen)
             agent.questions.endShown(question, sight)
@@ -156,7 +156,7 @@ extension Turn {
         return []
     }
 
-    // MARK: What the relay says of it
+    // MARK: The relay's reports
 
     mutating func questionsAreSeen(_ name: PostName, at now: Instant) {
         switch name {
@@ -167,13 +167,13 @@ extension Turn {
         }
     }
 
-    /// The preview is over before all of it was shown: the question goes out by itself.
+    /// The preview ended before it showed everything: the question goes out as a message.
     mutating func previewIsLost() -> [TurnOrder] {
         preview.stop()
         return outcome == nil ? textIsLost() : []
     }
 
-    /// No post holds the text of the bubble any more. A question in it goes out by itself, or is declined where nothing can be said.
+    /// No post holds the bubble's text now. A question in it goes out as a message, or is declined if the turn cannot speak.
     mutating func textIsLost() -> [TurnOrder] {
         let open = agent.questions.lostText()
         guard outcome == nil, let question = open, let words = QuestionText.whole(question) else { return [] }
@@ -195,10 +195,10 @@ extension Turn {
 
     // MARK: The turn that answers
 
-    /// It has not gone to the agent. An answer needs none of its files.
+    /// The message has not gone to the agent. An answer needs none of its files.
     var mayAnswer: Bool { phase == .waiting || phase == .fetching }
 
-    /// Its message is the answer to a question of that turn: the agent gets it by another way than the queue.
+    /// The message answers a question of `asker`, which passes the answer on: it leaves the queue.
     mutating func answers(_ question: QuestionID, of asker: TurnID) -> [TurnOrder] {
         guard mayAnswer else { return [] }
         phase = .answering(question, of: asker)
@@ -219,13 +219,13 @@ extension Turn {
         }
     }
 
-    /// It came when the question was over, or it is none that the agent could take.
+    /// The message came after the question had ended, or says nothing that the agent could take.
     mutating func isNoAnswer(_ line: String, at now: Instant) -> [TurnOrder] {
         guard mayAnswer else { return [] }
         return [.note(.answerNotTaken)] + conclude(.neverSent, line: line, at: now)
     }
 
-    /// Its message was taken back.
+    /// The answer was taken back before it left.
     mutating func answerWithdrawn(at now: Instant) -> [TurnOrder] {
         guard case .answering = phase else { return [] }
         agent.isStopping = true
@@ -233,15 +233,15 @@ extension Turn {
     }
 }
 
-/// What became of an answer, for the bubble of its message.
+/// Outcome of an answer, for the bubble of its message.
 package enum AnswerEnd: Hashable, Sendable {
-    /// Empty words: the question was declined.
+    /// The agent has taken the answer. Empty words decline the question.
     case taken(String)
     case tooLate
-    /// The agent would have got another option.
+    /// The agent would have understood another option.
     case mistaken(String)
-    /// The agent, or this bridge, went away before it was confirmed.
+    /// The agent or this bridge went away before the answer was confirmed.
     case inDoubt
-    /// A Stop came before it had left, or before the agent had confirmed it.
+    /// A Stop came before the answer had left, or before the agent had confirmed it.
     case stopped
 }

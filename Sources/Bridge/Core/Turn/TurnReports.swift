@@ -1,6 +1,6 @@
 package import Vocabulary
 
-// What the relay says to a turn's posts.
+// The relay's reports on a turn's posts.
 extension Turn {
     mutating func post(_ post: Post) -> TurnOrder {
         outbox.posted(post)
@@ -74,20 +74,20 @@ extension Turn {
 
     // MARK: Ends
 
-    /// A text that is too much is shortened, and the rest follows as messages. What else is refused gives its place to a fixed
-    /// sentence, and the whole text follows as a message, whatever becomes of the sentence: never nothing.
+    /// Shortens a text that is too long; the rest follows as messages. After any other refusal a fixed sentence takes its place, and the
+    /// whole text follows as a message, whatever becomes of the sentence: never nothing.
     private mutating func endRefused(_ refusal: PostRefusal) -> [TurnOrder] {
         guard let end = bubble.sentEnd else { return skip(.end) }
         if end.text.isEmpty {
-            // All that it could say without a key: only another key of the call is worth a try.
+            // The empty end is all that a turn without a key can say: retry it once, under another key of the call.
             return refusal.code == .idempotencyConflict && end.form == 1 ? replaceEnd(with: "") : skip(.end)
         }
         switch refusal.code {
         case .messageFinalized where end.text != Sentences.followsAsMessage:
-            // Another client ended the bubble; our text is not in it.
+            // Another client ended the bubble without our text.
             return replaceEnd(withMessage: end.text, part: outbox.names.nextLate(), usage: end.usage)
         case .idempotencyConflict where end.form == 1:
-            // Nothing is wrong with the text: it goes under the next key.
+            // The text itself is in order: send it under the next key.
             return replaceEnd(with: end.text)
         case .contentBlocked where end.text != Sentences.blocked && end.text != Sentences.followsAsMessage:
             // The filter would refuse the same text as a message too.
@@ -108,7 +108,7 @@ extension Turn {
 
     private static var shortLength: Int { 16_000 }
 
-    /// Nil: it is so short already that its length cannot be what the relay has against it.
+    /// Nil if the text is too short for its length to be the reason of the refusal.
     private static func shortened(_ text: String) -> [String]? {
         let length = text.utf8.count
         guard length > 1_000 else { return nil }
@@ -116,12 +116,12 @@ extension Turn {
         return pieces.count > 1 ? pieces : nil
     }
 
-    /// What the end said of questions goes out with the messages that follow, or is lost with its text.
+    /// Replaces the refused end. Questions in its text move to the messages that follow, or are lost with it.
     private mutating func replaceEnd(with text: String, followedBy rest: some Sequence<String> = []) -> [TurnOrder] {
         let isSame = text == bubble.sentEnd?.text
         let end = bubble.nextEnd(text)
         let messages = rest.filter { !$0.allSatisfy(\.isWhitespace) }.map { follow($0) }
-        // The window's end may have promised more than is shown now: then all of it comes later.
+        // The end at the window's close may have promised more than shows now: forget it, so that the whole text comes later.
         if messages.isEmpty, bubble.heldAtWindowClose != nil, outcome == nil { bubble.heldAtWindowClose = nil }
         let replaced = [TurnOrder.replace(.end(end), followedBy: messages)]
         if case .message(let last)? = messages.last {
@@ -137,7 +137,7 @@ extension Turn {
         return [.replace(.message(WholeMessage(part: part, text: text, usage: usage)))]
     }
 
-    /// One more message, to go out where the caller puts it.
+    /// One more message, for the caller to place.
     private mutating func follow(_ text: String, usage: Usage? = nil) -> Post {
         let message = Post.message(WholeMessage(part: outbox.names.nextPart(), text: text, usage: usage))
         outbox.posted(message)
@@ -146,11 +146,11 @@ extension Turn {
 
     // MARK: Messages
 
-    /// What is too long goes out in smaller pieces. Else one sentence takes the place of a refused message; a refused sentence is
+    /// Sends a text that is too long in smaller pieces. Otherwise one sentence takes the place of a refused message; a refused sentence is
     /// skipped.
     private mutating func messageRefused(_ part: WholeMessage.Part, _ refusal: PostRefusal) -> [TurnOrder] {
         let name = PostName.message(part)
-        // Another text has this key: an earlier process sent it, or another bridge. Neither is said twice.
+        // The relay has another text under this key, from an earlier process or another bridge: send neither twice.
         if refusal.code == .idempotencyConflict { return skip(name) }
         if refusal.concernsText, let pieces = refusal.text.flatMap(Self.shortened) {
             outbox.settled(name)
@@ -173,10 +173,9 @@ extension Turn {
         return [.skip] + closeIfConfirmed()
     }
 
-    // MARK: The bubble is not to be had
+    // MARK: Without a bubble
 
-    /// The placeholder was refused: what was to go into the bubble goes out as messages. An end that waits behind it is the
-    /// first of them.
+    /// The relay refused the placeholder: the bubble's content goes out as messages, first of all an end that waits behind it.
     mutating func goOnWithoutBubble(at now: Instant) -> [TurnOrder] {
         let lost = outbox.loseBubble() ? bubble.sentEnd : nil
         if lost != nil || !bubble.isOver { bubble.heldAtWindowClose = nil }
@@ -187,7 +186,7 @@ extension Turn {
         return orders + [.replace(follow(lost.text, usage: lost.usage))]
     }
 
-    /// The lane dropped everything that carries the interaction. An end among it is lost with the bubble.
+    /// The lane dropped all posts of the interaction. An end among them is lost with the bubble.
     private mutating func windowClosedAtRelay(at now: Instant) -> [TurnOrder] {
         let lost = outbox.loseBubble() ? bubble.sentEnd : nil
         let isLost = lost != nil || !bubble.isOver
@@ -209,8 +208,8 @@ extension Turn {
         return [.closeWindow, .note(.windowClosed)] + previewIsLost()
     }
 
-    /// The session or the interaction is gone at the relay: nothing more is shown. A run of our own is aborted; a mirrored one
-    /// continues unseen, and its approvals stay with its own client.
+    /// The session or the interaction is gone at the relay: nothing more is shown. A run of our own is aborted. A mirrored run continues
+    /// unseen, and its approvals stay with its own client.
     mutating func giveUp(at now: Instant) -> [TurnOrder] {
         var orders: [TurnOrder] = [.abandonLane]
         if occupiesAgent, !agent.isStopping { orders += leaveAgent(at: now) }

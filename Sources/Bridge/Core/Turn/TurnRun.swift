@@ -1,9 +1,9 @@
 package import Vocabulary
 
-// What the agent's bus says about the run, and what a look-up says where the bus was silent.
+// Events of a run from the agent's bus, and look-ups where the bus was silent.
 extension Turn {
     package mutating func runEvent(_ event: RunEvent, of run: RunID, at now: Instant) -> [TurnOrder] {
-        // Nothing was handed over yet: no run can be this turn's.
+        // Nothing was handed over yet, so no run can be this turn's.
         if outcome != nil || !mayHaveRun { return event.isOnlyAlive ? [] : [.note(.eventAfterEnd)] }
         if runs.ended.contains(run), event.tellsTheRun { return event.isOnlyAlive ? [] : [.note(.eventAfterEnd)] }
         if case .alive(.retrying) = event {
@@ -137,7 +137,7 @@ extension Turn {
             return []
         case .ended(let found):
             let end = found.joined(along: streamed)
-            // Of the first run alone, while its follow-up is the one that is missing.
+            // The history has the first run alone; its follow-up is still missing.
             guard text.base.isEmpty || coversFollowUp(end) else { return isUnknown(at: now) }
             deadlines.look = nil
             return settle(end, of: opening.run, at: now, mayAsk: false)
@@ -146,7 +146,7 @@ extension Turn {
         }
     }
 
-    /// Asked because an end was empty: then empty it is. Asked after a loss: the next look comes by its deadline.
+    /// The history knows nothing: an empty end counts as empty. After a lost link the next look comes by its deadline.
     private mutating func isUnknown(at now: Instant) -> [TurnOrder] {
         phase == .asking ? concludeEmpty(at: now) : []
     }
@@ -156,7 +156,7 @@ extension Turn {
             let end = found.joined(along: streamed)
             if coversFollowUp(end) { return settle(end, of: opening.run, at: now, mayAsk: false) }
         }
-        // With the process that was to run the command its follow-up is gone.
+        // The process that was to run the command is gone, and the follow-up with it.
         if case .failed(let failure) = lookup, failure.kind == .agentGone, approvals.awaitsFollowUp,
             !approvals.hasDetachedOpen
         {
@@ -165,20 +165,20 @@ extension Turn {
         return deadlines.ask == nil ? [] : concludeWithoutFollowUp(at: now)
     }
 
-    /// What the agent is known to have said in one piece: where a piece is missing, the text shown before it.
+    /// Text that the agent said in one piece: all of it, or what the preview showed before a missing piece.
     private var streamed: String { text.isTorn ? bubble.notes.removed(from: preview.streamed) : text.whole }
 
-    /// The history's text goes beyond the first run's: its follow-up is in it.
+    /// The history's text goes beyond the first run's, so it includes the follow-up.
     func coversFollowUp(_ end: RunEnd) -> Bool {
         if end.includesFollowUp { return true }
         guard let said = end.text, !text.base.isEmpty, extends(said, text.base) else { return false }
-        // The history keeps the white space at an end that a `final` is without.
+        // The history keeps trailing white space that a `final` lacks.
         return said.utf8.dropFirst(text.base.utf8.count).contains { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
     }
 }
 
 extension RunEvent {
-    /// The run is alive. What a bus repeats after a gap (ended messages, tools, approvals) does not show that.
+    /// The event proves that the run is alive. A bus repeats ended messages, tools and approvals after a gap, so those prove nothing.
     fileprivate var showsProgress: Bool {
         switch self {
         case .started, .text(.append), .text(.snapshot), .text(.segment), .text(.replaced), .retrying: true
@@ -190,7 +190,7 @@ extension RunEvent {
 
     fileprivate var isOnlyAlive: Bool { if case .alive = self { true } else { false } }
 
-    /// About the course of one run, not about a tool or an approval that outlives it.
+    /// The event is about the course of one run. Tools and approvals outlive it.
     fileprivate var tellsTheRun: Bool {
         switch self {
         case .started, .text, .retrying, .finished, .failed, .alive: true

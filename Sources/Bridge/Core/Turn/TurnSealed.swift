@@ -1,13 +1,13 @@
 package import Vocabulary
 
-// Turns whose content only the phone may read: the key that is awaited, and what is said where there is none.
+// Turns whose content only the phone may read: their key, and their words without one.
 extension Turn {
-    /// Nothing of it can go out, or be read, before a key comes.
+    /// Nothing of the turn can go out, or be read, before a key comes.
     package var awaitsKey: Bool { opening.sealing == .sealed(nil) && outcome == nil }
 
     var bubbleLimit: Int { settings.bubbleLimit(opening.sealing) }
 
-    /// The key that the turn continues under to its end. `text`: what its message says.
+    /// The turn continues under this key to its end. `text`: the opened text of its message.
     package mutating func keyCame(_ key: KeyName, _ text: OpenedText?, at now: Instant) -> [TurnOrder] {
         guard awaitsKey else { return [] }
         opening.sealing = .sealed(key)
@@ -17,7 +17,7 @@ extension Turn {
         switch text {
         case .text(let text):
             opening.message?.text = text
-        // It came in the open, into a chat whose key was lost.
+        // The message came unsealed, into a chat whose key was lost.
         case nil where opening.sealedText == nil: break
         case .unreadable, nil:
             return orders + conclude(.neverSent, line: Sentences.notTaken(.unreadable), at: now)
@@ -32,8 +32,8 @@ extension Turn {
         return []
     }
 
-    /// A post was to be sealed, and the turn's key is not there any more. Another key is not taken in its place: its maker
-    /// could then read how the turn continues.
+    /// A post was to be sealed, and the turn's key is gone. No other key takes its place: its maker could then read how the turn
+    /// continues.
     mutating func keyIsGone(_ name: PostName, at now: Instant) -> [TurnOrder] {
         let isNews = opening.sealing.canSpeak
         if let key = opening.sealing.key { opening.sealing = .keyGone(key) }
@@ -43,11 +43,11 @@ extension Turn {
         switch name {
         case .open: return orders + goOnWithoutBubble(at: now)
         case .approval(let card): return orders + [.skip] + cardLacksKey(card, at: now)
-        // Not even the empty text could be sealed: nothing seals here at all.
+        // Not even the empty text could be sealed, so nothing can.
         case .end where bubble.sentEnd?.text.isEmpty == true: return orders + skip(name)
         case .end:
             let end = bubble.nextEnd("")
-            // A run that continues behind its window says it with its own end.
+            // A run that continues after its window says this with its own end.
             let sentence = outcome == nil ? nil : inTheOpen(Sentences.keyGone)
             return orders + [.replace(.end(end), followedBy: sentence.map { [$0] } ?? [])]
         case .message(let part):
@@ -55,7 +55,7 @@ extension Turn {
             if approvals.isPart(part) { return orders + [.skip] + partIsSettled(part, isTaken: false, at: now) }
             _ = agent.questions.reminderIsLost(part, at: now)
             let declined = questionNotShown(name)
-            // It is said once, however many messages there would have been; of a turn that continues, with its end.
+            // One sentence stands for all messages. A turn that continues says it with its end.
             guard isNews, outcome != nil, let sentence = inTheOpen(Sentences.keyGone) else {
                 return orders + declined + skip(name)
             }
@@ -64,7 +64,7 @@ extension Turn {
         }
     }
 
-    /// The key of the chat is gone: a card that was on the phone before is no card that could not be shown.
+    /// The chat's key is gone. A card that was on the phone before does not count as one that could not be shown.
     mutating func cardLacksKey(_ card: ApprovalID, at now: Instant) -> [TurnOrder] {
         guard holdsAsks, let approval = approvals.openAsk(ofCard: card), approvals.hadCard(approval) else {
             return approvalNotShown(card, at: now)
@@ -83,7 +83,7 @@ extension Turn {
 
     mutating func leaveUnspokenBubble(_ status: ToolResult.Status) -> [TurnOrder] {
         let cards = finishTasks(status: status)
-        // Where no key ever came, no card was made that must be finished.
+        // No card was made without a key, so none must be finished.
         let finished = awaitsKeyForGood ? [.dropUnsealed] : cards.compactMap(\.unspoken).map { TurnOrder.post($0) }
         return finished + endBubble(with: "", reason: nil)
     }
@@ -99,7 +99,7 @@ extension Turn {
 }
 
 extension Post {
-    /// The end of a card without what the agent said.
+    /// The end of a card without the agent's words.
     fileprivate var unspoken: Post? {
         guard case .taskEnded(let end) = self else { return nil }
         return .taskEnded(TaskEnd(task: end.task, name: end.name, status: end.status))

@@ -1,24 +1,23 @@
 import Vocabulary
 
-/// A run of which nothing is heard, and the task of its bubble that says how it is (DESIGN.md#silence).
+/// A silent run, and the task of its bubble that says how it is (DESIGN.md#silence).
 ///
-/// States of a stretch of silence: *heard* (no task), *shown* (a task says how the run is). A sign of life, a command
-/// to the agent and the bubble's end finish the task; the next stretch has one of its own.
+/// States of a stretch of silence: *heard* (no task), *shown* (a task says how the run is). A sign of life, a command to the agent and the
+/// bubble's end finish the task; the next stretch has one of its own.
 ///
 /// Invariants:
-/// - A task is created once and finished once, before the bubble's end; it has a name that no other stretch has, also after
-///   a restart.
-/// - It says something at most once in `pace`, and nothing once the run is heard again.
-/// - Its words come from structured state alone: no clock of the agent's, no reading of text.
-/// - `isStuckTold` is never taken back: the chat has one line about it, however many processes the turn goes through.
+/// - A task is created once and finished once, before the bubble's end. No other stretch has its name, not even after a restart.
+/// - A task speaks at most once in `pace`, and never once the run is heard again.
+/// - The words come from structured state alone: no clock of the agent, no reading of text.
+/// - `isStuckTold` is never reset: the chat has one line about it, however many processes carry the turn.
 /// - `due` does not move with signs of life, so that a frame costs no more than to keep its time.
 struct TurnSilence: Sendable, Hashable {
     static let pace = Duration.seconds(60)
-    /// From the agent's first word that it tries its model again to the task that says so.
+    /// Time from the agent's first word that it retries its model to the task that says so.
     static let retryPatience = Duration.seconds(30)
-    /// A task whose bucket was low tries again so much later.
+    /// Pause before a task whose bucket was low tries again.
     static let heldBackFor = Duration.seconds(10)
-    /// Stretches of one turn that have a task.
+    /// Most stretches of one turn that get a task.
     static let taskLimit = 100
 
     struct Told: Sendable, Hashable {
@@ -30,17 +29,17 @@ struct TurnSilence: Sendable, Hashable {
     /// The last sign of life, or the last command to the agent. Not stored: a restart resets the silence.
     var heardAt = Instant.zero
     var isCompacting = false
-    /// The agent's first word that it tries its model again. Not stored.
+    /// The agent's first word that it retries its model. Not stored.
     var retriesSince: Instant?
     /// The last words of a task. Not stored.
     var saidAt: Instant?
-    /// When it is looked at next. Not stored.
+    /// The next look at the silence. Not stored.
     var due: Instant?
     /// Tasks created so far.
     var tasks = 0
     var told: Told?
     var isStuckTold = false
-    /// At work behind the bubble's end, which has finished their cards.
+    /// Tools at work after the bubble's end, which has finished their cards.
     var tools: Set<ToolCallID> = []
 
     /// The moment at which a task is due.
@@ -65,7 +64,7 @@ struct TurnSilence: Sendable, Hashable {
         return .taskEnded(TaskEnd(task: task, name: StatusTask.kind, status: .completed, label: label))
     }
 
-    /// A task that was never tried leaves its name to the next one, and a label that was never tried counts as unsent.
+    /// A task that was never tried passes its name on, and a label that was never tried counts as unsent.
     mutating func heldBack(_ name: PostName, at now: Instant) {
         switch name {
         case .taskStarted(let task) where told?.task == task: (told, tasks) = (nil, tasks - 1)
@@ -76,11 +75,11 @@ struct TurnSilence: Sendable, Hashable {
         }
     }
 
-    /// Its task could not be made.
+    /// The relay could not make the task.
     mutating func drop(_ task: TaskID) { if told?.task == task { told = nil } }
 }
 
-/// The tasks that say how a run is. To the relay and the phone they are tasks as those of tools are.
+/// Tasks that say how a run is. The relay and the phone see them as tasks of tools.
 enum StatusTask {
     static let kind = "status"
     private static let prefix = "bridge-status-"
@@ -97,7 +96,7 @@ enum StatusTask {
 enum RunWait: Hashable {
     case person, run, files, link, retry, compaction
     case tool(String, since: Instant?)
-    /// The state does not say.
+    /// The structured state does not say.
     case unknown
 
     /// No person is asked, no tool runs, and the bridge knows of nothing else that holds the run up.
@@ -113,7 +112,7 @@ extension Turn {
     var wait: RunWait {
         if asksPerson { return .person }
         if agent.isAway { return .link }
-        // The run of its session takes it behind a tool.
+        // The run of the session takes the words behind a tool.
         if agent.refusal != nil, phase == .handedOver { return .run }
         if agent.isBesideRun, phase == .handedOver || phase == .running { return .run }
         switch phase {
@@ -133,7 +132,7 @@ extension Turn {
             || agent.questions.all.contains { $0.state == .open }
     }
 
-    /// The line of its task, and of the list of `/bridge status`.
+    /// The label of the task, and the line in the list of `/bridge status`.
     func words(of wait: RunWait, at now: Instant) -> String {
         switch wait {
         case .person: "waits for you"
@@ -165,17 +164,17 @@ extension Turn {
 
     // MARK: Signs of life
 
-    /// The bubble says how the run is.
+    /// The bubble shows a status task.
     var tellsStatus: Bool { silence.told != nil }
 
-    /// A sign of life, or a command to the agent, resets the silence.
+    /// A sign of life, or a command to the agent, restarts the silence.
     mutating func isHeard(at now: Instant) -> [TurnOrder] {
         isAlive(.working, at: now)
         guard silence.told != nil, let end = silence.finish(label: Sentences.goesOn) else { return [] }
         return bubble.isOver ? [] : [.post(end)]
     }
 
-    /// Without an order, and without a look at anything else.
+    /// Keeps the time alone, since it happens with every frame.
     mutating func isAlive(_ activity: RunActivity, at now: Instant) {
         silence.heardAt = now
         silence.isCompacting = activity == .compacting
@@ -190,14 +189,14 @@ extension Turn {
 
     // MARK: Time
 
-    /// From the turn's first moment, a restart, or another configuration.
+    /// Called at the turn's first moment, after a restart, and with another configuration.
     mutating func watchSilence(at now: Instant) -> [TurnOrder] {
         silence.due = nextSilence(at: now)
         guard settings.quiet == nil, silence.told != nil, let end = silence.finish() else { return [] }
         return bubble.isOver ? [] : [.post(end)]
     }
 
-    /// In another process: what it heard between its records is not known.
+    /// Restarts the silence after a restart: signs of life between two records are unknown.
     mutating func silenceResumes(at now: Instant) -> [TurnOrder] {
         silence.heardAt = now
         silence.told?.at = now
@@ -208,7 +207,7 @@ extension Turn {
     func nextSilence(at now: Instant) -> Instant? {
         guard outcome == nil else { return nil }
         var next: Instant?
-        // Whatever keeps it back now may be over a moment later.
+        // The hindrance may end a moment later, so a due moment that has passed comes again.
         func consider(_ due: Instant, again: Duration) {
             let due = due > now ? due : now + again
             next = next.map { min($0, due) } ?? due
@@ -260,7 +259,7 @@ extension Turn {
         return [.post(.taskProgress(TaskProgress(task: told.task, label: label)))]
     }
 
-    /// Never an end: what a run of hours does is not known here.
+    /// The turn continues: a run may take hours, and nothing here shows what it does.
     private mutating func tellStuck(at now: Instant) -> [TurnOrder] {
         guard outcome == nil, !agent.isStopping, !silence.isStuckTold, wait.mayBeStuck else { return [] }
         switch phase {
@@ -279,7 +278,7 @@ extension Turn {
         return []
     }
 
-    /// All tasks of the bubble that are open, for their end.
+    /// Ends of all open tasks of the bubble.
     mutating func finishTasks(status: ToolResult.Status, label: String? = nil) -> [Post] {
         if outcome == nil { silence.tools = tools.running }
         return tools.finishAll(status: status, label: label) + [silence.finish(label: label)].compactMap(\.self)

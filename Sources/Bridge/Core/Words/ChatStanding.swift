@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// How a chat is, in a line of the list of `/bridge status` (DESIGN.md#silence).
+/// The state of a chat, as a line in the list of `/bridge status` (DESIGN.md#silence).
 struct ChatStanding: Hashable, Sendable {
     /// The sort order of chats: asks precede everything else.
     enum Urgency: Int, Hashable, Comparable, Sendable {
@@ -11,20 +11,20 @@ struct ChatStanding: Hashable, Sendable {
 
     var urgency: Urgency
     var since: Instant
-    /// The chat's first words, where the reader may have them.
+    /// The chat's first words, if the reader may have them.
     var place: String
-    /// What it does and since when.
+    /// The chat's activity, and since when.
     var state: String
 }
 
-/// How a chat is, without a word of it, for `status` and `top`.
+/// The state of a chat without a word of it, for `status` and `top`.
 package struct ChatFigure: Hashable, Sendable {
     package enum State: String, Hashable, Sendable {
         case asks, key, files, away, tool, retry, compaction, works, silent
         case behindRun = "behind_run"
     }
 
-    /// The chat's session; nil if the chat is sealed.
+    /// The chat's session, or nil if the chat is sealed.
     package var chat: SessionID?
     package var state: State
     package var since: Instant
@@ -34,7 +34,7 @@ package struct ChatFigure: Hashable, Sendable {
     }
 }
 
-/// How a turn is.
+/// The state of a turn.
 private struct TurnStanding {
     var wait: RunWait
     var urgency: ChatStanding.Urgency
@@ -43,7 +43,7 @@ private struct TurnStanding {
 }
 
 extension Bridge {
-    /// Each chat with its most urgent turn. No word of a sealed chat leaves it: its key may be another one than the reader's.
+    /// Each chat with its most urgent turn. No word of a sealed chat leaves it: the reader may have another key.
     func standings(for reader: TurnOpening, at now: Instant) -> [ChatStanding] {
         urgentTurns(besides: reader.id, at: now).map { $0.turn.words(of: $0.standing, for: reader.session, at: now) }
     }
@@ -75,7 +75,7 @@ extension Bridge {
 }
 
 extension Turn {
-    /// The turn's standing; nil in the phases that follow its run.
+    /// The turn's standing, or nil in the phases that follow its run.
     fileprivate func standing(at now: Instant) -> TurnStanding? {
         switch phase {
         case .answering, .over, .closed: return nil
@@ -135,7 +135,7 @@ extension Turn {
         return ChatStanding(urgency: standing.urgency, since: since, place: place, state: state)
     }
 
-    /// Of the message that runs: what the chat was called is known to the phone alone.
+    /// First words of the message that runs. The phone alone knows the name of the chat.
     private var firstWords: String {
         guard let message = opening.message else { return "a run that the agent began" }
         let words = message.text.split(whereSeparator: \.isWhitespace).prefix(8).joined(separator: " ")

@@ -1,22 +1,22 @@
 /// A message to the bridge itself, and not to the agent: `/bridge` and what follows it (DESIGN.md#the-bridges-own-words). No agent has a
 /// command of that name; every other text that begins with a slash is the agent's.
 package enum OwnWord: Hashable, Sendable {
-    /// `unknown`: what was written, where it is no word of the bridge's.
+    /// `unknown`: the written text, if it is no word of the bridge's.
     case help(unknown: String?)
-    /// A new conversation with the agent; nil: in the default workspace.
+    /// A new conversation with the agent, in the default workspace if nil.
     case new(workspace: String?)
     case workspaces
     case status
-    /// Stops what runs in the chat.
+    /// Stops the runs in the chat.
     case stop
     /// Lists open asks, and brings their cards back.
     case asks
-    /// Refuses the newest open ask of the chat; nil: without words for the agent.
+    /// Refuses the newest open ask of the chat, with words for the agent or without.
     case no(String?)
 
     package static let name = "/bridge"
 
-    /// Nil: it is a message to the agent.
+    /// Nil if the text is a message to the agent.
     package init?(_ text: String) {
         let said = text.drop(while: \.isWhitespace)
         // Phones begin a message with a capital letter.
@@ -39,6 +39,6 @@ package enum OwnWord: Hashable, Sendable {
         }
     }
 
-    /// It waits for the run of its chat; the others are answered at once.
+    /// The word waits for the run of its chat; the others are answered at once.
     var waits: Bool { if case .new = self { true } else { false } }
 }

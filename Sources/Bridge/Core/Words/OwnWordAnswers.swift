@@ -1,31 +1,31 @@
 import Vocabulary
 
-/// What the words of the bridge's own are answered with.
+/// Settings for the answers to the bridge's own words.
 package struct OwnWordSettings: Hashable, Sendable {
     /// The agent's name in sentences.
     package var agent = "the agent"
     package var version = ""
-    /// Nil: the agent has no use for them.
+    /// Nil if the agent has no use for workspaces.
     package var workspaces: Workspaces?
 
     package init() {}
 }
 
-/// What is known when a word is answered.
+/// Facts for the answer to a word.
 struct OwnWordSituation: Hashable, Sendable {
     var isPresent = true
-    /// What a person can do, so that the agent can be reached.
+    /// How a person can make an absent agent reachable.
     var remedy: String?
-    /// Of the chat: the run that continues, and messages behind it.
+    /// A run continues in the chat; `waiting` counts the messages behind it.
     var isBusy = false
     var waiting = 0
-    /// Its workspace; nil: the default one.
+    /// The workspace of the chat, or nil if it is the default one.
     var workspace: String?
-    /// The states of all chats, the most urgent first.
+    /// The states of all chats, most urgent first.
     var chats: [ChatStanding] = []
 }
 
-/// The sentences: pure, so that a word that is answered twice is answered alike.
+/// The answers. They are pure, so that a word that is answered twice is answered alike.
 enum OwnWordAnswers {
     static let help = """
         /bridge new [WORKSPACE] begins a new conversation with the agent in this chat, once its run has ended.
@@ -95,7 +95,7 @@ enum OwnWordAnswers {
 
     private static let chatLimit = 20
 
-    /// No word of another chat: it may be sealed under another key.
+    /// No word of another chat appears: that chat may be sealed under another key.
     static func asks(_ asks: [OpenAsk], in chat: SessionID, clock: LocalTime?, comeBack: Bool = true, at now: Instant)
         -> String
     {
@@ -127,7 +127,7 @@ enum OwnWordAnswers {
         }
     }
 
-    /// A new conversation was begun.
+    /// The answer to `/bridge new`.
     static func new(_ settings: OwnWordSettings, _ workspace: Workspace?) -> String {
         guard let workspace else { return "The next message begins a new conversation with \(settings.agent)." }
         return "The next message begins a new conversation with \(settings.agent) in the workspace \(workspace.words)."
@@ -149,7 +149,7 @@ enum OwnWordAnswers {
         return "There is no workspace \u{201C}\(shown)\u{201D}; \(known). Nothing has changed."
     }
 
-    /// The one that a chat is bound to is not configured any more.
+    /// The workspace that a chat is bound to is no longer configured.
     static func missing(_ workspace: String) -> String {
         "The workspace \(TextCut.marked(workspace, atMost: 80)) of this chat is not configured any more. \u{201C}/bridge new\u{201D} begins a new conversation in another one."
     }

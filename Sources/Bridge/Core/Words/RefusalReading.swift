@@ -1,4 +1,4 @@
-/// What a message says while a card of its chat is open (DESIGN.md#words-refuse). It never allows.
+/// The meaning of a message while a card of its chat is open (DESIGN.md#words-refuse). No message allows.
 enum RefusalReading: Hashable {
     /// A refusal, and what to do instead.
     case refuses(String)
@@ -27,16 +27,16 @@ enum RefusalReading: Hashable {
 struct ReplyWords {
     enum Verdict: Hashable {
         case yes
-        /// `isAll`: it says nothing else.
+        /// `isAll`: the reply says nothing else.
         case no(isAll: Bool)
         case neither
     }
 
     let words: [String]
     let letters: Int
-    /// No letter is of another script.
+    /// Every letter is of a script without spaces.
     let isWhollyUnspaced: Bool
-    /// Words, where two letters of a script without spaces count as one.
+    /// Number of words. Two letters of a script without spaces count as one.
     let size: Int
     private let unspaced: String
 
@@ -82,7 +82,7 @@ struct ReplyWords {
             ? .yes : .no(isAll: ReplyLists.unspacedNo.contains(unspaced))
     }
 
-    /// Latin letters as wide as Han.
+    /// Makes full-width Latin letters ordinary ones.
     private static func narrow(_ character: Character) -> Character {
         guard let scalar = character.unicodeScalars.first, (0xFF01...0xFF5E).contains(scalar.value),
             let narrow = Unicode.Scalar(scalar.value - 0xFEE0)
@@ -96,7 +96,7 @@ struct ReplyWords {
         character.isLetter || character.isNumber || character == "'" || isMark(character)
     }
 
-    /// Signs of Indic scripts that belong to the letter before them, where they occur by themselves.
+    /// Signs of Indic scripts that belong to the letter before them, and may stand as characters of their own.
     private static func isMark(_ character: Character) -> Bool {
         character.unicodeScalars.allSatisfy {
             [.nonspacingMark, .spacingMark].contains($0.properties.generalCategory)

@@ -1,16 +1,16 @@
-/// Beginnings of replies that agree or refuse, in the languages that most people speak. A word that is missing among the yeses makes a
-/// refusal of a yes, which allows nothing.
+/// Beginnings of replies that agree or refuse, in the languages that most people speak. A missing yes reads as a refusal, which allows
+/// nothing.
 enum ReplyLists {
     static let longestPhrase = 3
 
-    /// Skipped in front of the word that decides.
+    /// Words to skip in front of the word that decides.
     static let fillers: Set = [
         "please", "pls", "well", "oh", "hey", "hi", "hm", "hmm", "um", "uh", "ah", "so", "and", "just", "bitte", "also",
         "por", "favor", "pues", "ay", "bon", "alors", "euh", "ну", "пожалуйста", "कृपया", "من", "فضلك", "per", "favore",
         "lütfen", "tolong",
     ]
 
-    /// Behind a no they add nothing.
+    /// Words that add nothing behind a no.
     static let thanks: Set = [
         "thanks", "thank", "you", "thx", "danke", "gracias", "merci", "obrigado", "obrigada", "спасибо", "धन्यवाद",
         "ধন্যবাদ", "شكرا", "شكراً", "شکریہ", "grazie", "way", "it", "this", "that", "allowed",
@@ -79,7 +79,7 @@ enum ReplyLists {
         "asla", "tidak", "jangan", "nggak", "không", "đừng", "아니", "아니요", "아니오", "안돼", "안", "거부",
     ]
 
-    /// By their beginnings: Chinese, Japanese, Thai.
+    /// Beginnings of replies in Chinese, Japanese, Thai.
     static let unspacedYes = [
         "好", "好的", "没有问题", "沒有問題", "没事", "沒事", "没有意见", "不介意", "是", "是的", "对", "對", "行", "可以", "没问题", "沒問題", "同意", "允许",
         "允許", "批准", "确认", "確認", "嗯", "当然",

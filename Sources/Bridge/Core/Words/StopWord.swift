@@ -1,6 +1,6 @@
 /// A message with the word stop alone. It stops a run that is active in its chat, instead of queueing behind it.
 enum StopWord: Hashable {
-    /// A person may mean it for an answer, where the agent asks something.
+    /// A person may mean it as an answer, if the agent asks something.
     case bare
     case command
 

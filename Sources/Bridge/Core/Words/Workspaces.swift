@@ -2,9 +2,9 @@ package import Vocabulary
 
 /// A folder in which agents work for chats.
 package struct Workspace: Hashable, Sendable {
-    /// Nil: the configuration names none, and this one is for all chats.
+    /// Nil if the configuration names none, and this one is for all chats.
     package var name: String?
-    /// As configured, from the root. Whether it is there is looked at before each message.
+    /// The folder as configured, from the root. Before each message the bridge checks that it exists.
     package var folder: String
 
     package init(name: String? = nil, folder: String) {
@@ -17,7 +17,7 @@ package struct Workspace: Hashable, Sendable {
 
 /// The folders in which the sessions of an agent may work. No session is begun outside of them.
 package struct Workspaces: Hashable, Sendable {
-    /// For chats that name none.
+    /// The workspace of chats that name none.
     package var standard: Workspace
     package var others: [Workspace]
 
@@ -28,13 +28,13 @@ package struct Workspaces: Hashable, Sendable {
 
     package var all: [Workspace] { [standard] + others }
 
-    /// Nil for the name: the default one. Nil for the answer: it is not configured, or not any more.
+    /// The workspace of that name, or the default one without a name. Nil if it is not configured, or no longer.
     package subscript(name: String?) -> Workspace? {
         guard let name else { return standard }
         return all.first { $0.name == name }
     }
 
-    /// With another case of letters than was configured, where that is clear: phones write capitals by themselves.
+    /// Finds a name whose letters differ in case from the configured ones, if that is clear: phones write capitals by themselves.
     func named(_ written: String) -> Workspace? {
         if let exact = self[written] { return exact }
         let near = all.filter { $0.name?.lowercased() == written.lowercased() }
@@ -42,12 +42,12 @@ package struct Workspaces: Hashable, Sendable {
     }
 }
 
-/// What a chat has of its own: since `/bridge new` another session of the agent's, and the workspace that it works in.
+/// A chat's own agent session, which `/bridge new` replaces, and the workspace in which it works.
 package struct ChatHome: Hashable, Sendable {
-    /// What the plug-in calls the session of this chat. Where that is another one now, as with another agent, this is of no use.
+    /// The plug-in's name for the session of this chat. If that name has changed, as with another agent, the home is of no use.
     package var base: AgentSession
     package var session: AgentSession
-    /// Nil: the default one.
+    /// Nil if the chat works in the default one.
     package var workspace: String?
 
     package init(base: AgentSession, session: AgentSession, workspace: String? = nil) {
@@ -56,10 +56,10 @@ package struct ChatHome: Hashable, Sendable {
         self.workspace = workspace
     }
 
-    /// The plug-in's name for it, or one that an earlier `/bridge new` made of that.
+    /// The session has the plug-in's name for the chat, or one that an earlier `/bridge new` made of that.
     func isNamed(_ session: AgentSession) -> Bool { session == base || session.text.hasPrefix("\(base)-") }
 
-    /// By the name of the turn that asked for it: carried out again after a crash, it is the same session.
+    /// The new session is named after the turn that asked for it, so that a repetition after a crash leads to the same session.
     func renewed(by turn: TurnID, in workspace: String?) -> ChatHome {
         let mark = StableHash.text(of: turn.text, length: 12).lowercased()
         return ChatHome(base: base, session: AgentSession("\(base)-\(mark)"), workspace: workspace)
@@ -68,7 +68,7 @@ package struct ChatHome: Hashable, Sendable {
 
 /// The homes of chats that have one.
 ///
-/// Invariant: what has changed is ordered to be kept before any turn that follows from it.
+/// Invariant: a changed home is ordered to be kept before any turn that follows from it.
 struct ChatHomes: Sendable {
     private var homes: [SessionID: ChatHome] = [:]
     private var unwritten: Set<SessionID> = []
@@ -85,13 +85,13 @@ struct ChatHomes: Sendable {
         unwritten.insert(chat)
     }
 
-    /// The chat is gone. False: nothing was known of it.
+    /// The chat is gone.
     mutating func forget(_ chat: SessionID) {
         ofRuns.remove(chat)
         if homes.removeValue(forKey: chat) != nil { unwritten.insert(chat) }
     }
 
-    /// The chats of which something was known; the caller writes it down.
+    /// Forgets all homes. Returns the chats of which something was known, for the caller to delete from the journal.
     mutating func forgetAll() -> Set<SessionID> {
         defer { (homes, unwritten, ofRuns) = ([:], [], []) }
         return unwritten.union(homes.keys)
@@ -102,7 +102,7 @@ struct ChatHomes: Sendable {
 
     var hasUnwritten: Bool { !unwritten.isEmpty }
 
-    /// Nil: it is to be forgotten.
+    /// Homes to write. Nil deletes the home of its chat.
     mutating func takeUnwritten() -> [(chat: SessionID, home: ChatHome?)] {
         defer { unwritten = [] }
         return unwritten.sorted().map { ($0, homes[$0]) }
