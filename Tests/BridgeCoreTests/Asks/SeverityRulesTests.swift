@@ -88,11 +88,30 @@ struct SeverityRulesTests {
             ("mv ~/docs /w/site/x", true), ("mv ~/docs x", true), ("xargs -n1 basename < files.txt", false),
             ("find . -name x | xargs rm", false), ("git ls-files -d | xargs rm", false), ("mv src/a src/b", false),
             ("mv ~/docs ~/documents", false), ("printf 'a b' | xargs rm", false),
+            ("printf 'a b' | xargs -I{} rm {}", false), ("printf 'a /etc/x' | xargs -I{} rm {}", true),
+            ("cat list | xargs -I{} rm a {}", true),
         ])
     func lists(command: String, isMet: Bool) {
         let subject = SeverityRules.Subject(
             command: command, folder: "/w/site", workspace: "/w/site", home: SeverityLine.home)
         #expect(SeverityRules.met(subject).contains(.deletionOutside) == isMet)
+    }
+
+    @Test(
+        "a file whose mode, owner or access list changes is written, wherever its options stand",
+        arguments: [
+            "chmod -x ~/.zshrc", "chmod --reference=a ~/.zshrc", "chmod -R 600 ~/.zshrc", "chown ada ~/.zshrc",
+            "chgrp --reference=a ~/.zshrc", "setfacl -m u:eve:rw ~/.zshrc", "setfacl -b ~/.zshrc",
+        ])
+    func modes(command: String) {
+        #expect(SeverityRules.met(subject(command)) == [.startUpFile])
+    }
+
+    @Test("a pattern meets a name however long it is written")
+    func longPatterns() {
+        let pattern = "~/.ss[h]" + String(repeating: "*", count: 200)
+        #expect(SeverityRules.met(subject("cat \(pattern)/id_rsa")) == SeverityRules.met(subject("cat ~/.ss[h]/id_rsa")))
+        #expect(SeverityRules.met(subject("cat \(pattern)/id_rsa")).contains(.keyFile))
     }
 
     @Test("the folder counts where the workspace is unknown, and a workspace that is the whole disk bounds nothing")

@@ -221,7 +221,7 @@ struct AskPlaces {
             return part.count == name.count && zip(part, name).allSatisfy { lower($0) == lower($1) }
         }
         // A pattern does not meet the dot at the beginning of a name.
-        guard part.count < 64, part.first == name.first || name.first != UInt8(ascii: ".") else { return false }
+        guard part.count <= 4_096, part.first == name.first || name.first != UInt8(ascii: ".") else { return false }
         var reached: Set = [0]
         for byte in part {
             switch byte {

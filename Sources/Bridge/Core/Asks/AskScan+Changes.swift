@@ -28,9 +28,16 @@ extension AskScan {
             for word in arguments.values("c") where program == "vim" || program == "nvim" || program == "vi" {
                 editor(word.bytes)
             }
-        case "chmod", "chown", "chgrp", "setfacl":
-            let arguments = ShellArguments(rest, valued: "m x reference")
-            for file in arguments.operands.dropFirst() { writes(file.bytes) }
+        case "chmod", "chown", "chgrp":
+            let arguments = ShellArguments(rest, valued: "reference from")
+            // The first operand is the mode or the owner, unless an option gives it: `chmod -x FILE`, `--reference=FILE`.
+            let isOption =
+                arguments.has("reference") || program == "chmod" && arguments.has("r", "w", "x", "X", "s", "t", "u", "g", "o")
+            for file in arguments.operands.dropFirst(isOption ? 0 : 1) { writes(file.bytes) }
+        case "setfacl":
+            let arguments = ShellArguments(
+                rest, valued: "m x M X modify remove modify-file remove-file set set-file restore")
+            for file in arguments.operands { writes(file.bytes) }
         case "tar", "bsdtar", "unzip", "gpg-zip", "7z":
             unpack(program, rest)
             return ShellFlow()

@@ -254,7 +254,7 @@ extension AskScan {
                     save(file)
                 }
             }
-            return arguments.has("qO-") ? download : ShellFlow()
+            return ShellFlow()
         case "aria2c", "axel":
             let arguments = ShellArguments(rest, valued: "o d x s j out dir")
             for url in arguments.operands { save(arguments.value("o", "out") ?? Self.named(url)) }

@@ -214,9 +214,11 @@ extension AskScan {
         guard command.contains(where: { Self.replaced($0, place, by: []) != nil }) else {
             return run(command + words, input)
         }
-        return run(
-            command.flatMap { word in words.compactMap { Self.fill(word, place, $0) }.first.map { [$0] } ?? [word] },
-            input)
+        // One run for each name.
+        guard !words.isEmpty else { return run(command, input) }
+        var output = ShellFlow()
+        for name in words { output = run(command.map { Self.fill($0, place, name) ?? $0 }, input) }
+        return output
     }
 
     private static func fill(_ word: ShellWord, _ place: [UInt8], _ name: ShellWord) -> ShellWord? {
