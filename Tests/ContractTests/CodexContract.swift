@@ -291,7 +291,7 @@ final class CodexDouble: AgentDouble {
         }
     }
 
-    /// Tells every connection, for every thread.
+    /// Tells every connection about every thread.
     private func status(_ status: String, _ thread: Thread) {
         for entry in lines.values.sorted(by: { $0.line.number < $1.line.number }) {
             entry.line.say(

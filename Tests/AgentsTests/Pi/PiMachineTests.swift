@@ -120,7 +120,7 @@ struct PiMachineTests {
                 #"1 > {"type":"get_state","id":"sb-5"}"#
             ])
         #expect(pi.waits(250) == ["r1 pi-ses_1 finished aborted run -", "stop of r1 answered"])
-        // What was queued must not reach the next run.
+        // A queued message must not reach the next run.
         #expect(pi.says(PiSays.state(5, #""isStreaming":false,"pendingMessageCount":1"#)) == ["end 1"])
     }
 
