@@ -75,7 +75,7 @@ struct PromptTableTests {
     private static let died = #"r1 pi-ses_1 failed agentGone "its process ended with code 1""#
 
     static let cells: [Cell] = [
-        // Held while the child starts.
+        // Waits for the child to start.
         Cell(.held, .died, []),
         Cell(.held, .stop, ["stop of r1 answered"]),
         // Written.

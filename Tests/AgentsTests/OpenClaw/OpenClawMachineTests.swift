@@ -64,7 +64,7 @@ private final class MachineStage {
         )
     }
 
-    /// The id of the request that was sent last.
+    /// Id of the newest request.
     private var request: String {
         for case .send(_, let frame, _) in orders.reversed() {
             let text = String(decoding: frame, as: UTF8.self)

@@ -33,7 +33,7 @@ struct AskReturnsTests {
             #expect(turn.approvals.approvals[id]?.cards.life.number == number)
             let card = ApprovalID("a1-ask-\(number)")
             _ = turn.reported(.delivered(.approval(card), message: nil), at: .at(now - 800))
-            // The first two came when the one by itself was due, the third before that.
+            // The first two come when due by themselves, the third one earlier.
             _ = turn.decided(card, .deny, reason: "expired", at: .at(now - 700))
             let minutes: Double = number == 2 ? 15 : 60
             #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(now - 700 + minutes * 60), "\(number)")
