@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What the tests read: files of this package, found from this file's path.
+/// Files of this package that the tests read, found from the path of this file.
 enum Fixtures {
     private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 

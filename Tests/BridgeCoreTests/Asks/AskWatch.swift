@@ -8,7 +8,7 @@ struct AskWatch {
     private var replacements: [ApprovalID: Int] = [:]
     /// Shown text by the name of the card.
     private var shown: [ApprovalID: String] = [:]
-    /// By the name of the ask: the command that the agent asked about last, and the commands that the person allowed.
+    /// The command that each ask last asked about, and the commands that the person allowed, by the name of the ask.
     private var asked: [ApprovalID: String] = [:]
     private var allowed: [ApprovalID: Set<String>] = [:]
     /// Parts of the one ask that a chat sends in parts at a time.

@@ -131,7 +131,7 @@ struct DeliveryLoadTests {
         var world = DeliveryWorld(seed: 5)
         world.relay.latency = 4_000_000...4_000_000
         for number in 0..<100 { world.at(.zero) { $0.open("int_\(number)") } }
-        // Only the first text borrows a token, and its answer at 108 s releases the others.
+        // The first text alone borrows a token, and its answer at 108 s releases the others.
         for number in 0..<80 { world.at(.seconds(100)) { $0.post(.text("first"), on: "int_\(number)") } }
         for number in 80..<100 { world.at(.seconds(112)) { $0.end("int_\(number)") } }
         world.run(until: .seconds(112))

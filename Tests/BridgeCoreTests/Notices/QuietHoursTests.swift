@@ -62,7 +62,7 @@ struct QuietHoursTests {
         #expect(stage.attempts.count == 1 && stage.kept.values.map(\.items.count) == [1])
         stage.answered("a")
         #expect(stage.kept.isEmpty)
-        // By day each notice goes by itself again.
+        // Each notice goes by itself again by day.
         stage.begins("t5")
         stage.ends("t5", .failed)
         stage.recipient()
