@@ -52,7 +52,7 @@ struct PlaceTableTests {
         #expect(table.wanted() == [1])
         table.isIdle(1, false)
         #expect(table.wanted() == [2])
-        // Nobody needs it to leave otherwise.
+        // Holder 2 already leaves its place to 3, so holder 1 is not asked again.
         table.isIdle(1, true)
         #expect(table.wanted() == [])
     }

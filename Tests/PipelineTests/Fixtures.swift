@@ -16,7 +16,7 @@ enum Fixtures {
         var why: String
     }
 
-    /// Made by `Tests/expectations/expected_ends.py`, which shares no code with the bridge.
+    /// Output of `Tests/expectations/expected_ends.py`, which shares no code with the bridge.
     static let ends: [String: [End]] = {
         guard let data = try? Data(contentsOf: tests.appending(path: "expectations/ends.json")) else { return [:] }
         return (try? JSONDecoder().decode([String: [End]].self, from: data)) ?? [:]

@@ -96,7 +96,7 @@ struct WorldTests {
 
     @Test("a yes behind a Stop is caught in a world written by hand", arguments: [WorldAgentKind.pi, .claude])
     func plantedBehindStop(kind: WorldAgentKind) {
-        // With other seeds pi asks a question in place of a card.
+        // Under other seeds pi asks a question in place of a card.
         caught(.yesBehindStop, by: "left after the Stop", seeds: [1, 4]) { .stopBehindYes(kind, seed: $0) }
     }
 

@@ -227,7 +227,7 @@ struct OppiHabitsTests {
     func picture() {
         let found = #"r1 oppi:ses_1 finished stop run "A bean""#
         #expect(Self.after(#"Hi\ndata:image/png;base64,iVBORw0KGgo="#).contains(found))
-        // With other words behind it, the prompt counts as one that never arrived.
+        // A row with other words after the text does not match: the prompt counts as one that never arrived.
         #expect(!Self.after(#"Hi\nA bean."#).contains(found))
     }
 

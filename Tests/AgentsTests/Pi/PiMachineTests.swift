@@ -259,7 +259,7 @@ struct PiMachineTests {
         _ = pi.says(PiSays.ended)
         _ = pi.waits(300)
         #expect(pi.says(PiSays.started) == ["r1 pi-ses_1 started"])
-        // Or within the same loop.
+        // The queued prompt begins within the same loop.
         let ours = queued.says(user("one"))
         #expect(ours.count == 2 && ours[1] == "r1 pi-ses_1 started", "\(ours)")
     }

@@ -16,7 +16,7 @@ struct AskReturnsTests {
         orders.map { if case .post(.text(let text)) = $0 { text } else { "" } }.joined()
     }
 
-    /// Asked at 0, on the phone at 1, closed by the relay at 300.
+    /// An ask that the agent opens at 0 s, the phone shows at 1 s, and the relay closes at 300 s.
     private func unanswered(expiresAt: Instant? = nil, reason: String = "expired") -> Turn {
         var turn = Make.asking(detached: false, expiresAt: expiresAt)
         _ = turn.reported(.delivered(.approval(id), message: nil), at: .at(1))

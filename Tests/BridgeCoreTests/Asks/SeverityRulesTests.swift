@@ -104,7 +104,7 @@ struct SeverityRulesTests {
         #expect(SeverityRules.met(subject("rm -rf dist", folder: "/etc", workspace: "/srv/site")) == [.deletionOutside])
         #expect(SeverityRules.met(subject("rm -rf other", folder: "/srv", workspace: "/")) == [.deletionOutside])
         #expect(SeverityRules.met(subject("rm -rf ~/a", folder: "~/a", workspace: "~/a")) == [])
-        // With nothing known, a relative path counts as the agent's own.
+        // If nothing is known, a relative path counts as the agent's own.
         #expect(SeverityRules.met(subject("rm -rf dist", folder: nil)) == [])
         #expect(SeverityRules.met(subject("rm -rf /srv/dist", folder: nil)) == [.deletionOutside])
         // A home folder as the workspace permits no start-up file.

@@ -243,7 +243,7 @@ struct Disorder {
         }
         if !turn.isClosed { faults.append("it never closes: \(turn.phase)") }
         if closed != 1 { faults.append("closed \(closed) times") }
-        // With a late key a message may say the rest.
+        // A late key lets a message say the rest.
         if endedUnspoken, inTheOpen.isEmpty, messages.isEmpty { faults.append("nothing says why the end is empty") }
         questions.end(&faults)
         if freed != 1 { faults.append("the agent was freed \(freed) times") }

@@ -54,7 +54,7 @@ final class CodexServedTurn {
     /// Items that have ended, as the record has them.
     var items: [GatewayValue] = []
     var status = "inProgress"
-    /// Some client has been told the end, by a notification or in a list.
+    /// A client has heard of the end, by a notification or in a list.
     var endIsKnown = false
     var error: GatewayValue?
     var hasBegun = false

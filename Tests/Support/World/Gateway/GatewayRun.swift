@@ -81,7 +81,7 @@ struct GatewayRow {
     var usage: GatewayValue?
 }
 
-/// Where the agent runs a command, and as which program.
+/// Host on which the agent runs a command, and the program.
 package struct GatewayPlace: Sendable, Hashable {
     package var cwd: String?
     package var nodeId: String?

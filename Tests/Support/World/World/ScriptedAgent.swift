@@ -20,9 +20,9 @@ package protocol ScriptedAgent: AgentDouble {
     var decidedElsewhere: [String: Bool] { get }
     /// Habits that the double showed.
     var tally: HabitTally { get }
-    /// Some run is at work or waits for a decision.
+    /// A run is at work or waits for a decision.
     var isBusy: Bool { get }
-    /// Some run that has begun continues.
+    /// A run that has begun continues.
     var isAtWork: Bool { get }
     /// Requests against the protocol's rules.
     var breaches: [String] { get }

@@ -4,7 +4,7 @@ import Vocabulary
 /// Files that messages name in a world: the servers behind the addresses, their pace, and the files on the computer's
 /// disk.
 ///
-/// As on the real outside, a new process finds no file of an earlier one, only a few fetches run at once, and a slow
+/// The real outside has the same limits: a new process finds no file of an earlier one, only a few fetches run at once, and a slow
 /// server is given up.
 package final class VirtualAttachments: @unchecked Sendable {
     /// A file at an address. Nil bytes if it cannot be fetched.

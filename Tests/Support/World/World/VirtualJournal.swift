@@ -50,7 +50,7 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     /// Whether a setting besides the installation's name and notices remains: an abort, a refusal, a chat.
     package var owes: Bool { settings.keys.contains { $0 != "installation" && !$0.hasPrefix("notice:") } }
 
-    /// Kept notices by id.
+    /// Notices stored, by id.
     package var notices: [String: [UInt8]] {
         let names = settings.filter { $0.key.hasPrefix("notice:") }
         return Dictionary(uniqueKeysWithValues: names.map { (String($0.key.dropFirst(7)), $0.value) })

@@ -16,7 +16,7 @@ extension WorldJudge {
         judgeAsking(jobs, index, side, run)
     }
 
-    /// With no other theme, the whole outcome of a job can be predicted.
+    /// Whether jobs are the only theme, so the judge can predict the whole outcome of a job.
     private var isExact: Bool { plan.themes == [.jobs] }
 
     private mutating func judge(_ job: WorldJob, _ index: Int, _ side: WorldSide, _ run: WorldRun) {

@@ -73,7 +73,7 @@ extension WorldSide {
                 peer.handler(.text(padded(EdgeFaults.fromRelay(faults.fromRelay(frame)) { self.isOfJob($0) })))
             }
         case .close(let code, let reason):
-            // Behind the frames that were sent before.
+            // The close follows the frames sent before it.
             time.after(.milliseconds(1)) { [self] in
                 guard relayPeers.removeValue(forKey: id) != nil else { return }
                 if lives(peer.life) { peer.handler(.closed(code: code, reason: reason, byPeer: true)) }
