@@ -40,7 +40,7 @@ struct AgentRunnerTests {
     func closedInBetween() {
         stage.order(.open(Stage.channel, Stage.socket))
         stage.answers("1: one", .note(.words("busy")), .close(Stage.channel, .socket(code: 1000, reason: "")))
-        // While the note is carried out the socket is still open.
+        // The socket is still open while the note is carried out.
         let (handler, link) = (stage.sockets.handlers[0], stage.sockets.links[0])
         stage.onEvent.withLock {
             $0 = {
@@ -194,7 +194,7 @@ struct AgentRunnerTests {
         stage.works.open[0](.done)
         try #require(stage.works.ordered == ["lock /l", "unlock /l"])
         stage.works.open[1](.done)
-        // One that is refused then is held by no one here.
+        // A lock that is refused then belongs to nobody here.
         stage.order(.work(WorkID(2), .lock(path: "/l")))
         stage.clock.pass(.seconds(31))
         stage.works.open[2](.failed(WorkFailure(.full, "/l is locked")))

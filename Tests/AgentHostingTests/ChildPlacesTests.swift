@@ -121,7 +121,7 @@ struct ChildPlacesTests {
         #expect(two.programs.links.isEmpty)
         #expect(two.link.isClosed)
         two.onEvent.withLock { $0 = nil }
-        // Its place is another's.
+        // The place now belongs to another.
         let three = Stage(places: places)
         starts(three)
         #expect(three.programs.links.count == 1)

@@ -4,7 +4,7 @@ import Locking
 import Vocabulary
 import Worlds
 
-/// A machine's events, and its orders. Touched on the test's thread alone.
+/// A machine's events and orders, touched only on the test's thread.
 final class Script: @unchecked Sendable {
     var told: [String] = []
     var next: [AgentOrder] = []
@@ -12,17 +12,17 @@ final class Script: @unchecked Sendable {
     var answers: [String: [AgentOrder]] = [:]
     var deadline: Instant?
     var readingDeadline: Instant?
-    /// The reading clock, as the last event that bears it shows it.
+    /// The reading clock of the newest event that carries one.
     var read: Instant?
-    /// It stays when it has come.
+    /// The deadline stays after it has passed.
     var keepsDeadline = false
-    /// Bytes of the works that have ended.
+    /// Bytes of the ended works.
     var pieces: [String] = []
-    /// Of the child that ended last.
+    /// Last words of the child that ended last.
     var lastWords: String?
 }
 
-/// A machine that orders what the test says, and records its events.
+/// A machine that orders what the test scripted, and records its events.
 struct Scripted: ~Copyable, AgentMachine {
     typealias Settings = String
 
@@ -97,7 +97,7 @@ final class Sockets: WebSocketClient, @unchecked Sendable {
     private(set) var links: [Link] = []
     private(set) var requests: [WebSocketRequest] = []
     private(set) var handlers: [@Sendable (WebSocketEvent) -> Void] = []
-    /// Happens before `open` returns.
+    /// Event that happens before `open` returns.
     var atOnce: WebSocketEvent?
 
     func open(
@@ -144,7 +144,7 @@ final class Programs: ChildRunner, @unchecked Sendable {
 
 final class Works: WorkPort, @unchecked Sendable {
     private(set) var open: [@Sendable (WorkResult) -> Void] = []
-    /// Locks as they are taken and released.
+    /// Locks taken and released, in order.
     private(set) var ordered: [String] = []
 
     func carryOut(_ work: Work, completion: @escaping @Sendable (WorkResult) -> Void) {
@@ -174,7 +174,7 @@ final class Settings: TurnJournal, @unchecked Sendable {
     func purge(before wall: Int64) {}
 }
 
-/// A machine on its host, and all edges in the test's hand.
+/// A machine on its host, with all edges in the test's hands.
 final class Stage {
     let sockets = Sockets()
     let programs = Programs()
@@ -185,7 +185,7 @@ final class Stage {
     let covered = Locked<[Secret]>([])
     let settings = Locked<String?>(nil)
     let recorded = Locked<[String]>([])
-    /// Happens while orders are carried out.
+    /// Called while orders are carried out.
     let onEvent = Locked<(@Sendable () -> Void)?>(nil)
     let script = Script()
     let link: any AgentLink
@@ -222,7 +222,7 @@ final class Stage {
 
     var told: [String] { script.told }
 
-    /// At the next event.
+    /// The orders follow the next event.
     func order(_ orders: AgentOrder...) {
         script.next = orders
         link.slept()

@@ -6,7 +6,7 @@ import Testing
 struct PlaceTableTests {
     private var table = PlaceTable(limit: 2)
 
-    /// Whether each of them has a place at once.
+    /// Whether each number gets a place at once.
     private mutating func ask(_ numbers: Int...) -> [Bool] {
         var answers: [Bool] = []
         for number in numbers { answers.append(table.ask(number)) }
@@ -19,7 +19,7 @@ struct PlaceTableTests {
         #expect(ask(3, 4) == [false, false])
         #expect(table.granted() == [] && table.wanted() == [])
         table.leave(1)
-        // Not before those that wait.
+        // Earlier requests come first.
         #expect(ask(5) == [false])
         #expect(table.granted() == [3])
         table.leave(4)
@@ -52,7 +52,7 @@ struct PlaceTableTests {
         #expect(table.wanted() == [1])
         table.isIdle(1, false)
         #expect(table.wanted() == [2])
-        // Of its own accord it would not have been.
+        // Holder 2 already leaves its place to 3, so holder 1 is not asked again.
         table.isIdle(1, true)
         #expect(table.wanted() == [])
     }

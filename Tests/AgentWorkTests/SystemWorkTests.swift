@@ -78,7 +78,7 @@ final class SystemWorkTests {
             #expect(words == "failed forbidden" || words == "failed absent", "\(path): \(words)")
         }
         #expect(access(folder + "/b.txt", F_OK) != 0)
-        // A link at the place itself is replaced, not followed.
+        // A link at the path itself is replaced, not followed.
         symlink(folder + "/target", folder + "/workspace/link")
         #expect(try result(of: .write(path: folder + "/workspace/link", [65])) == "done")
         #expect(access(folder + "/target", F_OK) != 0)

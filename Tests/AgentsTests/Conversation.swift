@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-/// One decoder and the frames it meets, a line an event: its answer to each as `ObservationText` prints it.
+/// A decoder and its frames. `ObservationText` prints its answer to each, one line per event.
 struct Conversation {
     private var decoder: any AgentDecoder
     private var now = Instant.zero
@@ -21,7 +21,7 @@ struct Conversation {
         return bytes.withUnsafeBytes { decoder.sent($0, capacity: $0.count, at: now) }.map(ObservationText.line)
     }
 
-    /// Time passes, and deadlines on its way are met.
+    /// Advances time and fires deadlines on the way.
     mutating func waits(_ milliseconds: Int64) -> [String] {
         let end = now + .milliseconds(milliseconds)
         var lines: [String] = []

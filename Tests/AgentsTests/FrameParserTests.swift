@@ -2,7 +2,7 @@ import JSONReading
 import Testing
 import Vocabulary
 
-/// `JSON.stringify` writes what a strict parser refuses, and the model chooses the values.
+/// `JSON.stringify` writes text that a strict parser refuses, and the model chooses the values.
 @Suite("Frames that a strict parser refuses")
 struct FrameParserTests {
     private func compact(_ text: String) -> String? {
@@ -34,7 +34,7 @@ struct FrameParserTests {
         let read = try #require(compact(text))
         #expect(read.hasPrefix(#"{"id":"a","in":{"k":[{"k":["#) && read.hasSuffix(#","end":[1]}"#))
         #expect(read.contains("x"))
-        // The bridge itself can read what it made of it.
+        // The bridge reads its own output.
         #expect(compact(read) == read)
     }
 

@@ -15,7 +15,8 @@ struct HostileNumbersTests {
         for (index, frame) in trace.frames.enumerated() where frame.direction == .incoming {
             for hostile in HostileNumbers.variants(of: frame.bytes) {
                 isTried = true
-                // The frames before it put the decoder into the state in which the number counts; those after it add to it.
+                // Earlier frames bring the decoder into the state in which the number counts, and later ones add to
+                // it.
                 var observer = try trace.observer()
                 for earlier in trace.frames[..<index].suffix(6) { observer.take(earlier) }
                 observer.take(Trace.Frame(at: frame.at, direction: frame.direction, bytes: hostile))
@@ -110,7 +111,7 @@ struct LargeArrayTests {
         Array(("[" + (0..<count).map { _ in #"{},"# }.joined() + "7]").utf8)
     }
 
-    /// Of this thread alone: other tests run beside it.
+    /// Processor time of this thread alone: other tests run beside it.
     private static func seconds(_ body: () -> Void) -> Double {
         func now() -> Double {
             var time = timespec()
@@ -137,7 +138,7 @@ struct LargeArrayTests {
                 }
             }
         }
-        // Sixteen times as much takes 256 times as long where each element is looked for from the front.
+        // Sixteen times the elements would take 256 times as long if each search began at the front.
         #expect(time(96_000) < 80 * time(6_000))
     }
 

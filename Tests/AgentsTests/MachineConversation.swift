@@ -2,13 +2,13 @@ import AgentKit
 import Testing
 import Vocabulary
 
-/// An agent's machine and the events that it meets: its orders as lines.
+/// An agent's machine and the events that it meets. Orders become lines.
 protocol MachineConversation {
     associatedtype Machine: AgentMachine
 
     var machine: Machine { get set }
     var now: Instant { get set }
-    /// The host's: it stands while the channels are not read.
+    /// The host's clock of reading, which stands while channels are not read.
     var reading: ReadingClock { get set }
     mutating func occasion() -> Occasion
     mutating func lines(_ orders: [AgentOrder]) -> [String]
@@ -23,7 +23,7 @@ extension MachineConversation {
     mutating func pauses() { reading.stands(true, at: now) }
     mutating func resumes() { reading.stands(false, at: now) }
 
-    /// Time passes, and deadlines on its way are met.
+    /// Advances time and fires deadlines on the way.
     mutating func waits(_ milliseconds: Int64) -> [String] {
         let end = now + .milliseconds(milliseconds)
         var all: [String] = []
@@ -34,7 +34,7 @@ extension MachineConversation {
             now = max(now, deadline)
             let occasion = occasion()
             all += lines(machine.timePassed(occasion))
-            // Its alarm would ring without pause.
+            // A deadline that stays would ring without pause.
             if let left = nextAlarm, left <= now {
                 Issue.record("the deadline \(left) has passed and stays")
             }

@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-/// An observation as one line that a person can read and a golden file can hold.
+/// An observation as one line, for people and for golden files.
 enum ObservationText {
     static func milliseconds(_ moment: Instant) -> Int64 { (moment - Instant.zero).nanoseconds / 1_000_000 }
 

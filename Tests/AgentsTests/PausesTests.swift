@@ -5,7 +5,7 @@ import Vocabulary
 @testable import Codex
 @testable import OpenClaw
 
-/// The pauses between tries of each agent, in order (`BackOff`).
+/// Pauses between the attempts of each agent, in order (`BackOff`).
 @Suite("Pauses between tries")
 struct PausesTests {
     private static let now = Instant.zero + .seconds(100)

@@ -2,7 +2,7 @@ import AgentKit
 import Testing
 import Vocabulary
 
-/// Frames that show nothing, and prove that the run is alive (DESIGN.md#silence).
+/// Frames without content that prove the run alive (DESIGN.md#silence).
 @Suite("Signs of life of runs that have nothing to show")
 struct SignsOfLifeTests {
     @Test("pi thinks: once in ten seconds, and a compaction at once")
@@ -58,14 +58,14 @@ struct SignsOfLifeTests {
         #expect(codex.says(fails("T", "U")) == ["r1 codex:ses_1 alive, retrying"])
         #expect(codex.says(fails("T", "U")) == ["r1 codex:ses_1 alive, retrying"])
         #expect(codex.says(fails("T", "V")) == [])
-        // The message that was being written is abandoned first.
+        // The open message is abandoned first.
         _ = codex.says(
             #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"agentMessage","id":"a"}}}"#
         )
         #expect(
             codex.says(fails("T", "U"))
                 == [#"r1 codex:ses_1 segment ended """#, "r1 codex:ses_1 alive, retrying"])
-        // A sub-agent's is its own affair.
+        // A sub-agent's retries do not concern the chat's run.
         _ = codex.says(
             #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"subAgentActivity","id":"s","kind":"started","agentThreadId":"C","agentPath":"/apprentice"}}}"#
         )

@@ -5,7 +5,7 @@ import Glibc
 import Recording
 import Vocabulary
 
-/// A recorded conversation, and what a decoder sees in it: a line an observation, with the time it saw it.
+/// A recorded conversation and a decoder's view of it: one line per observation, with its time.
 struct Trace {
     struct Frame {
         var at: Instant
@@ -51,7 +51,7 @@ struct Trace {
         return Observer(decoder: agent.decoder())
     }
 
-    /// All frames, one after another, each in memory of its own that ends with it.
+    /// All frames in order. Each has memory of its own, freed behind it.
     func observed() throws -> String {
         var observer = try observer()
         for frame in frames { observer.take(frame) }
@@ -59,7 +59,7 @@ struct Trace {
     }
 }
 
-/// One decoder and what it has said.
+/// A decoder and its observations so far.
 struct Observer {
     var decoder: any AgentDecoder
     private(set) var text = ""
@@ -81,7 +81,7 @@ struct Observer {
             at: now)
     }
 
-    /// Timers run out first; unknown frames are listed last.
+    /// Lets timers run out, then lists unknown frames.
     mutating func finish() -> String {
         meetDeadlines(until: nil)
         for (name, count) in decoder.unknown.counts.sorted(by: { $0.key < $1.key }) {
@@ -104,13 +104,13 @@ struct Observer {
     }
 }
 
-/// Memory whose end is the end of what may be read: one byte more is a fault of the process.
+/// Memory that ends where reading must end: one byte further is a fault of the process.
 final class PageEnd {
     private let start: UnsafeMutableRawPointer
     private let readable: Int
     private static let page = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-    /// Nil when the system gives no memory.
+    /// Nil if the system gives no memory.
     init?(room: Int) {
         readable = (room + Self.page) / Self.page * Self.page
         let flags = MAP_PRIVATE | MAP_ANONYMOUS
@@ -122,7 +122,7 @@ final class PageEnd {
 
     deinit { munmap(start, readable + Self.page) }
 
-    /// The bytes, laid so that the last of them is the last of the memory.
+    /// Lays the bytes so that the last one is the last of the memory.
     func hold(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
         precondition(bytes.count <= readable)
         let begin = start + (readable - bytes.count)

@@ -112,7 +112,7 @@ struct TraceObservationTests {
     }
 }
 
-/// Writes bytes one by one into a pipe, from a thread of its own: opening a pipe waits for the other side.
+/// Writes bytes one by one into a pipe, on a thread of its own, because opening a pipe waits for the other side.
 private final class Feeder: Sendable {
     private let bytes: [UInt8]
     private let pipe: String

@@ -75,7 +75,7 @@ struct AttachmentFetcherTests {
         let servers = try HostileServers { $0.isAllowed = { _ in true } }
         let file = try #require(Self.file(try servers.fetch(servers.foreign("png"))))
         #expect(HostileServers.bytes(file) == HostileServers.png)
-        // Its certificate is not one of the relay's authority, nor of the system's.
+        // The server's certificate comes neither from the relay's authority nor from the system's.
         let others = try HostileServers {
             $0.isAllowed = { _ in true }
             $0.foreignAuthorityFile = nil
@@ -238,7 +238,7 @@ struct AttachmentFetcherTests {
         _ = try servers.request()
         servers.fetcher.drop(TurnID("t1"))
         #expect(servers.filesOnDisk == [])
-        // Another turn is not held up by it.
+        // A dropped turn does not delay another.
         let file = Self.file(try servers.fetch([Attachment(url: servers.relay("png"))], for: "t2").first?.outcome)
         #expect(file != nil && !servers.hasAnswer)
     }

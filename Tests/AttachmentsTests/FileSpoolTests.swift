@@ -167,7 +167,7 @@ struct FileSpoolTests {
         var rest = [UInt8](repeating: 0, count: 65_536)
         while read(ends[0], &rest, rest.count) > 0 {}
         #expect(over.wait() && problem.withLock { $0 } == .cancelled)
-        // Nothing of it is counted any more.
+        // The spool no longer counts any of its bytes.
         try write(1 << 20, to: try spool.make())
     }
 }

@@ -5,10 +5,10 @@ import Testing
 import Vocabulary
 import WireTesting
 
-/// Testing has one of its own.
+/// Testing has an `Attachment` of its own.
 typealias Attachment = Vocabulary.Attachment
 
-/// The servers of Tests/Peers, a spool of its own, and a fetcher whose relay is the one without TLS.
+/// The servers of Tests/Peers, a fresh spool, and a fetcher whose relay is the server without TLS.
 final class HostileServers {
     let http: Int
     let https: Int
@@ -47,10 +47,10 @@ final class HostileServers {
     }
 
     func relay(_ path: String) -> String { "http://127.0.0.1:\(http)/\(path)" }
-    /// A host that is not the relay's, with TLS.
+    /// A host with TLS that is not the relay's.
     func foreign(_ path: String) -> String { "https://files.example:\(https)/\(path)" }
 
-    /// The next request that a server got.
+    /// The next request that a server received.
     func request() throws -> String { try peer.line() }
 
     func fetch(_ attachments: [Attachment], for turn: String = "t1") throws -> [Attachment] {
@@ -62,7 +62,7 @@ final class HostileServers {
         fetcher.fetch(attachments, for: TurnID(turn)) { [answers] in answers.put($0) }
     }
 
-    /// The next one, of whichever turn.
+    /// The next answer, of any turn.
     func answer() throws -> [Attachment] { try answers.next() }
 
     var hasAnswer: Bool { !answers.isEmpty }
@@ -71,7 +71,7 @@ final class HostileServers {
         try fetch([Attachment(url: url, mimeType: type, name: "a.png")]).first?.outcome
     }
 
-    /// Why it is missing; nil: it came.
+    /// Reason why the file is missing, or nil if it arrived.
     func problem(_ url: String, type: String? = "image/png") throws -> String? {
         guard case .missing(let file)? = try fetch(url, type: type) else { return nil }
         let beginning = "a.png could not be fetched: "

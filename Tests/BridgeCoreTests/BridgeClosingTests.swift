@@ -26,7 +26,7 @@ struct BridgeClosingTests {
         return heard
     }
 
-    /// In the next process its message is handed over once.
+    /// The next process hands the message over once.
     private static func expectNext(_ record: TurnRecord?) throws {
         let record = try #require(record)
         #expect(record.turn.phase == .waiting)

@@ -25,7 +25,7 @@ struct BridgeFilesTests {
         return bridge
     }
 
-    /// What goes to the agent and to the disk, in words.
+    /// Orders to the agent and to the disk, in words.
     private static func heard(_ bridge: inout Bridge) -> [String] {
         bridge.takeOrders().compactMap { order in
             switch order {

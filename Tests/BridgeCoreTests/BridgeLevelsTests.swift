@@ -13,7 +13,7 @@ struct BridgeLevelsTests {
         return Bridge(settings: settings, isJournaled: true)
     }
 
-    /// A message with this level goes to the agent, whose answer is that, and its turn ends.
+    /// Plays a message with this level to its end, with the agent's answer about the level.
     private static func play(
         _ number: Int, _ level: String?, _ answer: LevelAnswer? = nil, in bridge: inout Bridge
     ) -> (heard: [String], choice: LevelChoice?, line: String?) {

@@ -24,7 +24,7 @@ struct BridgeModelsTests {
             receivedAt: .at(Double(number)), windowEnds: .at(1_800))
     }
 
-    /// What is kept and what goes to the agent, in the order of the orders.
+    /// Orders about kept models and prompts, in their order.
     private static func heard(_ bridge: inout Bridge) -> [String] {
         bridge.takeOrders().compactMap { order in
             switch order {
@@ -37,7 +37,8 @@ struct BridgeModelsTests {
         }
     }
 
-    /// The message goes to the agent, whose model answers as it may, and its turn ends. What was heard, and the line in its bubble.
+    /// Plays a message to its end, with the agent's answer about the model. Returns the orders heard, and the line in
+    /// the bubble.
     private static func play(
         _ number: Int, _ model: String?, _ answer: ModelAnswer? = nil, in bridge: inout Bridge
     ) -> (heard: [String], line: String?) {

@@ -13,7 +13,7 @@ struct BridgeRecordsTests {
         orders.contains { if case .keep = $0 { true } else { false } }
     }
 
-    /// Its placeholder has left and is not answered.
+    /// The placeholder has left and has no answer.
     private static func opening() -> Bridge {
         var bridge = Bridge(isJournaled: true)
         bridge.turnBegins(Make.opening, at: .zero)
@@ -33,7 +33,7 @@ struct BridgeRecordsTests {
         #expect(Self.isKept(ended))
     }
 
-    /// For the next process: whether the agent has answered for the message.
+    /// Whether the next process knows that the agent accepted the message.
     private static func isAccepted(_ bridge: borrowing Bridge) -> Bool? {
         bridge.record(of: Make.opening.id).map { $0.stored.forwarded.isAccepted }
     }

@@ -60,7 +60,7 @@ struct BridgeRefusalsTests: ~Copyable {
         settle(at: now)
     }
 
-    /// The relay takes everything at once, and the disk too.
+    /// The relay and the disk accept everything at once.
     private mutating func settle(at now: Instant) {
         for _ in 0..<100 {
             let orders = bridge.takeOrders()
@@ -315,19 +315,19 @@ struct BridgeRefusalsTests: ~Copyable {
         for (_, record) in kept.sorted(by: { $0.key < $1.key }) { bridge.restore(record, deltas: [], at: .at(10)) }
         bridge.restored(at: .at(10))
         left = .max
-        // What the journal had not: the relay delivers the message again.
+        // The journal lacks the message, so the relay delivers it again.
         bridge.turnBegins(Self.opening("two", "use make clean instead", at: .at(5)), at: .at(10))
         bridge.agentBack(at: .at(11))
         run(at: .at(11))
         bridge.lookedUp(.running(text: nil), of: RunID("r-one"), at: .at(12))
         if kept[TurnID("two")]?.turn.phase == .handedOver {
-            // It was handed over, and its record says so: it is looked for.
+            // The message was handed over, and its record says so: the bridge looks for it.
             #expect(said.filter { $0.hasPrefix("send two") }.count <= 1)
         } else {
             run(at: .at(12))
             #expect(said.filter { $0.hasPrefix("send two") }.count == 1, "before: \(before)")
         }
-        // A denial that had left is said again by the agent's machine, which has it from the record.
+        // The agent's machine repeats a denial that had left, from the record.
         let isKnown = kept[TurnID("one")]?.forwarded.decisions.contains { $0.decision == .deny } == true
         #expect(said.contains("deny a1") || isKnown)
     }

@@ -23,7 +23,7 @@ struct BridgeSilenceTests {
             receivedAt: .zero, windowEnds: .at(1_800), sealing: sealing)
     }
 
-    /// A relay that takes every call, with the buckets of its sheet.
+    /// A relay that accepts every call, with the buckets of its sheet.
     private struct Relay {
         var random = SeededGenerator(seed: 1)
         var records: [TurnID: TurnRecord] = [:]
@@ -147,7 +147,7 @@ struct BridgeSilenceTests {
         #expect(relay.lowest < 60.0 / 5 - 1)
     }
 
-    /// Two messages of one session; the second is beside the run of the first.
+    /// Two messages of one session. The second is beside the run of the first.
     private static func beside(_ bridge: inout Bridge, _ relay: inout Relay) {
         for number in 1...2 {
             var opening = opening(number)

@@ -22,7 +22,7 @@ struct BridgeStopTests {
     }
     private static let request = ApprovalRequest(id: ApprovalID("a1"), subject: .exec, title: "Run", command: "ls")
 
-    /// What a test looks at.
+    /// Commands and obligations that a test compares.
     private struct Heard: Equatable {
         var commands: [AgentCommand] = []
         var owed: [Obligation] = []
@@ -45,7 +45,7 @@ struct BridgeStopTests {
         return heard
     }
 
-    /// Its message waits for its record, as `numbers.last`.
+    /// The message waits for its record, as `numbers.last`.
     private mutating func begun() -> Bridge {
         var bridge = Bridge(isJournaled: true)
         bridge.turnBegins(Self.opening, at: .zero)
@@ -300,7 +300,7 @@ struct BridgeStopTests {
         stop(&bridge)
         #expect(bridge.turn(TurnID("int_2"))?.outcome == nil)
         bridge.stopped(session: SessionID("ses_1"), interaction: InteractionID("int_2"), made: pressed, at: .at(3))
-        // By its name it is for that message, whatever the clocks say.
+        // A Stop that names the message is for it, whatever the clocks say.
         #expect(bridge.turn(TurnID("int_2"))?.outcome != nil)
     }
 
@@ -357,7 +357,7 @@ struct BridgeStopTests {
         bridge.timePassed(at: .at(5))
         bridge.turnBegins(Self.second, at: .at(6))
         bridge.agentBack(at: .at(7))
-        // The list of an early gateway says first that the run waits for it.
+        // The list of an early gateway first reports that the run waits for the approval.
         let paused = PausedCall(call: nil, approval: ApprovalID("a1"))
         bridge.agentSays(RunSignal(run: nil, session: AgentSession("chat"), event: .paused(paused)), at: .at(7))
         let isExpected = bridge.turn(TurnID("int_2"))?.expects(RunID("exec-approval-followup:a1"))
@@ -381,7 +381,7 @@ struct BridgeStopTests {
         var bridge = Bridge(isJournaled: true)
         let names = [InteractionID("int_1")]
         bridge.ended(session: SessionID("ses_1"), isDeleted: isDeleted, coming: names, at: .zero)
-        // That a chat has ended follows its deletion.
+        // The end of the chat follows its deletion.
         bridge.ended(session: SessionID("ses_1"), isDeleted: false, coming: names, at: .zero)
         bridge.turnBegins(Self.opening, at: .zero)
         let attempts = bridge.takeOrders().filter { if case .attempt = $0 { true } else { false } }

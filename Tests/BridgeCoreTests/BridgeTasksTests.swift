@@ -15,7 +15,8 @@ struct BridgeTasksTests {
         #expect(second.first?.hasPrefix("call_0~") == true)
     }
 
-    /// A turn with one tool call, to its end, ten seconds after the one before: then the buckets are full. Answers the names of its cards.
+    /// Plays a turn with one tool call to its end, ten seconds after the one before, when the buckets are full.
+    /// Returns the names of its cards.
     private static func play(_ name: Int, in bridge: inout Bridge) -> [String] {
         let now = Instant.zero + .seconds(10 * Int64(name))
         let session = SessionID("ses_1")
@@ -41,7 +42,7 @@ struct BridgeTasksTests {
         return cards
     }
 
-    /// The relay takes all.
+    /// The relay accepts everything.
     private static func answerAll(_ bridge: inout Bridge, _ cards: inout [String], _ now: Instant) {
         var random = SystemRandomNumberGenerator()
         while true {

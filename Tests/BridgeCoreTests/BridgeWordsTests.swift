@@ -36,10 +36,11 @@ struct BridgeWordsTests {
     private var random = SeededGenerator(seed: 1)
     private var homes: [SessionID: ChatHome] = [:]
     private var records: [TurnID: TurnRecord] = [:]
-    /// Sessions that were released, as "session deleted".
+    /// Released sessions, as "session deleted".
     private var released: [String] = []
 
-    /// Messages that leave, as "text in session at folder"; a relay that takes every call, a disk that takes every record.
+    /// The relay accepts every call and the disk every record. Returns messages that leave, as "text in session at
+    /// folder".
     private mutating func settle(_ bridge: inout Bridge, at now: Instant = .at(1)) -> [String] {
         var sent: [String] = []
         while bridge.hasOrders {
@@ -66,7 +67,7 @@ struct BridgeWordsTests {
         return sent
     }
 
-    /// The text with which each bubble ends, before the relay has it.
+    /// Text of the bubble's end, before the relay has it.
     private func end(_ number: Int, _ bridge: borrowing Bridge) -> String? {
         bridge.turn(TurnID("int_\(number)"))?.bubble.sentEnd?.text
     }
@@ -138,7 +139,7 @@ struct BridgeWordsTests {
         bridge.turnBegins(Self.opening(2, "/bridge new"), at: .at(2))
         bridge.turnBegins(Self.opening(3, "three"), at: .at(3))
         _ = settle(&bridge)
-        // The records of that moment: of what follows only the home reaches the disk.
+        // Records of that moment. Later only the home reaches the disk.
         let before = records
         ends("r1", &bridge)
         _ = settle(&bridge, at: .at(5))

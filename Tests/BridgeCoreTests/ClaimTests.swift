@@ -4,7 +4,7 @@ import Worlds
 
 @testable import BridgeCore
 
-/// One bridge beside another one with the same token, in the relay's answers.
+/// One bridge beside another with the same token, by the relay's answers.
 @Suite("Whose a message is")
 final class ClaimTests {
     private static let mark = StateMark(bits: 0xA5, since: .zero)
@@ -69,7 +69,7 @@ final class ClaimTests {
         return hear()
     }
 
-    /// The newest call is answered.
+    /// Answers the newest call.
     private func answer(_ outcome: RelayAnswer.Outcome, at now: Instant) -> Heard {
         guard let attempt = attempts.last else { return Heard() }
         bridge.answered(attempt.call, with: RelayAnswer(outcome), at: now, using: &random)
@@ -194,7 +194,7 @@ final class ClaimTests {
         leave(at: .at(1))
         for number in 0..<lostBefore {
             _ = answer(.unknown(reason: "reset"), at: .at(1 + Double(number) / 10))
-            // Before the prompt's patience is over.
+            // Before the prompt's patience ends.
             while attempts.count < number + 2, let wake = bridge.nextWake, wake < .at(2.9) { _ = pass(to: wake) }
         }
         #expect(answer(Self.conflict, at: .at(2.9)) == Heard(others: [1], closed: [.anothers]))

@@ -30,7 +30,7 @@ struct StopReachTests {
         return heard
     }
 
-    /// Its message has left, and the agent has not answered.
+    /// The message has left, and the agent has not answered.
     private static func sent() -> Bridge {
         var bridge = Bridge(isJournaled: true)
         bridge.turnBegins(Make.opening, at: .zero)

@@ -5,10 +5,10 @@ import Vocabulary
 
 @Suite("The relay's clock, as its answers show it")
 struct RelayClockTests {
-    /// What our clock shows when the relay's shows 1,000,000 s.
+    /// This machine's clock at 1,000,000 s of the relay's clock.
     private static let begun = Instant.zero + .seconds(77)
 
-    /// The wall clock is so many seconds ahead, and the answers come ten seconds apart.
+    /// The wall clock leads by these seconds. The answers come `apart` seconds after each other.
     private static func clock(ahead: [Int64], apart: Int64 = 10) -> RelayClock {
         var clock = RelayClock()
         for (number, ahead) in ahead.enumerated() {
@@ -19,7 +19,7 @@ struct RelayClockTests {
         return clock
     }
 
-    /// By the wall clock that was there at the beginning.
+    /// Lead by the wall clock of the beginning.
     private static func ahead(_ clock: RelayClock) -> Int64? { clock.ahead(at: begun, wall: 1_000_000_500) }
 
     private static let minute: Int64 = 60_000

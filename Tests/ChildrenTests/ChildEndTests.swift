@@ -19,7 +19,7 @@ import WireTesting
         let kid = Kid(
             "trap 'wait; echo terminated; exit 5' TERM; sleep 1000 <&- & echo $!; wait",
             life: .withBridge(grace: .milliseconds(20)))
-        // The step after this one would be SIGKILL, 20 ms later: either end is in order, and what was in the group is gone.
+        // The next step would be SIGKILL 20 ms later. Either end is correct, and the group's processes are gone.
         _ = try kid.spawned()
         let inner = try #require(Int32(kid.line()).flatMap { ProcessTable.name(of: $0) })
         kid.link?.end(atOnce: false)
@@ -97,7 +97,7 @@ import WireTesting
         let kid = Kid(
             ChildPlan(arguments: ["sh", "-c", script], folder: "/", life: .outlives, pipes: .none(log: log)))
         let name = try kid.spawned()
-        // Else a busy machine ends it before it has written anything.
+        // A busy machine could otherwise end the server before it has written anything.
         var written = pollfd(fd: hasWritten, events: Int16(POLLIN), revents: 0)
         #expect(poll(&written, 1, 20_000) == 1)
         kid.letGo()

@@ -31,7 +31,7 @@ import WireTesting
         #expect(try failure(of: ["sh", String(repeating: "x", count: 3 << 20)])?.code == .badPlan)
     }
 
-    /// Not even where `PATH` says so: in a workspace it would run what lies there.
+    /// Not even if `PATH` allows it: in a workspace, that would run a program of the workspace.
     @Test func aNameIsNotLookedForInTheFolder() throws {
         let folder = try KidFolder()
         _ = folder.file("tool-of-the-workspace", "#!/bin/sh\n", mode: 0o700)
@@ -109,7 +109,7 @@ import WireTesting
         let piece = [UInt8](repeating: 97, count: 100_000)
         var taken = 0
         while kid.link?.send(piece) == true { taken += 1 }
-        // The queue, and what fits in the pipe.
+        // The queue, plus the part that fits into the pipe.
         #expect((10...11).contains(taken))
         kid.link?.end(atOnce: true)
         #expect(try kid.end() == .signalled(SIGKILL))
@@ -120,10 +120,10 @@ import WireTesting
         let kid = Kid("exec <&-; echo closed; sleep 1000 >&2", life: .withBridge(grace: .milliseconds(1)))
         _ = try kid.spawned()
         #expect(try kid.line() == "closed")
-        // The write that finds it out goes nowhere; nothing ends the process, and the child lives on.
+        // The write that discovers it is lost. Nothing ends the process, and the child lives on.
         kid.link?.send([97, 10], telling: 1)
         kid.link?.end(atOnce: false)
-        // By SIGTERM, or by the SIGKILL a millisecond later.
+        // SIGTERM ends the child, or SIGKILL a millisecond later.
         let end = try kid.rest()
         #expect(
             end == [.exited(.signalled(SIGTERM), lastWords: "")] || end == [.exited(.signalled(SIGKILL), lastWords: "")]

@@ -12,7 +12,7 @@ struct EndingStepsTests {
         EndingSteps(life, lines ? .lines(limit: 1) : .none(log: "/log"))
     }
 
-    /// What is due at each of these seconds.
+    /// Steps due at each of these seconds.
     private func due(_ steps: inout EndingSteps, at seconds: [Int64]) -> [[EndingSteps.Step]] {
         seconds.map { second in
             var found: [EndingSteps.Step] = []

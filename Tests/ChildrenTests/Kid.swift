@@ -6,7 +6,7 @@ import WireTesting
 
 @testable import Children
 
-/// A child, and its events.
+/// A child with its events.
 final class Kid {
     let events = Queue<ChildEvent>()
     private(set) var link: (any ChildLink)?
@@ -39,7 +39,7 @@ final class Kid {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// All to the end.
+    /// All events to the end.
     func rest() throws -> [ChildEvent] {
         var found: [ChildEvent] = []
         while true {
@@ -62,7 +62,7 @@ final class Kid {
     struct Unexpected: Error { var event: ChildEvent }
 }
 
-/// Waits for the event of its end, for at most 20 seconds.
+/// Waits at most 20 seconds for the process's end.
 func isGone(_ name: ProcessName) -> Bool {
     let process = sb_process_open(name.id)
     guard process >= 0 else { return ProcessTable.living([name]).isEmpty }

@@ -22,7 +22,7 @@ import WireTesting
         #expect(ProcessStatus(Array("nonsense".utf8)[...]) == nil)
     }
 
-    /// Also one in a session of its own, which no signal to the group reaches.
+    /// Includes a descendant in a session of its own, which no signal to the group reaches.
     @Test func descendantsEndWithTheirAncestor() throws {
         let kid = Kid(
             "trap '' TERM; setsid sh -c 'echo $$; sleep 1000 & wait' & wait; wait", life: .byItself(grace: .zero))

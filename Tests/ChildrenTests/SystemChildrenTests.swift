@@ -113,7 +113,7 @@ import WireTesting
         #expect(try kid.line() == "\(signal) True \(hasSession ? "True" : "False")")
     }
 
-    /// The death signal is sent when the thread that forked ends, not the process.
+    /// The death signal comes when the thread that forked ends, not the process.
     @Test func aChildOutlivesTheThreadThatAskedForIt() throws {
         final class Box: Sendable {
             let kid = Locked<Kid?>(nil)

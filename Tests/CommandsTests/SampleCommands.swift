@@ -1,6 +1,6 @@
 import Commands
 
-/// A program of every kind of option and operand.
+/// A program with every kind of option and operand.
 let sampleCommands = [
     CommandDeclaration(
         name: "run", summary: "the bridge's own work: [all] of it", options: [.stateDirectory],

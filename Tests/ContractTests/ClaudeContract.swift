@@ -3,7 +3,8 @@ import Claude
 import Vocabulary
 import Worlds
 
-/// Claude Code: a program for each chat. Without the bridge it works to the end of its turn, and its transcript has what was complete.
+/// Claude Code: one program per chat. Without the bridge it works to the end of its turn, and its transcript holds
+/// complete messages.
 struct ClaudeContract: ContractAgent {
     var plugin: any AgentPlugin { ClaudePlugin() }
     var survives: Survival { .alone }

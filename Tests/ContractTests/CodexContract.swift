@@ -4,14 +4,15 @@ import FoundationEssentials
 import Vocabulary
 import Worlds
 
-/// Codex: its server's threads go on without the bridge, and their turns are found again by their labels.
+/// Codex: the server's threads continue without the bridge, which finds their turns again by label.
 struct CodexContract: ContractAgent {
     var plugin: any AgentPlugin { CodexPlugin() }
     var survives: Survival { .run }
-    // What the list of turns has comes as the run's own events, once its thread is followed again, whether it was asked for or not.
+    // Once the machine follows the thread again, the list of turns reaches the bridge as the run's own events, with
+    // or without a look-up.
     var forgives: Set<MachineFault> { [.neverLooksUp] }
 
-    /// A message ends before its tools run, and the texts of a turn's messages are joined by a blank line.
+    /// A message ends before its tools run, and a blank line joins the messages of a turn.
     func text(of prompt: String) -> String? {
         switch prompt {
         case "Tool.": "I look. \n\nIt is full."
@@ -28,7 +29,7 @@ struct CodexContract: ContractAgent {
     }
 }
 
-/// An app-server on virtual time (codex.md), as a named one: it lives as long as the world.
+/// A named app-server on virtual time (codex.md), which lives as long as the world.
 final class CodexDouble: AgentDouble {
     private struct Message: Decodable {
         struct Params: Decodable {
@@ -65,10 +66,10 @@ final class CodexDouble: AgentDouble {
         var items: [String]
         var status = "inProgress"
         var hasStarted = false
-        /// What is being streamed, in no list before it has ended.
+        /// The streamed message. No list shows it before it ends.
         var message: (id: String, text: String)?
         var lastMessage: String?
-        /// The item of an open approval, and the number of its request.
+        /// Item of the open approval, and the number of its request.
         var asked: (item: String, request: Int)?
 
         init(_ id: String, _ thread: Thread, _ first: String) {
@@ -84,7 +85,7 @@ final class CodexDouble: AgentDouble {
     private var threads: [String: Thread] = [:]
     private var count = 0
     private var requests = 0
-    /// An answer that comes again is dropped in silence; a client has no reason for it.
+    /// Requests that have an answer. Codex ignores a second one, and no client has a reason to send it.
     private var answered: Set<Int> = []
 
     init(_ time: VirtualTime) {
@@ -157,7 +158,7 @@ final class CodexDouble: AgentDouble {
         }
     }
 
-    /// What is left out would be decided by others.
+    /// Codex takes a missing setting from elsewhere, so each must be present.
     private func judge(_ params: Message.Params?) {
         let said = [params?.sandbox, params?.approvalPolicy, params?.approvalsReviewer]
         if said != ["workspace-write", "on-request", "user"] { runs.breaches.append("settings \(said)") }
@@ -261,7 +262,7 @@ final class CodexDouble: AgentDouble {
     }
 
     private func end(_ turn: Turn, _ status: String) {
-        // What was streamed of an interrupted message is nowhere.
+        // The streamed part of an interrupted message reaches no record.
         if status == "completed" { endMessage(turn) }
         turn.message = nil
         turn.status = status
@@ -290,7 +291,7 @@ final class CodexDouble: AgentDouble {
         }
     }
 
-    /// Broadcast to every connection, for every thread.
+    /// Tells every connection about every thread.
     private func status(_ status: String, _ thread: Thread) {
         for entry in lines.values.sorted(by: { $0.line.number < $1.line.number }) {
             entry.line.say(

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// What a scripted Codex executes behind a yes was on the card, whatever it tries.
+/// Every effect of a yes was on the card, whatever a scripted Codex tries.
 @Suite("What an attacker tries through Codex")
 struct CodexTrickTests {
     @Test("what is executed was shown", arguments: CodexTrick.allCases)

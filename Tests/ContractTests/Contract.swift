@@ -5,11 +5,11 @@ import RelayRules
 import Vocabulary
 import Worlds
 
-/// What every agent owes the bridge. Each check plays worlds and says what it found broken, so that a planted fault can be seen to be
-/// caught.
+/// The contract of every agent with the bridge. Each check plays worlds and returns what broke, so tests can see that
+/// it catches a planted fault.
 struct Contract {
     let agent: any ContractAgent
-    /// A layer between the machine and its host.
+    /// A fault planted between the machine and its host.
     var fault: MachineFault?
     var seed: UInt64 = 1
 
@@ -46,8 +46,8 @@ struct Contract {
         return world.sides[0].answers(to: world.sent[index])
     }
 
-    /// One bubble, ended with this text; the agent began once.
-    /// `remarks`: what the bubble may say behind the text, in this order.
+    /// Demands one bubble that ended with this text, and that the agent began as often as `begun`.
+    /// `remarks` may follow the text, in this order.
     private func judge(
         _ stage: ContractStage, _ text: String, begun: Int = 1, index: Int = 0, remarks: [String] = []
     ) -> [String] {
@@ -68,9 +68,9 @@ struct Contract {
 
     private func expect(_ isTrue: Bool, _ words: String) -> [String] { isTrue ? [] : [words] }
 
-    /// The link was lost while a decision may have been on its way, so that it need not be known whether it arrived.
+    /// The link broke while a decision may have been on its way, so the bridge cannot know whether it arrived.
     private static let doubt = "The agent did not confirm this decision, so it may not have got it."
-    /// The bridge was away when it asked, or before there was an answer.
+    /// The bridge was away when the agent asked, or before it had an answer.
     private static let denied = [
         "The agent no longer waited for this approval.",
         "1 call could not be asked about while the bridge was away, so Claude Code did not run it.",
@@ -128,7 +128,7 @@ struct Contract {
             onceStreamed(stage) { stage.cut(.seconds(3)) }
             stage.world.writes("Tool.", after: .seconds(30))
         }
-        // The second message shows that all is well again.
+        // The second message shows that the connection has recovered.
         return survived(stage, "Say.") + judge(stage, "Tool.", index: 1)
     }
 
@@ -146,7 +146,7 @@ struct Contract {
         }
     }
 
-    /// The process is killed after each step of the run in turn, and goes on from its journal.
+    /// Kills the process after each step of the run in turn. It continues from its journal.
     private func restarts() -> [String] {
         ["Say.", "Ask."].flatMap { text -> [String] in
             let steps = play(text).world.time.steps
@@ -164,7 +164,8 @@ struct Contract {
         }
     }
 
-    /// What the bridge opened is closed, though the agent works on. A program that works to its end alone was told that the bridge goes.
+    /// The bridge closes everything it opened, though the agent works on. A program that works to its end alone knows
+    /// that the bridge leaves.
     private func end() -> [String] {
         let stage = stage()
         stage.world.start()
@@ -180,7 +181,7 @@ struct Contract {
             + expect(stage.open() == 0, "\(stage.open()) are open at the agent")
     }
 
-    /// A recording of the frames says what the bridge heard: as `replay` reads it, by the decoder alone.
+    /// The decoder alone reads the same from recorded frames as the bridge did, as `replay` does.
     private func recording() -> [String] {
         ["Say.", "Tool.", "Ask."].flatMap { text -> [String] in
             let frames = Frames()

@@ -5,18 +5,18 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// One agent under the contract: its plug-in, and a world in which its double knows the contract's prompts (`ScriptedRuns`).
+/// One agent under the contract: its plug-in, and a world whose double knows the contract's prompts (`ScriptedRuns`).
 protocol ContractAgent: Sendable {
     var plugin: any AgentPlugin { get }
-    /// Which of several doubles it is, for the names of tests.
+    /// Tells several doubles of one agent apart, in the names of tests.
     var variant: String { get }
-    /// What is left of a run when the way to it breaks.
+    /// Fate of a run whose connection breaks.
     var survives: Survival { get }
-    /// Faults that it makes up for by what it is; each with its reason where it is named.
+    /// Faults without an effect on this agent, each with its reason at the place that lists it.
     var forgives: Set<MachineFault> { get }
-    /// The text that a prompt's bubble ends with.
+    /// Text at the end of a prompt's bubble.
     func text(of prompt: String) -> String?
-    /// Not started.
+    /// A world that is ready and not started.
     func stage(seed: UInt64) -> ContractStage
 }
 
@@ -26,32 +26,33 @@ extension ContractAgent {
 }
 
 enum Survival {
-    /// It goes on, and is found again.
+    /// The run continues, and the bridge finds it again.
     case run
-    /// It ends, and nothing begins it again: the bubble says so.
+    /// The run ends, and never begins again: the bubble says so.
     case transcript
-    /// The same where its program is killed. Without the bridge it works to its end, which the transcript has; what it asks then is denied.
+    /// The same if the program is killed. Without the bridge the program works to its end, denies its own asks, and
+    /// writes the transcript.
     case alone
 }
 
-/// A world with one connection, and what its double knows of itself.
+/// A world with one connection, and the double's own knowledge.
 struct ContractStage {
     let world: LiveWorld
-    /// How often the agent began to work on each text.
+    /// Number of times that the agent began to work on each text.
     var begun: () -> [String: Int]
-    /// Texts on which the agent's work is done.
+    /// Texts whose work is done.
     var finished: () -> Set<String>
-    /// What the agent heard of approvals, in order: `yes` or `no`.
+    /// Decisions that the agent heard, in order: `yes` or `no`.
     var decisions: () -> [String]
-    /// It works on something.
+    /// The agent works on something.
     var isBusy: () -> Bool
-    /// Requests against its rules.
+    /// Requests against the agent's rules.
     var breaches: () -> [String]
-    /// Everything that is open breaks, and nothing opens for so long.
+    /// Breaks everything open, and keeps everything closed for this long.
     var cut: (Duration) -> Void
-    /// How many sockets and programs are open at the far side.
+    /// Number of sockets and programs open at the far side.
     var open: () -> Int
-    /// `doctor`.
+    /// Runs `doctor`.
     var examine: () -> (findings: [DoctorFinding], isDone: Bool, isClosed: Bool)
 }
 
@@ -67,7 +68,7 @@ extension ContractStage {
             breaches: { runs.breaches })
     }
 
-    /// The same, with a double that knows by itself what it heard.
+    /// The same for a double that records by itself what it heard.
     init(
         _ plugin: any AgentPlugin, _ network: DoubleNetwork, _ world: LiveWorld, configuration: String = "",
         begun: @escaping () -> [String: Int], finished: @escaping () -> Set<String>,
@@ -83,7 +84,7 @@ extension ContractStage {
     }
 }
 
-/// A plug-in's agent, by the way that `run` takes: configuration, settings, reading.
+/// A plug-in's agent, made as `run` makes it: configuration, settings, reading.
 struct PluggedAgent: Sendable {
     let live: any LiveAgent
     let reading: AgentReading
@@ -112,7 +113,7 @@ struct PluggedAgent: Sendable {
     }
 }
 
-/// Of the table, for the names of tests.
+/// An entry of the table, with a name for tests.
 struct ContractEntry: CustomTestStringConvertible, Sendable {
     let agent: any ContractAgent
 

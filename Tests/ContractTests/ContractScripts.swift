@@ -1,6 +1,6 @@
 import Worlds
 
-/// What a double that follows scripts does with the contract's prompts (`ScriptedRuns`).
+/// Scripts of a double for the contract's prompts (`ScriptedRuns`).
 enum ContractScripts {
     static let all: [String: GatewayScript] = [
         "Say.": GatewayScript((100, .says("One. ")), (200, .says("Two. ")), (200, .says("Three.")), (100, .finishes)),
@@ -14,7 +14,7 @@ enum ContractScripts {
         "Long.": GatewayScript((50, .says("Begun. ")), (3_600_000, .finishes)),
     ]
 
-    /// A message ends before its tools run, and the texts of a run's messages are joined by a blank line.
+    /// A message ends before its tools run, and a blank line joins the messages of a run.
     static func text(of prompt: String) -> String? {
         switch prompt {
         case "Tool.": "I look. \n\nIt is full."

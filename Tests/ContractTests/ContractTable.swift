@@ -2,7 +2,7 @@ import AgentKit
 import Agents
 import Worlds
 
-/// The agents under the contract. An agent is in it by one line; the least one is in no registry but this one's.
+/// The agents under the contract, one line each. Only this registry has the least agent.
 enum ContractTable {
     static let live: [ContractEntry] = [
         ContractEntry(OpenClawContract()),
@@ -14,12 +14,12 @@ enum ContractTable {
         ContractEntry(LeastContract()),
     ]
 
-    /// The agents of the program, and the least one.
+    /// The program's agents and the least one.
     static let registry = AgentRegistry(
         AgentRegistry.all.plugins
             + live.map(\.agent.plugin).filter { AgentRegistry.all[kind: $0.kind] == nil })
 
-    /// A fault that an agent makes up for by what it is.
+    /// Whether the agent's nature makes up for the fault.
     static func isHarmless(_ fault: MachineFault, to agent: any ContractAgent) -> Bool {
         agent.forgives.contains(fault)
     }

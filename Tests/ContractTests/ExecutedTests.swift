@@ -7,7 +7,8 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// The doubles ask as the real agents do, and know by themselves what they ran: the card has that, not what it was called.
+/// The doubles ask as real agents do and record by themselves what ran: the card must show that, not the agent's
+/// summary of it.
 @Suite("What a double ran after a yes stands on the card")
 struct ExecutedTests {
     private static let piped =
@@ -42,7 +43,7 @@ struct ExecutedTests {
         return world
     }
 
-    /// What the relay was given to show, as JSON.
+    /// Cards that the relay received, as JSON.
     private static func cards(_ world: LiveWorld) -> [String] {
         world.relay.phoneEvents(after: 0).filter { $0.type == "approval_requested" }
             .map { String(decoding: $0.data, as: UTF8.self) }

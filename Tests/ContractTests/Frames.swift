@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-/// The recorded frames of one conversation.
+/// Recorded frames of one conversation.
 final class Frames {
     struct Heard {
         var text: String?
@@ -32,7 +32,7 @@ final class Frames {
             }
             for observation in observations { Self.take(observation, &heard, &said) }
         }
-        // An end may be known only because nothing followed it.
+        // A decoder may recognise an end only because nothing follows it.
         if let deadline = decoder.nextDeadline {
             for observation in decoder.deadlineHit(at: deadline) { Self.take(observation, &heard, &said) }
         }
@@ -62,7 +62,7 @@ final class Frames {
         }
     }
 
-    /// Frames that the registry takes for another agent's.
+    /// Frames that the registry attributes to another agent.
     func strangers(to plugin: any AgentPlugin) -> [String] {
         let recognition = AgentRecognition(ContractTable.registry)
         let owners = frames.compactMap { frame in

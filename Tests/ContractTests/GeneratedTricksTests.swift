@@ -5,12 +5,12 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// The commands are an attacker's, and every agent asks for them in each of its ways. A person allows every card.
+/// An attacker's commands, which every agent asks about in each of its ways. The person allows every card.
 @Suite("Whatever is executed after a yes was shown before it, for generated commands")
 struct GeneratedTricksTests {
     private static let seeds = UInt64(1)...8
 
-    /// Of eight, two are longer than a card.
+    /// Two of eight commands are longer than a card.
     private static func command(_ seed: UInt64, _ agent: UInt64) -> String {
         var random = SeededGenerator(seed: seed &* 8 &+ agent)
         return seed % 4 == 0

@@ -3,7 +3,7 @@ import LeastAgent
 import Vocabulary
 import Worlds
 
-/// The made-up program on the engine. What it was doing ends with it.
+/// The made-up program on the engine. A run dies with its program.
 struct LeastContract: ContractAgent {
     var plugin: any AgentPlugin { LeastPlugin() }
     var survives: Survival { .transcript }
@@ -20,7 +20,7 @@ private final class LeastDouble: AgentDouble {
     let runs: ScriptedRuns
     private var lines: [Int: DoubleLine] = [:]
     private var sessions: [Int: String] = [:]
-    /// Which program works on each run, and whose session it is of.
+    /// Program that works on each run, and session that owns it.
     private var workers: [String: Int] = [:]
     private var owners: [String: String] = [:]
 
@@ -60,7 +60,7 @@ private final class LeastDouble: AgentDouble {
         case "settle": runs.decide(words[1], isYes: words[2] == "yes")
         case "probe": Self.say(["answer": words[0], "is": going == nil ? "idle" : "busy"], on: line)
         case "find":
-            // A session has its own transcript alone.
+            // A session sees its own transcript alone.
             let (found, text) = owners[words[2]] == session ? runs.look(words[2]) : (.unknown, "")
             Self.say(["answer": words[0], "found": found == .unknown ? "" : "ended", "text": text], on: line)
         default: runs.breaches.append("line \(words)")
@@ -73,7 +73,7 @@ private final class LeastDouble: AgentDouble {
         case .tool(let id, let name): say(["run": run, "id": id, "tool": name], on: line)
         case .tooled(let id, let result): say(["run": run, "id": id, "tooled": result], on: line)
         case .ask(let id, _): say(["run": run, "asks": id], on: line)
-        // Nothing confirms a verdict.
+        // The program never confirms a verdict.
         case .decided: break
         case .end(let text, let isAborted):
             say(isAborted ? ["ended": run, "text": text, "stopped": "yes"] : ["ended": run, "text": text], on: line)

@@ -26,7 +26,7 @@ final class LeastRealTests {
         #expect(try first.end() == "And another")
         #expect(first.journal.settings.keys.filter { $0.contains("process") }.count == 2)
         #expect(try first.closes())
-        // Its programs have ended, and are not looked for.
+        // The programs have exited, so no record of a process remains.
         let kept = first.journal.facts
         #expect(kept.map(\.name).sorted() == ["agent least session:one", "agent least session:two"])
         let second = try outside(kept)

@@ -1,7 +1,7 @@
 import AgentKit
 import Vocabulary
 
-/// What a machine can do wrong, done to any machine from outside.
+/// Faults of any machine, planted around it.
 enum MachineFault: CaseIterable {
     case forgetsPast, dropsEnds, decidesTwice, ignoresStops, ignoresDecisions, neverCloses, neverReturns
     case neverDone, announcesTwice, forgetsTools, forgetsQuestions, neverLooksUp

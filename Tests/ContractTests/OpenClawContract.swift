@@ -3,13 +3,13 @@ import OpenClaw
 import Vocabulary
 import Worlds
 
-/// OpenClaw against the scripted gateway of the newest era.
+/// OpenClaw with the scripted gateway of the newest era.
 struct OpenClawContract: ContractAgent {
     var plugin: any AgentPlugin { OpenClawPlugin() }
     var survives: Survival { .run }
     var forgives: Set<MachineFault> { [] }
 
-    /// Its messages are trimmed, and a paragraph each.
+    /// The gateway trims messages and makes each a paragraph.
     func text(of prompt: String) -> String? {
         switch prompt {
         case "Tool.": "I look.\n\nIt is full."

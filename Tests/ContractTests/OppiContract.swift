@@ -3,7 +3,8 @@ import Oppi
 import Vocabulary
 import Worlds
 
-/// Oppi, in either dialect: its sessions go on without the bridge, and are found again by their numbers or their history.
+/// Oppi in either dialect: its sessions continue without the bridge, which finds them again by sequence numbers or
+/// history.
 struct OppiContract: ContractAgent {
     var dialect = ScriptedOppi.Dialect.seed
 

@@ -3,7 +3,7 @@ import Pi
 import Vocabulary
 import Worlds
 
-/// pi: a program for each chat. What it was doing ends with it; its session file holds the messages that had ended.
+/// pi: one program per chat. A run dies with its program, and the session file holds the messages that had ended.
 struct PiContract: ContractAgent {
     var plugin: any AgentPlugin { PiPlugin() }
     var survives: Survival { .transcript }

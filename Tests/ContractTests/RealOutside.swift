@@ -37,7 +37,7 @@ final class RealOutside: Sendable {
             .send(turn: TurnID("t"), session: AgentSession(session), run: RunID(run), message: message))
     }
 
-    /// The next observation that this takes.
+    /// The first coming observation that `take` accepts.
     func next<Found>(_ take: (Observation) -> Found?) throws -> Found {
         while true {
             guard case .observed(let observations) = try events.next() else { continue }
@@ -45,7 +45,7 @@ final class RealOutside: Sendable {
         }
     }
 
-    /// The text of the next run that ends, or why it failed.
+    /// Text of the next run that ends, or the reason of its failure.
     func end() throws -> String {
         try next { observation in
             guard case .signal(let signal) = observation else { return nil }
@@ -57,7 +57,7 @@ final class RealOutside: Sendable {
         }
     }
 
-    /// All that the machine opened is closed by its own order; false after ten seconds.
+    /// Shuts the machine down. False if something is still open after ten seconds.
     func closes() throws -> Bool {
         link.shutDown()
         let (clock, alarm, looks) = (SystemClock(), try SystemAlarm(), Signal())
@@ -72,7 +72,7 @@ final class RealOutside: Sendable {
     }
 }
 
-/// The settings of a journal, in memory.
+/// Settings of a journal in memory.
 final class KeptSettings: TurnJournal {
     private let kept = Locked<[String: [UInt8]]>([:])
 

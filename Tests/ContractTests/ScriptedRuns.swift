@@ -1,7 +1,7 @@
 import Vocabulary
 import Worlds
 
-/// What a double's agent does with the contract's prompts. A prompt of a run that it knows begins nothing.
+/// A double's work on the contract's prompts. A known run id begins nothing.
 final class ScriptedRuns {
     enum Event {
         case text(String), tool(id: String, name: String), tooled(id: String, result: String)
@@ -24,19 +24,19 @@ final class ScriptedRuns {
     ]
 
     private let time: VirtualTime
-    /// Where its events go.
+    /// Receives the events of runs.
     var emit: (_ run: String, _ event: Event) -> Void = { _, _ in }
     private var runs: [String: Run] = [:]
     private(set) var begun: [String: Int] = [:]
     private(set) var decisions: [String] = []
-    /// Texts on which its work was done.
+    /// Texts whose work is done.
     private(set) var finished: Set<String> = []
     private var decided: Set<String> = []
     var breaches: [String] = []
 
     init(_ time: VirtualTime) { self.time = time }
 
-    /// Approvals that are not decided, by their runs.
+    /// Undecided approvals with their runs.
     var open: [(run: String, approval: String)] {
         runs.compactMap { run in run.value.approval.map { (run.key, $0) } }.sorted { $0.approval < $1.approval }
     }
@@ -86,7 +86,7 @@ final class ScriptedRuns {
     func decide(_ approval: String, isYes: Bool) {
         decisions.append(isYes ? "yes" : "no")
         guard let (id, run) = runs.first(where: { $0.value.approval == approval }) else {
-            // The bridge may have been away when it was answered.
+            // The bridge may have been away when the decision was confirmed.
             if !decided.contains(approval) { breaches.append("decision on \(approval)") }
             return
         }
@@ -106,7 +106,7 @@ final class ScriptedRuns {
         runs[id].map { ($0.state, $0.said) } ?? (.unknown, "")
     }
 
-    /// The program that worked on it is gone, and its transcript holds what was finished alone.
+    /// The program of these runs is gone, and its transcript holds only finished ones.
     func lose(_ ids: Set<String>) {
         for id in ids where runs[id]?.state == .running { runs[id] = nil }
     }

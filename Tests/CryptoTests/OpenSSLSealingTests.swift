@@ -63,7 +63,7 @@ struct OpenSSLSealingTests {
         #expect(library.derive(info, from: product) == (try key(agreement.wrong_if_raw_hex)))
     }
 
-    // The points of small order on the curve and on its twist, as RFC 7748 and the literature list them: with them every secret
+    // Points of small order on the curve and on its twist, from RFC 7748 and the literature: with these, every secret
     // agrees on zero.
     @Test(
         "a public key that every secret agrees with on the same is refused",

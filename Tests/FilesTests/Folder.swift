@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// A directory of its own that is gone with the test.
+/// A fresh directory that is removed with the test.
 final class Folder {
     let path: String
 
@@ -31,14 +31,14 @@ final class Folder {
 
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 
-    /// The permission bits of something in it.
+    /// Permission bits of a file in the folder.
     func mode(_ name: String) -> mode_t {
         var status = stat()
         lstat(path + "/" + name, &status)
         return status.st_mode & 0o777
     }
 
-    /// This process's descriptors of a file in it.
+    /// This process's descriptors of a file in the folder.
     func opened(_ name: String) -> [Int32] {
         var file = stat()
         guard stat(path + "/" + name, &file) == 0 else { return [] }

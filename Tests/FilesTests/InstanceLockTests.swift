@@ -75,9 +75,9 @@ struct InstanceLockTests {
     }
 }
 
-/// Looks all the time, from a thread of its own.
+/// Looks at the lock all the time, on a thread of its own.
 private final class Looker: @unchecked Sendable {
-    // Unchecked: the thread's name is written before the object is shared; the thread is joined.
+    // Unchecked: `thread` is written before the object is shared, and the thread is joined.
     private let isOver = Locked(false)
     private var thread = pthread_t()
     private let directory: String

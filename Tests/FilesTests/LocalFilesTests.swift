@@ -105,7 +105,7 @@ struct LocalFilesTests {
         for path in ["/dev/stdin", "/dev/fd/0", "/sys/kernel/uevent_seqnum", "/proc/version"] {
             #expect(await look(path) == .failure(.forbidden), "\(path)")
         }
-        // By whatever name it is reached.
+        // Any name that leads there is refused.
         symlink("/proc/self/environ", "\(root)/environ")
         #expect(await look("\(root)/environ") == .failure(.forbidden))
     }
@@ -199,7 +199,7 @@ struct LocalFilesTests {
                 answers.withLock { $0.append(refusal) }
             }
         }
-        // 4 hang and 64 wait, or fewer where the threads have not begun yet.
+        // 4 hang and 64 wait, or fewer if the threads have not begun yet.
         let early = answers.withLock { $0 }
         #expect((32...36).contains(early.count) && early.allSatisfy { $0 == .unknown })
         gate.raise()

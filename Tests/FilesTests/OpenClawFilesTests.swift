@@ -30,7 +30,7 @@ struct OpenClawFilesTests {
         #expect(folder.text("config/openclaw-device.json") == text)
     }
 
-    /// As the bridge does: the file is read, changed and written whole.
+    /// Saves as the bridge does: reads the file, changes it, and writes it whole.
     private func save(
         _ token: String, _ gateway: String, device: String = "d1", wallMilliseconds: Int64 = 0
     ) throws {

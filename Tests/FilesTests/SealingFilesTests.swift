@@ -133,7 +133,7 @@ struct SealingFilesTests {
         try folder.put(
             #"{ "keys": { "old": "\#(Self.hex)" }, "savedAt": "2026-01-01T00:00:00.000Z", "saveNumber": 1 }"#,
             "config/session-keys.json")
-        // A directory in the file's place cannot be replaced by a file, whichever user tries.
+        // No user can replace a directory by a file.
         let blocked = SealingFiles(
             configDirectory: folder.path + "/blocked", stateDirectory: folder.path + "/state")
         try folder.put("x", "blocked/session-keys.json/x")
@@ -145,7 +145,7 @@ struct SealingFilesTests {
         #expect(told?.contains("state/session-keys.json") == true)
         #expect(folder.mode("state/session-keys.json") == 0o600)
         #expect(try files.load(Self.standard).stored.keys.keys == ["new": Self.hex])
-        // Once it can be written again, the copy goes.
+        // The copy goes once the file can be written again.
         _ = try files.save(stored(["newer": Self.hex]), of: Self.standard, wallMilliseconds: 0)
         #expect(folder.names(in: "state") == [])
         #expect(try files.load(Self.standard).stored.keys.keys == ["newer": Self.hex])
@@ -236,7 +236,7 @@ struct SealingFilesTests {
         let copies = try #require(files.setAside(loaded))
         #expect(copies.keptAs?.hasSuffix(kept) == true && copies.words.contains(kept) && copies.remedy.contains(kept))
         #expect(folder.text(kept) == other)
-        // The one that is used has all of it before anything else is saved.
+        // The file in use has everything before anything else is saved.
         let next = try files.load(Self.standard)
         #expect(next.copies == nil && next.stored.keys.keys == ["a": Self.hex, "b": Self.hex])
         _ = try files.save(next.stored, of: Self.standard, wallMilliseconds: 1)

@@ -10,14 +10,14 @@ struct GatewayBusyTests {
         (100, .says("One ")), (400, .says("two ")), (400, .says("three ")), (400, .says("four.")), (100, .finishes))
     private static let short = GatewayScript((100, .says("The second.")), (100, .finishes))
 
-    /// Another client's run goes on in our chat, and a message comes.
+    /// Another client's run is under way in our chat when a message arrives.
     private static func busy(_ era: GatewayEra, thirdParty: Bool = false) -> LiveWorld {
         let world = LiveWorld(era, scripts: ["First?": short, "Desk?": steady, "Second?": short, "Third?": steady])
         world.writes("First?", after: .seconds(1))
         world.time.after(.seconds(4)) {
             let session = world.sides[0].agentSession(ofChat: 0)?.text ?? ""
             world.gateway.otherClientSends("Desk?", in: session, as: "desk-1", at: world.time.now)
-            // Begins right behind it, before ours.
+            // Begins right behind the other run, before ours.
             if thirdParty {
                 world.otherClientSends("Third?", in: session, as: "desk-2", after: .milliseconds(1_600))
             }

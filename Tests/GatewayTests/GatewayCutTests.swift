@@ -6,7 +6,7 @@ import Worlds
 
 /// The link cut once, after any number of frames.
 struct Cut: CustomTestStringConvertible {
-    /// What is cut: the link, for a moment or until the run is over, or the bridge's process with it.
+    /// Cuts the link for a moment or until the run has ended, or kills the bridge's process.
     enum Kind { case blink, absence, restart }
 
     var era: GatewayEra
@@ -16,7 +16,7 @@ struct Cut: CustomTestStringConvertible {
 
     var testDescription: String { "\(era) \(scenario) after \(frames) frames, \(kind)" }
 
-    /// The link alone in all eras; the others where histories differ most.
+    /// All eras cut the link alone. The other kinds go to the eras whose histories differ most.
     private static func kinds(_ era: GatewayEra) -> [Kind] {
         switch era {
         case .e1, .e4: [.blink, .absence]
@@ -33,7 +33,7 @@ struct Cut: CustomTestStringConvertible {
         }
     }
 
-    /// Each position of each conversation: how many frames one has is counted first.
+    /// Every position of every conversation. A first play counts the frames.
     static let all: [Cut] = GatewayEra.allCases.flatMap { era in
         // In E1 and E2 all approvals are detached.
         Scenario.allCases.filter { $0 != .detached || era == .e3 || era == .e4 }.flatMap { scenario in
@@ -48,14 +48,14 @@ struct Cut: CustomTestStringConvertible {
 
 @Suite("A link that is cut at any frame")
 struct GatewayCutTests {
-    /// E1 cannot be asked for its approvals: a question that was lost with the link is never shown, and its follow-up finds
-    /// the bubble ended.
+    /// E1 has no list of approvals: a question lost with the link is never shown, and its follow-up finds the bubble
+    /// ended.
     private static func text(after cut: Cut, in world: LiveWorld) -> String {
         cut.era == .e1 && cut.scenario == .approval && world.asked == 0
             ? "I must ask.\n\nI wait." : cut.scenario.text(cut.era)
     }
 
-    /// The positions at which a stop may be lost.
+    /// Positions at which a stop may be lost.
     static let stops: [Cut] = GatewayEra.allCases.flatMap { era in
         let whole = Scenario.text.world(era)
         whole.stops(0, after: .milliseconds(1_300))

@@ -11,7 +11,7 @@ struct GatewayFilesTests {
         "a.png": picture + Array("first".utf8), "b.png": picture + Array("second file".utf8),
     ]
 
-    /// Two files that come, and one that does not.
+    /// Two files that arrive, and one that does not.
     private static func world(_ era: GatewayEra, _ urls: [String] = ["a.png", "gone.png", "b.png"]) -> LiveWorld {
         let script = GatewayScript((80, .says("I see.")), (200, .finishes))
         let world = LiveWorld(era, scripts: ["Look.": script])
@@ -21,7 +21,7 @@ struct GatewayFilesTests {
         return world
     }
 
-    /// Nothing twice, nothing half, nothing left.
+    /// Demands that nothing is doubled, partial or left over.
     private static func judge(_ world: LiveWorld, _ note: String, isKilled: Bool = true) {
         #expect(world.gateway.breaches == [], "\(note)")
         #expect(world.relay.breaches.isEmpty, "\(note)")
@@ -31,7 +31,7 @@ struct GatewayFilesTests {
         let heard = world.gateway.attached
         #expect(heard.count <= 1 && world.gateway.begun.values.allSatisfy { $0 == 1 }, "\(note): \(heard)")
         guard let one = heard.first else {
-            // It was on its way when the process died: the person knows.
+            // The message was on its way when the process died, and the bubble says so.
             #expect(isKilled && world.gateway.begun.isEmpty, "\(note)")
             #expect(ends.first?.contains("send it again") == true, "\(note): \(ends)")
             return

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// Follow-ups of approvals as real gateways have them: late, or without words.
+/// Follow-ups of approvals as real gateways send them: late, or without words.
 @Suite("Follow-ups of approvals")
 struct GatewayFollowUpTests {
     private static func world(_ era: GatewayEra, _ script: GatewayScript) -> LiveWorld {

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// Habits of running gateways beside the main road, as the scripted one has them.
+/// Side habits of running gateways, as the scripted one has them.
 @Suite("Habits of a gateway")
 struct GatewayHabitsTests {
     private static let short = GatewayScript((100, .says("The second.")), (100, .finishes))

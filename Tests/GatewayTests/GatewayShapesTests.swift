@@ -3,8 +3,8 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// The scripts of the recordings, played by the scripted gateway: its frames are of the kinds that the real gateway of the era sent, with
-/// the same members, but for what the tables name.
+/// The scripted gateway plays the scripts of the recordings. Its frames have the kinds and members of the real
+/// gateway of that era, apart from the differences in the tables.
 @Suite("Frames of the scripted gateway beside the recordings")
 struct GatewayShapesTests {
     private static let names = [
@@ -120,7 +120,7 @@ struct GatewayShapesTests {
     private static let cut = "The recorded run outlives the cut of its link."
     private static let refused = "The bridge of the recording asked too early, and the gateway refused the second run."
 
-    /// `-`: the recording alone has it. `+`: the double alone.
+    /// `-` marks a difference that only the recording has, `+` one of the double.
     private static let known: [GatewayEra: [(difference: String, reason: String)]] = [
         .e1: [
             ("+ agent lifecycle error", attempt),

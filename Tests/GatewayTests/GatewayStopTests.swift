@@ -6,7 +6,7 @@ import Worlds
 
 @Suite("Stops and decisions against a scripted gateway of each era")
 struct GatewayStopTests {
-    /// Asked at about 1.3 s; the person decides half a second later.
+    /// The agent asks at about 1.3 s, and the person decides half a second later.
     private static func asking(_ era: GatewayEra, _ decision: String = "approve") -> LiveWorld {
         let world = Scenario.approval.world(era)
         world.decision = decision
@@ -16,7 +16,7 @@ struct GatewayStopTests {
 
     private static func expectAborted(_ world: LiveWorld, _ era: GatewayEra) {
         #expect(!world.gateway.isActive(world.run().text))
-        // Where an approval ends its run, nothing runs that could be aborted.
+        // An approval that ended its run leaves no run to abort.
         if !era.detachesApprovals { #expect(world.count("chat.abort") >= 1) }
         #expect(world.outcome() == .aborted)
         #expect(world.gateway.breaches == [])

@@ -20,7 +20,7 @@ struct GatewayTextsTests {
         return String(String(front.reversed().drop(while: isSpace)).reversed())
     }
 
-    /// What the agent does, and what it said.
+    /// A script of the agent, and the text that it says.
     private static func made(_ seed: UInt64) -> (script: GatewayScript, text: String) {
         var random = SeededGenerator(seed: seed)
         var script = GatewayScript()
@@ -47,7 +47,7 @@ struct GatewayTextsTests {
                 add(.callsTool(id: "c\(number)", command: "df -h"), 20)
                 add(.toolReturns(id: "c\(number)", output: "61%"), 60)
             }
-            // At times the same again, or what was said and more.
+            // Sometimes the same text again, or the earlier text with more behind it.
             if number > 0, random.happens(0.2), let last = messages.last {
                 add(.says(last), 30)
                 messages.append(last)

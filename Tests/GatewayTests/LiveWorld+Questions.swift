@@ -4,7 +4,7 @@ import RelayRules
 import Vocabulary
 import Worlds
 
-/// Outcomes of the messages, by their index.
+/// Outcomes of messages, by index.
 extension LiveWorld {
     func play(seconds: Int64 = 300, atLeast: Duration = .zero) {
         start()
@@ -18,7 +18,7 @@ extension LiveWorld {
         }
     }
 
-    /// The text of the bubble that answers the message, once it has ended.
+    /// Text of the bubble that answers the message, once it has ended.
     func ends(_ index: Int = 0) -> [String] { bubbles(index).filter(\.isFinal).map(\.text) }
     func streamed(_ index: Int = 0) -> [String] { bubbles(index).map(\.streamed) }
 

@@ -5,7 +5,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// What real gateways of three eras said, played to the bridge as it is: each bubble ends with what the agent said.
+/// Plays recordings of real gateways of three eras to the bridge: each bubble ends with the agent's text.
 @Suite("Recordings of real gateways")
 struct RecordedGatewayTests {
     /// How one message must end.
@@ -13,9 +13,9 @@ struct RecordedGatewayTests {
         var outcome: TurnOutcome?
         /// The agent's messages, each a paragraph.
         var said: [String] = []
-        /// In the line behind that.
+        /// Part of the line behind the messages.
         var cause: String?
-        /// What became of its tools, in order.
+        /// Outcomes of the tools, in order.
         var tasks: [String] = []
     }
 
@@ -42,7 +42,7 @@ struct RecordedGatewayTests {
         case "e1":
             asked = End(
                 outcome: .answered, said: ["I will make it.", "Asked."], cause: noFollowUp, tasks: ["completed"])
-        // What was said behind the question is in its row alone.
+        // The text behind the question stands in its row alone.
         case "e2":
             asked = End(
                 outcome: .answered, said: ["I will make it.", "Asked.", "Done: it ran."], tasks: ["completed"])
@@ -83,7 +83,7 @@ struct RecordedGatewayTests {
                 "stop-with-waiting",
                 [
                     End(outcome: .aborted, said: [words(upTo: isE1 ? 44 : era == "e2" ? 35 : 29)]),
-                    // The third era did not run it, and it was not sent again by the recorded bridge.
+                    // E3 did not run the message, and the recorded bridge did not send it again.
                     era == "e3" ? End() : second,
                 ]
             ),
@@ -98,7 +98,7 @@ struct RecordedGatewayTests {
         ]
     }
 
-    /// The text that the scripted model writes where it is to be slow.
+    /// Text of the scripted model when it is to be slow.
     private static func words(upTo last: Int) -> String {
         let words = [
             "the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "while", "agents", "stream",
@@ -119,7 +119,7 @@ struct RecordedGatewayTests {
         let stop = gateway.deeds.first { $0.what == .stops }?.at
         for deed in gateway.deeds {
             switch deed.what {
-            // Behind a stop it was written before, and waited.
+            // A message behind a stop was written before it, and waited.
             case .writes(let text):
                 world.writes(text, after: min(deed.at, (stop ?? deed.at) - .milliseconds(stop == nil ? 0 : 150)))
             case .stops: world.stops(0, after: deed.at)

@@ -1,6 +1,6 @@
 import Worlds
 
-/// One message and what the agent does with it, with the text the bubble must hold in the end.
+/// A message and the agent's work on it, with the text that the bubble must have in the end.
 enum Scenario: String, CaseIterable {
     case text, tools, approval, detached, retry, emptyEnd, immediate
 

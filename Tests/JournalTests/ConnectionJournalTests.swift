@@ -82,7 +82,7 @@ struct ConnectionJournalTests {
             try main.take(Sample.message(name, turn: turn, wall: wall, mark: mark)).get()
         }
         #expect(try take("m1", "a", "old") == .fresh)
-        // The same message again, and envelopes without end as one message.
+        // The same message again, and endless envelopes as one message.
         #expect(try take("m1", "a", "old") == .known)
         #expect(try take("same", "b", "0") == .fresh)
         for number in 1..<9_000 { #expect(try take("same", "b", "\(number)") == .known) }

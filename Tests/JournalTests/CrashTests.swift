@@ -28,7 +28,7 @@ struct CrashTests {
         let folder = try JournalFolder()
         let journal = try folder.open()
         let main = journal.connection(Sample.main)
-        // The rows written with the schema are in the file already.
+        // The rows written with the schema are already in the file.
         journal.close()
         let again = try folder.open()
         let writer = again.connection(Sample.main)
@@ -49,7 +49,7 @@ struct CrashTests {
     func realKill() throws {
         let folder = try JournalFolder()
         var ends: [Int32] = [0, 0]
-        // Closed in the children that other tests start meanwhile.
+        // Children that other tests start meanwhile must not inherit them.
         #expect(pipe(&ends) == 0)
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let child = try #require(writingChild(folder.path, output: ends[1]))
@@ -58,7 +58,7 @@ struct CrashTests {
         var told: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4_096)
         var isKilled = false
-        // What it said before it was killed is still read.
+        // Output from before the kill can still be read.
         while case let count = read(ends[0], &piece, piece.count), count > 0 {
             told += piece.prefix(count)
             if !isKilled, told.count > 20_000 {
@@ -77,7 +77,7 @@ struct CrashTests {
         #expect(try JournalReader(directory: folder.path).verify().isEmpty)
     }
 
-    /// A part of the benchmark, in the directory of the tests it was built with.
+    /// Runs a part of the benchmark, from the directory that the tests were built into.
     private func writingChild(_ directory: String, output: Int32) -> pid_t? {
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
             path: "bridge-bench"

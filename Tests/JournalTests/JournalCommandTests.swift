@@ -24,7 +24,7 @@ struct JournalCommandTests {
         ])
     }
 
-    /// The program, from the directory of the tests it was built with; its exit code and what it wrote.
+    /// Runs the program from the directory that the tests were built into. Returns the exit code and both outputs.
     private func run(_ arguments: String..., state: String? = nil) throws -> (code: Int32, out: String, error: String) {
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
             path: "sophon-bridge"

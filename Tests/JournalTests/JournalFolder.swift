@@ -6,7 +6,7 @@ import WireTesting
 
 @testable import Journal
 
-/// A state directory of its own that is gone with the test, and a manual clock.
+/// A fresh state directory that is removed with the test, and a manual clock.
 final class JournalFolder: Sendable {
     let path: String
     let wall = Locked<Int64>(1_770_000_000_000)
@@ -27,7 +27,7 @@ final class JournalFolder: Sendable {
         try Journal.open(directory: path, wall: { [wall] in wall.withLock { $0 } }, hooks: hooks)
     }
 
-    /// What a killed process would leave: the file and its log as they are now.
+    /// The leftovers of a killed process: the file and its log as they are now.
     func copyAsKilled(logBytes: Int? = nil) throws -> JournalFolder {
         let copy = try JournalFolder()
         for name in ["journal.db", "journal.db-wal"] {
@@ -48,7 +48,7 @@ final class JournalFolder: Sendable {
 }
 
 extension TurnJournal {
-    /// Waits until it is done; nil when it went well.
+    /// Waits for completion. Returns the failure, or nil.
     func write(_ entries: [JournalEntry], _ durability: Durability = .written) throws -> JournalFailure? {
         let answers = Queue<JournalFailure?>()
         submit(entries, durability) { answers.put($0) }
@@ -62,12 +62,12 @@ extension TurnJournal {
     }
 }
 
-/// Holds the writer before a transaction, once it is closed.
+/// Stops the writer before a transaction while it is closed.
 final class WriterGate: Sendable {
     private let isClosed = Locked(false)
     private let arrived = Signal()
     private let opened = Signal()
-    /// The number of jobs of each transaction.
+    /// Number of jobs in each transaction.
     let batches = Locked<[Int]>([])
 
     var hooks: JournalHooks {
@@ -79,7 +79,7 @@ final class WriterGate: Sendable {
         })
     }
 
-    /// Returns when the writer has reached the transaction of `job`.
+    /// Closes the gate and runs the job. True once the writer has reached its transaction.
     func hold(_ job: () -> Void) -> Bool {
         isClosed.withLock { $0 = true }
         job()

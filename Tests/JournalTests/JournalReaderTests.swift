@@ -163,7 +163,7 @@ struct JournalReaderTests {
         try JournalReader(directory: folder.path).export { line in
             if line.contains(#""name":"name "#) { names.append(line) }
             guard names.count == 60, !isEmptied else { return }
-            // Within the second page: busy readers would leave frames in the log.
+            // Within the second page: a busy reader would leave frames in the log.
             isEmptied = (try? writer.integer("PRAGMA wal_checkpoint(TRUNCATE)")) == 0
         }
         #expect(isEmptied)

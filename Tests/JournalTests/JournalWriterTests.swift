@@ -118,7 +118,7 @@ struct JournalWriterTests {
         let isFull = Locked(true)
         let main = try folder.open(
             JournalHooks(willCommit: { database, _ in
-                // SQLite takes less than there is for what there is.
+                // SQLite takes a limit below the present size as the present size.
                 try? database.script("PRAGMA max_page_count = \(isFull.withLock { $0 } ? 1 : 1_000_000)")
             })
         ).connection(Sample.main)
@@ -159,7 +159,7 @@ struct JournalWriterTests {
         journal.close()
         #expect(try main.write([Sample.turn("c")])?.code == .other)
         #expect(throws: JournalFailure.self) { try main.load() }
-        // Checkpointed, and the WAL removed.
+        // Checkpointed, and the WAL is removed.
         #expect(folder.logBytes == 0)
         #expect(try folder.open().connection(Sample.main).load().turns.map(\.id.text) == ["a", "b"])
     }

@@ -33,7 +33,7 @@ struct LoadTests {
             #expect(!plan.isEmpty)
             for step in plan { #expect(!step.hasPrefix("SCAN"), "\(step) in \(query)") }
         }
-        // By the index of open turns alone, and not by one that holds the closed ones too.
+        // The index of open turns serves this, and no index that also has the closed ones.
         var first: [String] = []
         for query in [ContentsReader.openTurns, ContentsReader.acceptedOpenings] {
             try database.rows("EXPLAIN QUERY PLAN " + query) { row throws(DatabaseError) in first.append(row.text(3)) }

@@ -35,7 +35,7 @@ struct PurgeTests {
         let other = journal.connection(ConnectionName("other"))
         _ = try other.write([Sample.turn("foreign"), Sample.closed("foreign", wall: 1_000)])
         main.purge(before: 2_000)
-        // The close comes when nothing waits, and so after some steps or none: the rest is done by the next purge.
+        // Closing waits for the queue, so some steps of the purge may be done. The next purge does the rest.
         journal.close()
         let again = try folder.open()
         again.connection(Sample.main).purge(before: 2_000)
@@ -67,7 +67,7 @@ struct PurgeTests {
         #expect(try names().sorted() == ["replay", "replay:foreign", "replay:new"])
     }
 
-    /// Jobs go first, so each that is carried out gives the purge one more step at most to wait for.
+    /// Jobs go first, so each one lets at most one further step of the purge pass.
     private func purged(_ journal: Journal) throws -> [String] {
         let probe = journal.connection(ConnectionName("probe"))
         for _ in 0..<1_000 {

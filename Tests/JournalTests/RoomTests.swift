@@ -7,14 +7,14 @@ import Vocabulary
 
 @testable import Journal
 
-/// How much room a journal takes, and gives back.
+/// Room that a journal takes and returns.
 @Suite("The room that a journal takes")
 struct RoomTests {
     private let folder: JournalFolder
 
     init() throws { folder = try JournalFolder() }
 
-    /// A turn as it goes on the wire: an open, so many pieces of text, so many cards, an end.
+    /// A turn as on the wire: an open, the deltas, the cards, an end.
     private func play(_ main: any TurnJournal, _ number: Int, deltas: Int, tools: Int = 0) throws {
         let turn = "int_4XWjqaxI85Y\(number)"
         _ = try main.take(Sample.message("msg_v8ZDuTPPxzKmc\(number)", turn: turn))
@@ -64,13 +64,13 @@ struct RoomTests {
     func shrinks() throws {
         let journal = try folder.open()
         let main = journal.connection(Sample.main)
-        // 16 MB in open turns, then all of it is closed and forgotten.
+        // 16 MB in open turns, which are then closed and forgotten.
         let record = String(repeating: "x", count: 1 << 18)
         for number in 0..<64 { _ = try main.write([Sample.turn("t\(number)", record)]) }
         for number in 0..<64 { _ = try main.write([Sample.closed("t\(number)", wall: 1)]) }
         main.purge(before: 2)
         var bytes = Int.max
-        // Each job lets the writer look whether there is anything to tidy.
+        // Each job makes the writer look for room to tidy.
         for _ in 0..<20_000 where bytes > 3 << 20 {
             _ = try main.write([.setting(name: "n", value: [1])])
             bytes = try FileManager.default.attributesOfItem(atPath: folder.file)[.size] as? Int ?? .max
@@ -145,7 +145,7 @@ struct RoomTests {
         let main = journal.connection(Sample.main)
         for number in 0..<8 { _ = try main.write([Sample.turn("t\(number)", String(repeating: "x", count: 10_000))]) }
         journal.close()
-        // A file that may not grow has no room for the copy either: nor has a disk that is full.
+        // Neither a file that may not grow nor a full disk has room for the copy.
         let outcome = try JournalCleaning.forget(Sample.main, directory: folder.path) {
             database, _ throws(DatabaseError) in
             try database.script(

@@ -5,7 +5,7 @@ import Vocabulary
 
 @testable import Journal
 
-/// Counts how often the WAL is synced, with a shim between SQLite and the WAL file.
+/// Counts syncs of the WAL, with a shim between SQLite and the file.
 private enum LogSyncs {
     static let count = Locked(0)
     nonisolated(unsafe) private static var methods = sqlite3_io_methods()
@@ -38,7 +38,7 @@ struct SyncTests {
     func syncs() throws {
         let folder = try JournalFolder()
         let main = try folder.open(JournalHooks(opened: { LogSyncs.watch($0) })).connection(Sample.main)
-        // An open journal does not know what the one before left to the system.
+        // A new journal does not know what the one before left to the system.
         #expect(try main.write([], .synced) == nil)
 
         #expect(try LogSyncs.during { _ = try main.write([Sample.turn("a")]) } == 0)
@@ -49,7 +49,7 @@ struct SyncTests {
         #expect(try LogSyncs.during { _ = try main.write([], .synced) } == 0)
         #expect(try LogSyncs.during { _ = try main.take(Sample.message("m", turn: "d")) } > 0)
         #expect(try LogSyncs.during { _ = try main.write([Sample.turn("d")]) } == 0)
-        // It changes nothing by itself, and is reported as durable.
+        // The message is known, but the journal reports it as durable, so it must sync.
         #expect(try LogSyncs.during { _ = try main.take(Sample.message("m", turn: "d")) } > 0)
     }
 }

@@ -5,10 +5,12 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// What only a person can mend at the agent, on a live link: tried again by itself, said, and answered in the bubble.
+/// Troubles at the agent that only a person can mend, on a live link: the bridge retries by itself, reports them, and
+/// answers in the bubble.
 @Suite("Agents that a person has to mend")
 struct AgentTroubleTests {
-    /// The texts that are all an E1 gateway sends, and the codes that later ones send beside them (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+    /// Texts, all that an E1 gateway sends, with the codes that later ones add
+    /// (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
     private static let errors: [(text: String, code: String, wait: Int64)] = [
         ("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", 60),
         ("device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", 0),
@@ -31,7 +33,7 @@ struct AgentTroubleTests {
         }
     }
 
-    /// Five minutes of a gateway that refuses the bridge, then one that accepts it.
+    /// A gateway that refuses the bridge for five minutes and then accepts it.
     private static func refused(_ era: GatewayEra, _ refusal: GatewayRefusal) -> LiveWorld {
         let world = LiveWorld(era, scripts: [:])
         world.gateway.refusal = refusal
@@ -97,7 +99,7 @@ struct AgentTroubleTests {
 }
 
 extension LiveWorld {
-    /// How the bubbles of this message ended.
+    /// Ends of the bubbles of this message.
     fileprivate func answers(_ text: String) -> [String] {
         sides[0].sent.filter { $0.text == text }.flatMap { message in
             sides[0].relay.sessions.filter { $0.id == message.session }.flatMap(\.messages)

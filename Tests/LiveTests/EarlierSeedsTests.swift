@@ -3,7 +3,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// What single seeds found with doubles as they were once: with habits that came later their numbers play other stories.
+/// Stories that single seeds once found. The doubles have more habits now, so those seeds play other stories.
 @Suite("What seeds of earlier worlds found")
 struct EarlierSeedsTests {
     @Test("a day later one call learns that the relay has forgotten a chat, and its turn is over")

@@ -25,7 +25,7 @@ struct FileViewerTests {
         var script = Self.script()
         script.steps = commands.flatMap { Self.script($0).steps.dropLast(2) } + Self.script().steps.suffix(2)
         for index in script.steps.indices {
-            // Each call has a name of its own.
+            // Each call gets a name of its own.
             switch script.steps[index].step {
             case .callsTool(_, let command): script.steps[index].step = .callsTool(id: command, command: command)
             case .toolReturns(_, let output):
@@ -45,7 +45,7 @@ struct FileViewerTests {
         return world
     }
 
-    /// As the relay lists them for the phone.
+    /// Files as the relay lists them for the phone.
     private static func announced(_ world: LiveWorld, chat: Int = 0) -> [GatewayValue] {
         guard let session = world.chats[chat] else { return [] }
         let side = world.sides[0]
@@ -56,7 +56,7 @@ struct FileViewerTests {
         return GatewayValue.parse(answer.response.body)?["result"]?["files"]?.elements ?? []
     }
 
-    /// What the viewer says to a request, in words.
+    /// The viewer's answer to a request, in words.
     private static func reads(_ world: LiveWorld, _ request: FileRequest) -> String {
         let said = Said()
         _ = world.ask { $0.files?.viewer?.read(request) { said.reply = $0 } }
@@ -69,7 +69,7 @@ struct FileViewerTests {
         }
     }
 
-    /// So many seconds, whatever is answered.
+    /// Advances time by these seconds, whatever is answered.
     private static func pass(_ world: LiveWorld, _ seconds: Int64) {
         let end = world.time.now + .seconds(seconds)
         while world.step(until: end) {}
@@ -94,7 +94,7 @@ struct FileViewerTests {
             #expect(Self.reads(world, .open(path: "/garden/a.txt", vouched: path)) == "forbidden", "\(path)")
         }
         #expect(Self.reads(world, .malformed) == "invalid_request")
-        // None of those that were not announced was touched.
+        // No unannounced file was read.
         #expect(world.sides[0].agentFiles.asked.filter { $0.hasPrefix("read") } == ["read /garden/a.txt"])
     }
 

@@ -61,7 +61,7 @@ struct FullDiskTests {
         #expect(Self.troubles(world) == ["failed", "works"])
     }
 
-    /// One conversation, and the disk full for five seconds from this job of the journal on.
+    /// One conversation, with a full disk for five seconds from this job of the journal on.
     struct Spot: CustomTestStringConvertible {
         var talk: Kill
         var job: Int
@@ -98,7 +98,7 @@ struct FullDiskTests {
             #expect(session.tasks.allSatisfy { $0.status != nil }, "a task was never finished")
         }
         #expect(world.openTurns == 0)
-        // Some jobs are notes without a completion, and some worlds end before there is room again.
+        // Some jobs are notes without a completion, and some worlds end before the disk has room again.
         #expect(["failed", "works"].starts(with: Self.troubles(world)))
     }
 

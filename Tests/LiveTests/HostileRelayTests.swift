@@ -6,7 +6,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// What a relay can do that is not on the person's side, and the devices that it announces.
+/// A relay that works against the person, and devices that it announces.
 @Suite("Sealed chats: a relay that lies")
 struct HostileRelayTests {
     // MARK: The relay lies
@@ -122,7 +122,7 @@ struct HostileRelayTests {
         let told = world.reads(phone, chat: chat).compactMap { $0 }.filter { $0.contains("devices allow 2") }
         #expect(told.count == 1)
         #expect(SealedWorld.inTheOpen(world) == [])
-        // Not again after a restart.
+        // A restart does not repeat it.
         world.restarts(down: .seconds(1))
         world.run(seconds: 800, atLeast: .seconds(790))
         #expect(world.reads(phone, chat: chat).count == 2)

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// One conversation, and the bridge's process killed after so many steps of the world.
+/// One conversation, whose bridge is killed after this many steps of the world.
 struct Kill: CustomTestStringConvertible {
     enum Talk: CaseIterable { case text, tool, approval, twoMessages }
 
@@ -17,7 +17,7 @@ struct Kill: CustomTestStringConvertible {
     static let positions: [Kill] = GatewayEra.allCases.flatMap { era in
         Talk.allCases.flatMap { talk in
             let whole = Kill(era: era, talk: talk).play()
-            // Nothing happens between many steps but the relay's clock: every one up to the end, each once.
+            // Many steps only advance the relay's clock, so this tries every one up to the end, each once.
             return (1...max(1, whole.time.steps)).map { Kill(era: era, talk: talk, steps: $0) }
         }
     }
@@ -33,7 +33,7 @@ struct Kill: CustomTestStringConvertible {
         }
     }
 
-    /// E1 cannot be asked for its approvals: a question that was lost with the process is never shown, and never decided.
+    /// E1 has no list of approvals: a question lost with the process is never shown and never decided.
     func isRight(_ text: String?, for message: String, in world: LiveWorld) -> Bool {
         let wasAsked = world.relay.tally.calls["requestApproval", default: 0] > 0
         guard era == .e1, talk == .approval, !wasAsked else { return text == expected[message] }
@@ -98,7 +98,7 @@ struct KillTests {
         }
         #expect(world.openTurns == 0)
         let held = world.heldBytes
-        // At most one call of the process before stays; each costs 256 bytes and its body.
+        // At most one call of the process before stays. Each costs 256 bytes and its body.
         #expect(held.lanes == 0 && held.agent == 0 && held.storedCalls < 800, "\(held)")
     }
 }

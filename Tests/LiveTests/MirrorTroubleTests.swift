@@ -82,7 +82,7 @@ struct MirrorTroubleTests {
         }
         world.run(seconds: 30)
         #expect(world.authorizations["createSession"] == "Bearer \(RelayOptions().bridgeToken)")
-        // The words of the refused one are shown with those of the next.
+        // The chat made for the second run shows the text of the first run as well.
         #expect(Self.texts(world) == ["Hello.", "Hello."])
         #expect(world.relay.sessions.count == 1)
         let note = try #require(Self.notes(world).first { $0.contains("made no chat") })
@@ -126,7 +126,7 @@ struct MirrorTroubleTests {
         world.run(seconds: 90)
         #expect(world.relay.tally.calls["createSession"] == 4)
         #expect(Self.texts(world) == ["Hello.", "Hello."])
-        // Those whose answers were lost stay empty.
+        // Chats whose answers the network lost stay empty.
         #expect(world.relay.sessions.filter { $0.messages.isEmpty }.count <= 3)
         #expect(world.openTurns == 0)
     }

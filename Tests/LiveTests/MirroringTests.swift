@@ -15,7 +15,7 @@ struct MirroringTests {
         RunSignal(run: RunID(run), session: session, event: event)
     }
 
-    /// Its intent is written and the call is on its way.
+    /// A mirroring that wrote its intent and whose `createSession` call is under way.
     private static func asking(_ runs: [String] = ["a"]) -> Mirroring {
         var mirroring = Mirroring(.all)
         for run in runs { _ = mirroring.heard(signal(run), at: .zero, wall: 0) }
@@ -173,7 +173,7 @@ struct MirroringTests {
         }
         #expect(!isScheduled("before"))
         runs.started(Self.job(), at: .zero)
-        // Its beginning was not seen: it may have begun before.
+        // A run whose beginning the bridge missed may have begun before the job.
         #expect(!isScheduled("half", begins: false))
         #expect(isScheduled("first"))
         #expect(!isScheduled("second"))
@@ -220,7 +220,7 @@ struct MirroringTests {
         for run in ["private", "d"] { runs.ended(RunID(run), in: Self.session) }
         runs.started(Self.job("one"), at: .zero)
         #expect(runs.isScheduled(RunID("e"), in: Self.session, begins: true, at: .zero) == true)
-        // The first has its run: the second job's is the next.
+        // The first job has its run, so the next run belongs to the second job.
         runs.started(Self.job("two"), at: .zero)
         #expect(runs.isScheduled(RunID("f"), in: Self.session, begins: true, at: .zero) == true)
     }

@@ -6,7 +6,7 @@ import Worlds
 
 @testable import BridgeService
 
-/// What is under way while the token becomes that of another installation.
+/// Work under way while the token changes to that of another installation.
 @Suite("Another installation, in bad moments")
 struct MoveTests {
     private static let old = RelayOptions().bridgeToken
@@ -25,7 +25,7 @@ struct MoveTests {
         world.relay.sessions.flatMap(\.messages).filter { $0.role == .agent }
     }
 
-    /// Which token each call of a method left with, in order.
+    /// The token of each call of a method, in order.
     private static func tokens(_ world: LiveWorld, of method: String) -> () -> [String] {
         var seen: [String] = []
         var count = 0

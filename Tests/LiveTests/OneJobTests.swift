@@ -10,7 +10,8 @@ import Worlds
 struct OneJobTests {
     private static let answer = GatewayScript((20, .says("One. ")), (200, .says("Two.")), (100, .finishes))
 
-    /// With a job of its own the record could fail and the message still go: a restart would hand it over again.
+    /// Two jobs could fail apart: the message would go out without its record, and a restart would hand it over
+    /// again.
     @Test("that a message was handed over, and the record that says so")
     func handedOver() throws {
         let world = LiveWorld(.e4, scripts: ["First?": Self.answer, "Second?": Self.answer])
@@ -34,7 +35,8 @@ struct OneJobTests {
         }
     }
 
-    /// The disk is full for the one job that keeps what a Stop changed: the empty job behind it is no proof of anything.
+    /// The disk is full for one job, the one that stores what a Stop changed. The next job is empty, and its success
+    /// proves nothing.
     @Test("a stop is acknowledged when its record is written, and not before", arguments: 1...40)
     func acknowledged(job: Int) {
         let script = GatewayScript((20, .says("One. ")), (20_000, .says("Two.")), (100, .finishes))

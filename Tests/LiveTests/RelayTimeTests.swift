@@ -5,7 +5,7 @@ import Vocabulary
 
 @Suite("The relay's clock, as its updates show it")
 struct RelayTimeTests {
-    /// The bridge's wall clock is so far ahead; both clocks begin at zero.
+    /// `skew`: seconds that the bridge's wall clock is ahead. Both clocks begin at zero.
     private static func made(
         _ time: inout RelayTime, at seconds: Int64, receivedAt: Int64, skew: Int64 = 0
     ) -> Int64? {
@@ -22,7 +22,7 @@ struct RelayTimeTests {
             var time = RelayTime()
             _ = Self.made(&time, at: 10, receivedAt: 10, skew: skew)
             #expect(Self.made(&time, at: 20, receivedAt: 20, skew: skew) == 20_000)
-            // It was on its way for nine seconds.
+            // An update that travelled for nine seconds.
             let late = Self.made(&time, at: 21, receivedAt: 30, skew: skew) ?? 0
             #expect(abs(late - 21_000) < 10, "\(late)")
         }
@@ -34,7 +34,7 @@ struct RelayTimeTests {
         #expect(Self.made(&time, at: 10, receivedAt: 40) == 10_000)
         #expect(Self.made(&time, at: 39, receivedAt: 40) == 39_000)
         #expect((Self.made(&time, at: 20, receivedAt: 41) ?? 0) < 21_100)
-        // All came late so far: the newest of them counts as now.
+        // Every update came late so far, so the newest of them counts as now.
         #expect(Self.made(&time, at: 44, receivedAt: 45) == 45_000)
     }
 
@@ -42,7 +42,7 @@ struct RelayTimeTests {
     func drift() {
         var time = RelayTime()
         _ = Self.made(&time, at: 1_000, receivedAt: 1_000)
-        // The relay's clock loses a second in three hours.
+        // The relay's clock loses a second every three hours.
         for hour in 1...48 {
             let now = Int64(1_000 + hour * 10_800)
             #expect(Self.made(&time, at: now - Int64(hour), receivedAt: now) == now * 1_000)

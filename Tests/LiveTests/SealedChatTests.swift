@@ -251,7 +251,7 @@ struct SealedChatTests {
                 world.relay.wrappedKeys(of: bridge.id).contains(where: { $0.session == chat }),
                 !world.relay.pendingUpdates().contains(where: { $0.type == "session_key_granted" })
             else { return }
-            // Acknowledged, so it is on the disk.
+            // The bridge acknowledged the end, so the disk must hold it.
             if SealedWorld.stored(world).keys.keys[chat] == nil { isForgotten = true }
         }
         world.run(killAfter: step * 2)

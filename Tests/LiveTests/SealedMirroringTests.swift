@@ -9,14 +9,14 @@ struct SealedMirroringTests {
     private static let session = AgentSession("agent:main:terminal")
     private static let chat = SessionID("ses_1")
     private static let nobody = Mirroring.Allowed(makesChats: false, begins: { _ in false })
-    /// A phone is there, and does not have the key.
+    /// A phone is there without the key.
     private static let keyless = Mirroring.Allowed(begins: { _ in false })
 
     private static func signal(_ run: String, _ event: RunEvent = .started) -> RunSignal {
         RunSignal(run: RunID(run), session: session, event: event)
     }
 
-    /// One whose chat is there, and whose key is not with the phones.
+    /// A mirroring with a chat whose key no phone has.
     private static func unreadable(_ deletedChats: Configuration.DeletedChats = .new) -> Mirroring {
         var mirroring = Mirroring(.all, deletedChats: deletedChats)
         mirroring.learn(chat, of: session)
@@ -35,7 +35,7 @@ struct SealedMirroringTests {
         #expect(mirroring.waitingForPhone(Self.nobody) == 2)
         #expect(mirroring.chatsToMake(at: .zero, allowed: Self.nobody) == [])
         #expect(mirroring.chatsToMake(at: .zero) == [Self.session])
-        // As another process finds it.
+        // Another process reads the record.
         var next = Mirroring(.all)
         let isOfUse = next.learn(mirroring.record(of: Self.session), of: Self.session, wall: 6)
         #expect(isOfUse && next.chatsToMake(at: .zero, allowed: Self.nobody) == [])
@@ -48,7 +48,7 @@ struct SealedMirroringTests {
         var mirroring = Self.unreadable()
         let text = Self.signal("a", .text(.append("x")))
         #expect(mirroring.heard(text, at: .zero, wall: 0, allowed: Self.keyless) == .none)
-        // The next one does not go before it.
+        // The second run does not overtake the first.
         #expect(mirroring.heard(Self.signal("b"), at: .zero, wall: 0) == .keep(Self.session))
         #expect(mirroring.unreadable.map(\.chat) == [Self.chat])
         #expect(mirroring.waitingForPhone(Self.keyless) == 2)
@@ -73,7 +73,7 @@ struct SealedMirroringTests {
         #expect(isOfUse && next.unreadable.map(\.chat) == [Self.chat])
         let begun = next.readable(Mirroring.Allowed()).flatMap(\.begins)
         #expect(begun.map(\.run.text) == ["a"] && begun.first?.isUnseen == true)
-        // Its chat was lost with a journal: it is asked for again.
+        // The journal lost the chat, so the bridge asks for another.
         var other = Mirroring(.all)
         let isOfUseThere = other.learn(record, of: Self.session, wall: 6)
         #expect(isOfUseThere && other.chatsToMake(at: .zero) == [Self.session])

@@ -22,7 +22,7 @@ enum SealedWorld {
         return world
     }
 
-    /// What the relay could read of what the agent said.
+    /// Text of the agent that the relay could read.
     static func inTheOpen(_ world: LiveWorld) -> [String] {
         world.relay.sessions.flatMap { session in
             session.messages.filter { $0.role == .agent }.flatMap { [$0.text, $0.streamed] }

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// The world knows what the relay was given to show, in the open and sealed, and can let an approval run out.
+/// `LiveWorld` knows what the relay was given to show, in the open and sealed, and can let an approval time out.
 @Suite struct ShownTests {
     private static func world(isSealed: Bool) -> LiveWorld {
         let script = GatewayScript(

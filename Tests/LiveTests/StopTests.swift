@@ -8,7 +8,7 @@ import Worlds
 struct StopTests {
     private static let long = GatewayScript((20, .says("One. ")), (60_000, .says("Two.")), (100, .finishes))
 
-    /// The stop comes so long after the message, on a disk whose sync takes half a second.
+    /// A stop `milliseconds` after the message, on a disk whose sync takes half a second.
     struct SlowDisk: CustomTestStringConvertible {
         var era: GatewayEra
         var milliseconds: Int64
@@ -71,7 +71,8 @@ struct StopTests {
     @Test("also when the process is killed at any step", arguments: Killed.all)
     func killed(_ case: Killed) {
         let world = `case`.disk.play(killAfter: `case`.steps)
-        // A link that was cut makes the message go again under its key: what counts is that the run is stopped.
+        // A link that was cut makes the bridge send the message again under its key. All that counts is that the run
+        // is stopped.
         #expect(!world.gateway.isActive("sophon-\(world.sent[0].interaction)"))
         #expect(world.gateway.begun["Question?", default: 0] <= 1)
         #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
@@ -80,7 +81,7 @@ struct StopTests {
         #expect(!world.journal.owes, "something is owed still")
     }
 
-    /// The person allows at about 1.4 s, and stops so long after that; the gateway is deaf between the two.
+    /// The person allows at about 1.4 s and stops at 2 s. The gateway is deaf from 1.2 s to 9 s.
     struct Allowed: CustomTestStringConvertible {
         var era: GatewayEra
         var steps: Int?
@@ -132,7 +133,7 @@ struct StopTests {
         world.start()
         world.writes("Question?", after: .milliseconds(500))
         world.time.after(.seconds(2)) { world.disk.syncTime = .milliseconds(1_500) }
-        // The disk is busy with it when the person decides.
+        // The disk is busy with this message when the person decides.
         world.writes("Other?", chat: 1, after: .milliseconds(2_300))
         world.stops(0, after: .milliseconds(3_000))
         world.run(seconds: 60, atLeast: .seconds(30))
@@ -195,7 +196,7 @@ struct StopTests {
         Self.expectBoth(world)
     }
 
-    /// The first is stopped, and two seconds later the second is written.
+    /// The person stops the first message, and writes the second two seconds later.
     private static func stoppedBetween(killAfter: Int? = nil) -> LiveWorld {
         let second = GatewayScript((20, .says("Three. ")), (900, .says("Four.")), (30, .finishes))
         let world = LiveWorld(

@@ -40,7 +40,7 @@ struct TokenTests {
         world.time.after(.seconds(2)) {
             _ = side.relay.revoke(token: Self.old)
             side.relay.admit(token: Self.sameInstallation)
-            // The socket, a call, or both are the first to know.
+            // Which side learns of the dead token first: the socket, a call, or both.
             if cause == 1 { side.network.relayAwayUntil = .zero + .seconds(4) }
         }
         side.use(Secret(Self.sameInstallation), after: .seconds(cause == 2 ? 30 : 8))

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// The bridge dies, its records are spoiled, and it starts again.
+/// The bridge dies, a test spoils its records, and the bridge starts again.
 @Suite("A journal with records that cannot be read")
 struct UnreadableTests {
     private static let sentence = "could not read what it had kept"

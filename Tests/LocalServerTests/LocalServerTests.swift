@@ -131,7 +131,8 @@ import WireTesting
         "\u{0}\u{1}\u{2}\u{3}\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}\r\n\r\n",
     ])
     func garbageEndsItsOwnConnectionOnly(bytes: String) throws {
-        // The library takes a line that begins with a zero byte for an empty one and waits for more: then the limit ends it.
+        // The library reads a line that begins with a zero byte as an empty one and waits for more; then the idle
+        // limit closes the connection.
         var settings = LocalServer.Settings()
         settings.idleSeconds = 1
         try withServer(settings: settings, handler: Self.echo) { server in

@@ -6,7 +6,7 @@ import Transport
 import Vocabulary
 import WireTesting
 
-/// The server's side, against a client in Python with a library that is not ours, our own client, and bare bytes.
+/// The server's side, against a client in Python with another library, our own client, and bare bytes.
 @Suite struct ServedWebSocketTests {
     /// Keeps every link, echoes each text, and reports other events.
     final class EchoRoute: Sendable {
@@ -200,7 +200,7 @@ import WireTesting
                 #expect(try events.next() == .text([97]))
                 fastest = min(fastest, ContinuousClock.now - start)
             }
-            // With Nagle's algorithm each would wait 40 ms; on a busy machine some do anyway.
+            // Nagle's algorithm would delay each by 40 ms. A busy machine delays some of them anyway.
             #expect(fastest < .milliseconds(40))
         }
     }
@@ -259,7 +259,7 @@ import WireTesting
             let server = try LocalServer(listen: "127.0.0.1:0") { route.answer($0) }
             try server.start()
             let connections = (0..<8).map { _ in ours(server) }
-            // Some are open, some in their handshake, some not yet there.
+            // Some connections are open, some in their handshake, and some not there yet.
             _ = try connections[0].1.next()
             server.stop()
             for (link, _) in connections { link.cut() }

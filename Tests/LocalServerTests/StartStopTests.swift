@@ -63,7 +63,7 @@ import WireTesting
         second.stop()
     }
 
-    /// What the library does in its own thread when a connection comes must not collide with the stop.
+    /// The library accepts a connection in a thread of its own, which must not collide with the stop.
     @Test func connectionsInTheMomentOfTheStopEndNothing() throws {
         for round in 0..<1_000 {
             let server = try LocalServer(listen: "127.0.0.1:0", handler: Self.answer)

@@ -27,7 +27,7 @@ struct FaultTests {
         #expect(
             pipeline.bubble(of: end)?.text == "Let me check the disk.\n\nYour disk is 61% full, so there is room left.")
         #expect(pipeline.bubble(of: end)?.isFinal == true)
-        // Nothing was shown twice.
+        // The relay showed nothing twice.
         let agentMessages = pipeline.simulator.sessions.flatMap(\.messages).filter { $0.role == .agent }
         #expect(agentMessages.count == 1)
     }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What the tests read: files of this package, found from this file's path.
+/// Files of this package that the tests read, found from the path of this file.
 enum Fixtures {
     private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 
@@ -16,7 +16,7 @@ enum Fixtures {
         var why: String
     }
 
-    /// Made by `Tests/expectations/expected_ends.py`, which shares no code with the bridge.
+    /// Output of `Tests/expectations/expected_ends.py`, which shares no code with the bridge.
     static let ends: [String: [End]] = {
         guard let data = try? Data(contentsOf: tests.appending(path: "expectations/ends.json")) else { return [:] }
         return (try? JSONDecoder().decode([String: [End]].self, from: data)) ?? [:]

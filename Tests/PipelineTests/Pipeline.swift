@@ -23,8 +23,8 @@ final class Pipeline {
         calls = CallLog(http)
         var settings = BridgeSettings()
         settings.withdrawsCards = false
-        // All is played at once, and what is expected holds all the text: how much of it is gone when the end goes must not
-        // depend on how fast this machine is.
+        // The trace plays at once, and the expected ends have all the text. The number of deltas sent before the end
+        // must not depend on how fast this machine is.
         settings.delivery.textHold = .seconds(60)
         runner = BridgeRunner(
             settings: settings,
@@ -43,7 +43,7 @@ final class Pipeline {
         try replay.play(reader) { _ in true }
     }
 
-    /// Waits until all turns are closed; the relay's own faults bound how long that takes, and the test's time limit.
+    /// Waits until all turns are closed. The relay's own faults bound that time, and so does the test's time limit.
     func finish() async -> ReplaySummary {
         while !runner.isAtRest, !Task.isCancelled { await Task.yield() }
         runner.stop()
@@ -53,8 +53,9 @@ final class Pipeline {
         return log.result(tally: state.tally, openTurns: state.open, seconds: 0)
     }
 
-    /// By what the user wrote; where that is not known of each, as the messages of one chat came. The order in which ends are
-    /// confirmed says nothing: each interaction has calls of its own.
+    /// Sorts ends by the texts of the user or, if one of those is unknown and all ends are in one chat, by the order
+    /// of its messages. The order in which the relay confirms ends says nothing: each interaction has calls of its
+    /// own.
     func inOrder(_ ends: [ReplaySummary.End], of expected: [Fixtures.End]) -> [ReplaySummary.End] {
         let chats = simulator.sessions
         let places: [(expected: Int?, written: Int?)] = ends.map { end in

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Which agent a recording comes from")
 struct RecognitionTests {
-    /// Beginnings of recordings of agents that are not known here; their frames carry the words of those that are.
+    /// First frames of agents that the bridge does not know, with words that occur in known recordings.
     private static let foreign = [
         // The Agent Client Protocol, with its session ids.
         #"""
@@ -17,18 +17,18 @@ struct RecognitionTests {
         {"at_ms":2,"dir":"in","frame":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"type":"event"}}}}
         {"at_ms":3,"dir":"in","frame":{"_proc":"exit","code":0}}
         """#,
-        // JSON-RPC of some other program: requests and notifications without a type.
+        // JSON-RPC of another program: requests and notifications without a type.
         #"""
         {"at_ms":0,"dir":"out","frame":{"id":1,"method":"textDocument/open","params":{"type":"prompt"}}}
         {"at_ms":1,"dir":"in","frame":{"method":"window/logMessage","params":{"item":{"type":"response","id":"1"}}}}
         """#,
-        // Frames with types of Claude Code's, and without what its frames have.
+        // Frames with types of Claude Code, but without the members that its frames have.
         #"""
         {"at_ms":0,"dir":"out","frame":{"type":"control_request","request_id":"r1","request":{"type":"req"}}}
         {"at_ms":1,"dir":"in","frame":{"type":"stream_event","event":{"type":"message_update"},"session_id":"s1"}}
         {"at_ms":2,"dir":"in","frame":{"type":"result","subtype":"success","sessionId":"s1"}}
         """#,
-        // No agent's.
+        // A frame of no agent.
         #"{"at_ms":0,"dir":"in","frame":{"hello":"world","type":"greeting"}}"#,
     ]
 

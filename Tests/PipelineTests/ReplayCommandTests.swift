@@ -11,7 +11,7 @@ struct ReplayCommandTests {
         URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "sophon-bridge").path()
     }
 
-    /// Its exit code and what it wrote to standard output.
+    /// The exit code of the program, and its standard output.
     private static func run(_ arguments: [String]) throws -> (code: Int32, text: String) {
         let file = FileManager.default.temporaryDirectory.appending(path: "replay-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }

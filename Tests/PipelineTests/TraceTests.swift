@@ -19,7 +19,7 @@ struct TraceTests {
         #expect(pipeline.simulator.breaches.isEmpty, "\(pipeline.simulator.breaches)")
         #expect(summary.leftOpen == 0)
         #expect(summary.ends.count == expected.count)
-        // Bubbles that answer a question of an open run are confirmed beside each other.
+        // The relay confirms bubbles that answer a question of an open run beside each other.
         for (end, wanted) in zip(pipeline.inOrder(summary.ends, of: expected), expected) {
             #expect(end.outcome == wanted.kind, "\(wanted.why)")
             let bubble = try #require(pipeline.bubble(of: end))

@@ -26,9 +26,9 @@ struct WrittenBytesTests {
     }
 }
 
-/// A run of so many tool calls with a sentence before each. Moments pass when there is nothing else to do.
+/// A run of `calls` tool calls with a sentence before each. The clock advances only when nothing else is to do.
 private struct WrittenRun {
-    /// Frames of the write-ahead log.
+    /// Bytes of write-ahead log frames.
     let bytesOfCall: Int
     let bytesOfClosedTurn: Int
 
@@ -70,7 +70,7 @@ private struct WrittenRun {
         let database = try Database(path: folder.appending(path: "journal.db").path(), mode: .writing)
         let pages = try database.integer("PRAGMA page_count") ?? 0
         let free = try database.integer("PRAGMA freelist_count") ?? 0
-        // A file without a turn has its tables already.
+        // The pages of the tables, which a journal without a turn has already.
         let empty = 24
         bytesOfClosedTurn = (Int(pages - free) - empty) * 4_096 / turns
     }
@@ -149,10 +149,11 @@ private struct WrittenRun {
             arrival.signal()
         }
 
-        /// All that was sent has its answer.
+        /// Whether every request has its answer.
         var isDone: Bool { state.withLock { $0.answers.isEmpty } }
 
-        /// Answers what was sent. Where nothing was for a millisecond, ten pass.
+        /// Answers every request until `isSo`. After a millisecond of real time without a request, the clock advances
+        /// by 10 ms.
         func wait(_ what: String, until isSo: () -> Bool) throws {
             let body = Array(#"{"ok":true,"result":{"message_id":"msg_1"}}"#.utf8)
             for _ in 0..<20_000 {

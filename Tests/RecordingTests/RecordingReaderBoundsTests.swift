@@ -75,7 +75,7 @@ struct RecordingReaderBoundsTests {
             #expect(error?.code == .truncated, "\(line.prefix(count))")
             #expect(error?.line == 2)
         }
-        // The whole line lacks its line feed only.
+        // The line lacks only its line feed.
         let reader = try RecordingReader(text: Self.good + line, name: "t")
         #expect(try reader.next() != nil)
         #expect(try reader.next()?.milliseconds == 1)

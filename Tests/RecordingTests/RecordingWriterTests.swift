@@ -60,7 +60,7 @@ struct RecordingWriterTests {
     func rights() throws {
         let path = Self.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
-        // Also when it was there, empty and open to all.
+        // A file that was there before, empty and open to all, is closed to others as well.
         #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o644]))
         _ = try RecordingWriter(file: path, agent: "oppi", date: "d")
         let rights = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int

@@ -34,7 +34,7 @@ struct HostileNumbersTests {
             ].map { HTTPHeader($0, number) }
             let response = HTTPResponse(status: status, headers: headers, body: Array(body.utf8))
             let answer = RelayDecoder.answer(to: .success(response), expecting: .message, wall: 1_770_000_000_000)
-            // What it asks for is a time that can be added to any moment.
+            // The wait that a refusal asks for can be added to any moment.
             if case .refused(let refusal) = answer.outcome, let wait = refusal.retryAfter {
                 #expect((Instant(nanoseconds: .max - 5) + wait).nanoseconds == .max || wait == .zero)
             }

@@ -45,7 +45,7 @@ import Testing
             desk.asUser("POST", "approvals/\(id)", #"{"decision":"approve"}"#).status
         }
 
-        /// The updates to the bridge about ends of approvals.
+        /// Updates to the bridge about ended approvals.
         var told: [String] {
             desk.relay.pendingUpdates().map { String(decoding: $0.frame, as: UTF8.self) }
                 .filter { $0.contains("approval.resolved") }
@@ -162,7 +162,7 @@ import Testing
 
     @Test func whatIsOverTheHourlyNumberIsDeniedUnseen() throws {
         var desk = Desk { $0.cards.hourlyLimit = 2 }
-        // Without a turn, which would be too old after an hour.
+        // Asks without a turn, which would be too old after an hour.
         desk.names = String(desk.names.split(separator: ",")[0])
         for id in ["a", "b", "c"] { #expect(desk.ask(id, "") == 200) }
         #expect(desk.open == ["a", "b"])

@@ -1,7 +1,8 @@
 import RelayRules
 import Testing
 
-/// relay.md#device-identity, relay.md#session-key-life-cycle: devices, their keys in boxes, and what each side hears of them.
+/// Devices, their keys in boxes, and what each side hears of them (relay.md#device-identity,
+/// relay.md#session-key-life-cycle).
 @Suite struct DeviceTests {
     private static let bridgeKey = String(repeating: "0f", count: 32)
     private static let phoneKey = String(repeating: "1a", count: 32)
@@ -189,7 +190,7 @@ import Testing
         for path in ["devices", "devices/\(phone)/keys", "devices/\(bridge)/keys", "devices/\(gone)/keys"] {
             #expect(after.asUser("GET", path).text == desk.asUser("GET", path).text)
         }
-        // Of an earlier version, which knew of no phones.
+        // The state of an earlier version, which knew no phones.
         var old = String(decoding: desk.relay.state, as: UTF8.self)
         let added = try #require(old.firstMatch(of: /"devices":\[.*?\],"wrapped_keys":\[.*?\],/))
         old.removeSubrange(added.range)

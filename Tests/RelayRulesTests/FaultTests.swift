@@ -15,7 +15,7 @@ import Testing
         var desk = SocketDesk()
         #expect(desk.control("POST", "faults", #"{"kind":"\#(name)","count":3}"#).status == 200)
         let planned = desk.relay.plannedFaults()
-        // What 410 becomes depends on its code.
+        // The kind that 410 stands for depends on its code.
         #expect(planned.map(\.kind) == [name == "410" ? "interaction_expired" : name])
         #expect(planned.map(\.left) == [3])
         let listed = desk.control("GET", "faults").text
@@ -159,7 +159,7 @@ import Testing
 
     // MARK: At random
 
-    /// The faults that 400 calls meet, and as many updates and connections between them where wanted.
+    /// The fault of each of 400 calls. `withSockets` adds an update and a connection before each call.
     private func struck(seed: UInt64, rate: Double, kinds: [String] = [], withSockets: Bool = false) -> [String] {
         var desk = SocketDesk { $0 = $0.withoutLimits }
         desk.relay.mixFaults(FaultMix(seed: seed, rate: rate, kinds: kinds.compactMap(FaultKind.named)))

@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// What stays when the moment is over: history, sessions, deletion (relay.md#rest, relay.md#sse-events).
+/// History, sessions and deletion, after the turn that made them (relay.md#rest, relay.md#sse-events).
 @Suite struct PhoneHistoryTests {
     private func opened() throws -> (desk: SocketDesk, names: String, session: String, message: String) {
         var desk = SocketDesk()

@@ -1,9 +1,9 @@
 import RelayRules
 import Testing
 
-/// What the user does over the phone's routes, and what the bridge hears of it; relay.md#updates-relay-to-bridge, relay.md#rest.
+/// Routes of the phone, and what the bridge hears of each call (relay.md#updates-relay-to-bridge, relay.md#rest).
 @Suite struct PhoneRoutesTests {
-    /// A desk with a session that was started by the phone, its updates acknowledged.
+    /// A desk with a session that the phone started, its updates acknowledged.
     private func started(_ body: String = "{}") throws -> (desk: SocketDesk, session: String) {
         var desk = SocketDesk()
         let answer = desk.asUser("POST", "sessions", body)

@@ -91,7 +91,7 @@ import Testing
         #expect(desk.asBridge("createSession", "{}").status == 500)
     }
 
-    /// Written without the codec that is judged: `ok` is a boolean and, where it is false, `error.code` is text.
+    /// Parses without the codec under test: `ok` is a boolean and, if it is false, `error.code` is text.
     private static func isEnvelope(_ body: [UInt8]) -> Bool {
         let text = String(decoding: body, as: UTF8.self)
         return text.hasPrefix(#"{"ok":true"#) || text.hasPrefix(#"{"ok":false,"error":{"code":""#)

@@ -27,7 +27,7 @@ import Testing
 
     private struct Desk {
         var relay = Relay()
-        /// Off the full second, so that rounding shows.
+        /// A moment between two full seconds, so rounding shows.
         var at = Moment(milliseconds: 1_770_000_000_123)
 
         mutating func call(_ method: String) -> RawResponse {
@@ -39,7 +39,7 @@ import Testing
         response.headers.filter { $0.name == name }.map(\.value).joined(separator: " and ")
     }
 
-    /// All six, given what is missing of a full bucket in milliseconds of refill.
+    /// Checks all six headers. `toFull`: milliseconds until the bucket is full again.
     private func check(_ response: RawResponse, _ bucket: Bucket, remaining: Int, toFull: Int64, at now: Moment) {
         #expect(header("X-RateLimit-Limit", response) == String(bucket.capacity))
         #expect(header("X-RateLimit-Remaining", response) == String(remaining))
@@ -51,7 +51,7 @@ import Testing
         #expect(header("X-RateLimit-Scope", response) == "installation")
     }
 
-    /// How long so many tokens take, rounded up.
+    /// Milliseconds until the bucket refills `tokens`, rounded up.
     private func milliseconds(_ tokens: Int, _ bucket: Bucket) -> Int64 {
         Int64((tokens * 1_000 + bucket.refill - 1) / bucket.refill)
     }

@@ -5,7 +5,7 @@ import Worlds
 
 /// The state of a relay as a document: a relay made from it answers as the one that wrote it.
 @Suite struct RelayStateTests {
-    /// Calls at random, most of them sensible: about everything that a relay keeps comes into being.
+    /// Random calls, most of them sensible, that bring about nearly everything a relay keeps.
     private struct Traffic {
         var random: SeededGenerator
         var sessions: [String] = []
@@ -158,15 +158,15 @@ import Worlds
             "installation.memory", "installation.pairings", "installation.toldStanding", "records.breaches",
             "records.warnings", "records.tally",
         ]
-        // The options are given again, and with them the limits; connections end with their relay, and faults are asked for
-        // again.
+        // Fields that the document leaves out. The new relay gets its options and limits from its caller; connections
+        // end with their relay, and a tester plans faults again.
         let letGo: Set = [
             "options", "approvals.limit", "phones.limit", "phones.orders", "phones.untaken", "updates.limit",
             "updates.heldGrants",
             "sockets.sockets", "sockets.order", "sockets.instructions", "sockets.requests", "faults.calls",
             "faults.sockets", "faults.mix", "faults.drawnForConnection", "records.breachLimit", "records.log",
             "records.subject",
-            // The numbers of warnings are given again, and serve those that watch.
+            // Warnings get new numbers; only watchers use them.
             "records.lastWarning",
         ]
         let parts = ["chats", "approvals", "phones", "updates", "sockets", "faults", "installation", "records"]
@@ -246,7 +246,7 @@ import Worlds
         let sent = desk.relay.userSends(text: "hi", session: nil, at: desk.at)
         _ = desk.asBridge("sendMessage", #"{"session_id":"\#(sent.session)","text":"x","idempotency_key":"o"}"#)
         let state = desk.relay.state
-        // Half a document, and one with a member of another kind, wherever a number or a flag belongs.
+        // A truncated document, and one with a member of another kind in place of a number or a flag.
         for length in stride(from: 0, to: state.count, by: 31) {
             #expect(throws: RelayStateFault.self) { try Relay(state: Array(state.prefix(length))) }
         }
@@ -258,7 +258,7 @@ import Worlds
         }
     }
 
-    /// Any number of a state, made as odd as it can be: it is refused with its name, or the relay lives with it.
+    /// Every number of a state, replaced by an odd one: the relay refuses it by name, or works with it.
     @Test(
         arguments: [
             "-1", "0", "-1000000", "9007199250000000", "9007199254740993", "9223372036854775807",
@@ -294,7 +294,7 @@ import Worlds
         }
     }
 
-    /// Whatever reckons with a number of the state.
+    /// Uses the numbers of the state: the relay must not trap on any of them.
     private func use(_ desk: inout SocketDesk) {
         let socket = desk.open()
         desk.say(#"{"type":"hello","version":"1"}"#, on: socket)

@@ -1,7 +1,8 @@
 import RelayRules
 import Testing
 
-/// What the sample connectors of the relay's repository do: refused by a strict relay, accepted with a warning otherwise.
+/// Calls of the sample connectors in the relay's repository: a strict relay refuses them, any other accepts them with
+/// a warning.
 @Suite struct SampleCallsTests {
     private struct Desk {
         var desk: SocketDesk
@@ -43,7 +44,7 @@ import Testing
         #expect(Desk.warnings(opened) == ["emptyPlaceholder", "keyOutsideAlphabet"])
         let message = try #require(SocketDesk.value(of: "message_id", in: String(decoding: opened.body, as: UTF8.self)))
         for (index, piece) in ["Echo from connector: one", " two three — »four« 五", "\\n\\t six"].enumerated() {
-            // One of the samples has the text of its delta in the key.
+            // One sample puts the text of its delta into the key.
             let body =
                 #"{"message_id":"\#(message)","delta":"\#(piece)","idempotency_key":"\#(desk.interaction):delta:\#(piece)"}"#
             let answer = desk.bridge("sendMessageDelta", body)

@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// relay.md#devices, relay.md#notifytoolfile, and the file view that leans on them.
+/// Sealed calls, and the file view that depends on them (relay.md#devices, relay.md#notifytoolfile).
 @Suite struct SealedCallsTests {
     private static let index = "0123456789abcdefghijkl"
     private static let key = String(repeating: "0f", count: 32)

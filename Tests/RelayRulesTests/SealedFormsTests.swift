@@ -1,8 +1,8 @@
 import RelayRules
 import Testing
 
-/// What a bridge says in its sealed form (relay.md#bridge-rest-methods): passed on as it came, and judged as far as anyone can who
-/// has no key.
+/// Sealed forms of the bridge's calls (relay.md#bridge-rest-methods): the relay forwards them unchanged, and checks
+/// what it can without a key.
 @Suite struct SealedFormsTests {
     /// 30 bytes, the first of them 1.
     private static let words = "AQ" + String(repeating: "A", count: 38)
@@ -115,7 +115,8 @@ import Testing
     @Test mutating func theShortestEnvelopesAreTaken() throws {
         let message = try opened()
         for (number, count) in [38, 37, 36].enumerated() {
-            // 30 bytes; 29 bytes, of which the text has none; and 28 with their padding, which is too few.
+            // 38 characters: 30 bytes. 37: 29 bytes, an envelope of no text. 36 and padding: 28 bytes, which is too
+            // few.
             let text = "AQ" + String(repeating: "A", count: count) + String(repeating: "=", count: 38 - count)
             let delta = #"{"message_id":"\#(message)","delta_ct":"\#(text)","idempotency_key":"d\#(number)"}"#
             #expect(desk.asBridge("sendMessageDelta", delta).status == (count == 36 ? 400 : 200), "\(count)")

@@ -1,12 +1,12 @@
 import RelayRules
 import Testing
 
-/// The judge finds what was executed and not shown, and takes what was shown in each of its forms.
+/// The judge finds a command that ran without being shown, and accepts each form in which a command can be shown.
 @Suite struct ShownBeforeYesTests {
     private typealias Card = ShownBeforeYes.Card
     private typealias Executed = ShownBeforeYes.Executed
 
-    /// Asked, and said yes to.
+    /// A judge that saw the card asked and approved.
     private static func allowed(_ card: Card, after messages: [String] = []) -> ShownBeforeYes {
         var judge = ShownBeforeYes()
         for message in messages { judge.heard(message, in: "chat") }

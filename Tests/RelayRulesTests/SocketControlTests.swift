@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// What a tester asks for: faults of the socket, requests to the bridge, updates, revocation.
+/// Orders of a tester: faults of the socket, requests to the bridge, updates, revocation.
 @Suite struct SocketControlTests {
     // MARK: Faults
 

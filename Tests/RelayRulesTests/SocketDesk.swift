@@ -1,6 +1,6 @@
 import RelayRules
 
-/// A relay and the sockets of a bridge, without any socket: frames in, frames out.
+/// A relay and the sockets of a bridge, without any network: frames in, frames out.
 struct SocketDesk {
     static let start = Moment(milliseconds: 1_770_000_000_000)
 
@@ -23,7 +23,7 @@ struct SocketDesk {
         relay.socketOpened(by: Self.upgrade(query: query), at: at)
     }
 
-    /// The status of the answer to an upgrade; 101 when it is let through.
+    /// The status of the answer to an upgrade, or 101 if the relay accepts it.
     mutating func upgradeStatus(token: String = RelayOptions().bridgeToken, query: String = "") -> Int {
         relay.refusesUpgrade(Self.upgrade(token: token, query: query), at: at)?.status ?? 101
     }
@@ -37,10 +37,10 @@ struct SocketDesk {
         relay.tick(at: at)
     }
 
-    /// What was ordered since the last look: the type of a frame, with the id of an update or the code of a closing.
+    /// Instructions since the last look: the type of a frame, with the id of an update or the code of a close.
     mutating func heard() -> [String] { instructions().map(\.text) }
 
-    /// Likewise, of one socket.
+    /// Instructions of one socket since the last look.
     mutating func heard(on socket: SocketID) -> [String] {
         instructions().filter { $0.socket == socket }.map(\.text)
     }

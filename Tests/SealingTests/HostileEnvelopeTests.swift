@@ -96,7 +96,7 @@ struct HostileEnvelopeTests {
                 try SealedBox.open(Array(box[..<count]), with: mine, library: library)
             }
         }
-        // The highest bit of an X25519 public key says nothing (RFC 7748): byte 32.
+        // An X25519 implementation ignores the highest bit of a public key (RFC 7748), which is in byte 32.
         for index in box.indices {
             var damaged = box
             damaged[index] ^= 1

@@ -3,7 +3,7 @@ import Sealing
 import Testing
 import Vocabulary
 
-// What the relay says of devices and installations, and what the person says.
+// Updates of the relay about devices and installations, and decisions of the person.
 extension HostileRelay {
     mutating func announce(_ device: DeviceID, _ key: UInt8) throws {
         let phone = try talk.phone(key, id: device.text)
@@ -21,7 +21,8 @@ extension HostileRelay {
         if !chosen.isEmpty { isNew = false }
     }
 
-    /// As the person does where the relay refuses the token. Whose the new one is, the relay says.
+    /// A new pairing, which a person makes after the relay refused the token. The relay says which installation the
+    /// new token belongs to.
     mutating func pair(with next: String, isRestarted: Bool) throws {
         talk.wall += 1
         credentials = talk.wall
@@ -57,7 +58,7 @@ extension HostileRelay {
         burn()
     }
 
-    /// The device knows the key that chats of our own have now.
+    /// The device that leaves knows the current key of our own chats.
     private mutating func burn() {
         for (name, chat) in chats where chat.isOurs {
             if let key = chat.keys.last { chats[name]?.burnt.insert(key) }
@@ -78,7 +79,7 @@ extension HostileRelay {
         hear("refuse \(device)", talk.refuse(device.text))
         chosen = chosen.filter { $0.device != device }
         if standing[device] != nil { refused.insert(device) }
-        // The archive's keys stay what they were: only a relay's word ends them.
+        // An ended chat of our own keeps its key: only the relay's end closed it.
         if isChosen, chats[Self.own]?.isEnded == false { burn() }
     }
 }

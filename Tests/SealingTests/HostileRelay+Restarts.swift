@@ -3,14 +3,14 @@ import Sealing
 import Testing
 import Vocabulary
 
-// Ends of the process, and what becomes of its files.
+// Restarts of the process, and losses of its files.
 extension HostileRelay {
     enum Files: String {
         case whole
-        /// The process ended between the two files of the save that was under way.
+        /// The process died between the two files of a save.
         case torn
         case withoutBook, withoutKeys
-        /// The copy in the place of the file of the devices.
+        /// An older copy stands in place of the devices file.
         case olderBook
     }
 
@@ -56,7 +56,7 @@ extension HostileRelay {
         for name in chats.keys { chats[name]?.settlesUntil = nil }
     }
 
-    /// Which keys were there, and which chats had ended, is all that is known.
+    /// The judge knows only which chats have keys and which had ended.
     private mutating func forgetBook(_ keys: StoredKeyRing.Keys) {
         (chosen, standing, refused, revokedDevices) = ([], [:], [], [])
         (isNew, isBookLost) = (false, true)
@@ -71,7 +71,7 @@ extension HostileRelay {
         }
     }
 
-    /// Devices are known from the copy, and none is chosen. Which keys were there the other file knows.
+    /// The judge knows the devices of the copy, none of them chosen. The keys file names the current keys.
     private mutating func takeCopy(_ copy: StoredKeyRing.Devices, _ keys: StoredKeyRing.Keys) {
         let isOther = copy.installation != installation
         let before = chats
@@ -91,7 +91,7 @@ extension HostileRelay {
         }
     }
 
-    /// An event whose save was torn may have been in vain: the relay says it again. Which key a chat has is judged all the same.
+    /// A torn save may have lost its event, which the relay then repeats; the judge checks the chat's key regardless.
     private mutating func lookAtChats() {
         for (name, chat) in chats where !chat.keys.isEmpty && !chat.isMarked {
             let key = talk.ring.keyName(for: SessionID(name))

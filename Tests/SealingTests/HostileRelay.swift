@@ -3,26 +3,28 @@ import Sealing
 import Testing
 import Vocabulary
 
-/// A relay that sends what it likes about four chats and four devices, and a book of what persons chose beside it.
+/// A relay that sends what it likes about four chats and four devices, and the judge's record of what persons chose.
 ///
-/// A key belongs to a chat if it was the first there, if this bridge made it, or if it came after the revocation of a device that may read,
-/// and the chat hears of it: one for an ended chat, and one for each phone that is left, within 10 minutes, for a live one. A device is chosen by the pairing, by being
-/// the first of all, or by the person's word; a pairing counts that was made before any device and any key. A process may end at any moment, also between the two files, and either of
-/// them may be lost.
+/// A key belongs to a chat if it was the first there, if this bridge made it, or if it came after the revocation of a
+/// device that may read, and the chat hears of the change. An ended chat accepts one such key; a live chat accepts
+/// one for each phone left, within 10 minutes.
+/// A person chooses a device by the pairing, by its being the first of all, or by word. A pairing counts only before
+/// any device and any key.
+/// The process may end at any moment, also between the two files of a save, and may lose either file.
 struct HostileRelay {
     struct Chat {
-        /// Every key it had, the newest last.
+        /// Keys of the chat so far, the newest last.
         var keys: [KeyName] = []
         var isOurs = false
         var isEnded = false
-        /// Known by a mark alone: it takes no key.
+        /// The file has only a mark of this chat, which accepts no key.
         var isMarked = false
-        /// A revocation that no key has answered yet.
+        /// A device was revoked, and no key has followed yet.
         var mayChange = false
-        /// Each surviving phone may make one until then; how many are left to come.
+        /// Deadline for the keys of the surviving phones, one each; `furtherKeys` counts those still to come.
         var settlesUntil: Int64?
         var furtherKeys = 0
-        /// Keys of our own that a device has which may not read any more.
+        /// Keys of our own chat that a revoked or refused device knows.
         var burnt: Set<KeyName> = []
     }
 
@@ -31,10 +33,10 @@ struct HostileRelay {
         var publicKey: [UInt8]
     }
 
-    /// What the relay can say, and say again.
+    /// Updates that the relay can send, and send again.
     enum Update {
         case grant(String, UInt8)
-        /// By a phone that has it, a key that this bridge made.
+        /// A key that this bridge made, granted back by a phone that has it.
         case grantOurs(Int)
         case end(String)
         case announce(DeviceID, UInt8)
@@ -56,16 +58,16 @@ struct HostileRelay {
     var standing: [DeviceID: [UInt8]] = [:]
     var isNew = true
     var isBookLost = false
-    /// The pairing that pins devices.
+    /// Time of the pairing that pins devices.
     var pairedAt = RingConversation.pairedAt
-    /// The newest pairing, as the credentials have it.
+    /// Time of the newest pairing, as the credentials have it.
     var credentials = RingConversation.pairedAt
     var installation = "inst_a"
     var heard: [String] = []
     var turns: [(session: String, key: KeyName)] = []
-    /// What the disk had for certain when the newest event came.
+    /// Files on the disk when the newest event came.
     var kept: StoredKeyRing?
-    /// A copy of the file of the devices, from outside.
+    /// An older devices file that the person copied away.
     var copy: StoredKeyRing.Devices?
     var sent: [Update] = []
     var envelopes: [(text: String, isOurs: Bool)] = []
@@ -188,7 +190,7 @@ struct HostileRelay {
         hear("make", talk.makeKey(Self.own))
         hear("kept", talk.allKept())
         guard let key = talk.ring.keyName(for: SessionID(Self.own)), key != before else { return }
-        // A chat that a relay had given this name has been left, with its turns.
+        // The bridge left a chat that the relay had given this name, and the chat's turns.
         if chats[Self.own]?.isOurs != true { turns.removeAll { $0.session == Self.own } }
         var chat = chats[Self.own] ?? Chat()
         chat.keys.append(key)
@@ -196,7 +198,7 @@ struct HostileRelay {
         chats[Self.own] = chat
     }
 
-    /// A phone that may read has them, and can grant them again.
+    /// A phone that may read knows our own keys, and can grant them again.
     private mutating func noteOurKeys() {
         guard chats[Self.own]?.isOurs == true, let hex = talk.saved?.keys.keys[Self.own], let key = SecretKey(hex: hex)
         else { return }
@@ -220,7 +222,7 @@ struct HostileRelay {
         hear("turn ended", talk.turnEnded(ended.session, ended.key))
     }
 
-    /// A phone or this bridge, under the key of the chat.
+    /// Seals a text under the key of the chat, as a phone or as this bridge.
     private mutating func write(in session: String) {
         guard let key = talk.ring.keyName(for: SessionID(session)),
             let sealer = talk.ring.sealer(SessionID(session), key)
@@ -231,7 +233,7 @@ struct HostileRelay {
         envelopes.append((text, isOurs))
     }
 
-    /// As another message each time, with what the journal knows of those that came.
+    /// Delivers the envelope as a new message each time; the journal knows the marks of those accepted before.
     private mutating func message(_ text: String, in session: String) {
         log.append("message in \(session)")
         guard case .text = talk.ring.open(text, in: SessionID(session), mayBeEmpty: false), !replays.isOurs(text) else {

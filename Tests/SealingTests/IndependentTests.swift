@@ -5,7 +5,8 @@ import Testing
 import Vocabulary
 import WireTesting
 
-/// Ours against an implementation that has no line of it: Tests/Peers/sealing.py, on Python's `cryptography`.
+/// Our sealing against an implementation that shares no line with it: Tests/Peers/sealing.py, on Python's
+/// `cryptography`.
 @Suite("Sealing against another implementation")
 struct IndependentTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -54,7 +55,7 @@ struct IndependentTests {
         return try JSONDecoder().decode(Answer.self, from: Data(try peer.line().utf8))
     }
 
-    /// Each path with its name on the wire, and each text under each.
+    /// Every text under every path, with the path's name on the wire.
     private func contents(_ index: BlindIndex) -> [(path: SealedPath, name: String, text: String)] {
         let session = Self.session.text
         let paths: [(SealedPath, String)] = [

@@ -5,7 +5,7 @@ import Vocabulary
 
 @Suite("The ring of keys: devices")
 struct KeyRingDevicesTests {
-    /// Registered, with no other device.
+    /// A registered ring without any device.
     private func conversation(trusts: Bool = false, minutesAfterPairing: Int64 = 1) throws -> RingConversation {
         var talk = try RingConversation(trusts: trusts, minutesAfterPairing: minutesAfterPairing)
         _ = talk.linkUp()
@@ -51,7 +51,7 @@ struct KeyRingDevicesTests {
         _ = talk.kept()
         #expect(talk.announced(try talk.phone(2)).first == "tell deviceHeld(phone-2)")
         _ = talk.kept()
-        // Nor does the revoked one come back by itself.
+        // The revoked phone does not come back by itself either.
         #expect(talk.announced(try talk.phone(1)).first == "tell deviceHeld(phone-1)")
     }
 
@@ -161,7 +161,7 @@ struct KeyRingDevicesTests {
         _ = talk.kept()
         #expect(talk.linkDown() == [])
         #expect(talk.linkUp() == ["register"])
-        // The same name again is no news.
+        // The same name again changes nothing.
         #expect(talk.registered() == [])
         #expect(talk.ring.publicKey == Hexadecimal.text(try talk.publicKey))
     }
@@ -178,7 +178,7 @@ struct KeyRingDevicesTests {
         #expect(talk.pass(.seconds(30)) == ["register"])
         #expect(talk.registrationFailed(.later(nil)) == [])
         #expect(talk.ring.nextWake == talk.now + .seconds(4))
-        // Not without the link.
+        // Without the link, no retry is due.
         #expect(talk.linkDown() == [])
         #expect(talk.ring.nextWake == nil)
         #expect(talk.pass(.seconds(60)) == [])
@@ -210,7 +210,7 @@ struct KeyRingDevicesTests {
             _ = try talk.granted("ses_\(number)", UInt8(number))
             _ = talk.kept()
         }
-        // It is pinned when it comes, and its keys follow when that is on the disk.
+        // The ring pins the device at its announcement, and grants it keys after the save.
         let orders = talk.announced(try talk.phone(20))
         #expect(
             orders == [
@@ -221,11 +221,11 @@ struct KeyRingDevicesTests {
         #expect(talk.answered(1, .delivered(GrantReceipt())).contains("grant 4 ses_4 to phone-20"))
         #expect(talk.answered(3, .delivered(GrantReceipt())) == [])
         #expect(talk.answered(4, .delivered(GrantReceipt())) == [])
-        // All four are written at once.
+        // One save stores all four receipts.
         #expect(talk.pass(.seconds(5)) == ["save"])
         _ = talk.kept()
         #expect(talk.grants.count == 4)
-        // And not once more after a restart.
+        // A restart repeats none of the grants.
         var next = try talk.restarted()
         #expect(next.linkUp() == ["register"])
     }
@@ -245,7 +245,7 @@ struct KeyRingDevicesTests {
         _ = talk.linkDown()
         #expect(talk.linkUp() == ["register", "grant 3 ses_1 to phone-1"])
         #expect(talk.answered(3, .delivered(GrantReceipt())) == [])
-        // An answer that comes twice says nothing more.
+        // A second answer to the same grant changes nothing.
         #expect(talk.answered(3, .delivered(GrantReceipt())) == [])
     }
 

@@ -6,7 +6,7 @@ import Vocabulary
 struct KeyRingHostileTests {
     private static let chat = SessionID("ses_1")
 
-    /// The first phone is pinned, and its chat has the key 9.
+    /// A conversation with the first phone pinned and key 9 in its chat.
     private func conversation() throws -> RingConversation {
         var talk = try RingConversation(minutesAfterPairing: 600)
         _ = talk.linkUp()
@@ -119,7 +119,7 @@ struct KeyRingHostileTests {
     func lostKeys(isNamed: Bool) throws {
         var stored = try #require(try conversation().saved)
         stored.keys = StoredKeyRing.Keys()
-        // An earlier version did not write which key it was: the chat takes one, and no other behind it.
+        // An earlier version did not store the name of the key: the chat accepts one key, and no other after it.
         if !isNamed { stored.devices?.chats["ses_1"]?.name = nil }
         var talk = try RingConversation(stored: stored, minutesAfterPairing: 600)
         _ = talk.linkUp()
@@ -201,7 +201,7 @@ struct KeyRingHostileTests {
         _ = next.revoked("phone-1")
         _ = next.allKept()
         #expect(try next.granted("own", 12).first == "tell keyRefused(own)")
-        // The relay says the end again, since it was not acknowledged.
+        // The relay repeats the end, since no acknowledgement reached it.
         _ = next.ended("ses_1")
         #expect(next.ring.isSealed(Self.chat) && next.ring.keyName(for: Self.chat) == nil)
     }
@@ -362,7 +362,7 @@ struct KeyRingHostileTests {
         _ = talk.allKept()
         if isRestarted { talk = try talk.restarted() }
         #expect(talk.ring.isSealed(Self.chat))
-        // Nobody knows any more which key it had last.
+        // The marks of ended chats no longer name the last key of each.
         #expect(try talk.granted("ses_1", 12).first == "tell keyRefused(ses_1)")
         #expect(!talk.ring.isSealed(SessionID("ses_other")))
     }

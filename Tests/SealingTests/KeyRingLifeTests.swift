@@ -5,7 +5,7 @@ import Vocabulary
 
 @Suite("The ring of keys: ends, installations, the person's word")
 struct KeyRingLifeTests {
-    /// Registered, with the first phone pinned, long after pairing.
+    /// A registered ring with the first phone pinned, long after the pairing.
     private func conversation(_ stored: StoredKeyRing = StoredKeyRing()) throws -> RingConversation {
         var talk = try RingConversation(stored: stored, minutesAfterPairing: 600)
         _ = talk.linkUp()
@@ -27,7 +27,7 @@ struct KeyRingLifeTests {
         #expect(talk.ended("ses_1") == ["save"])
         #expect(talk.saved?.keys.keys.keys.sorted() == ["ses_1"])
         #expect(talk.ring.sealer(SessionID("ses_1"), name) != nil)
-        // Nothing new begins under it.
+        // Nothing new begins under the key of an ended chat.
         #expect(talk.ring.keyName(for: SessionID("ses_1")) == nil)
         _ = talk.allKept()
         #expect(talk.turnEnded("ses_1", name) == ["save"])
@@ -82,7 +82,7 @@ struct KeyRingLifeTests {
         #expect(try talk.granted("ses_1", 9).first == "tell keyRefused(ses_1)")
         #expect(try talk.granted("ses_1", 10) == ["save"])
         #expect(talk.allKept().first?.hasPrefix("acknowledge") == true)
-        // Back, it remembers what was replaced.
+        // A chat that comes back remembers its replaced keys.
         #expect(try talk.granted("ses_1", 9).first == "tell keyRefused(ses_1)")
         _ = talk.ended("ses_1")
         _ = talk.allow("phone-1")
@@ -136,15 +136,17 @@ struct KeyRingLifeTests {
         let wall = talk.wall
         #expect(talk.tell { ring, now, _ in ring.moved(to: "inst_b", pairedAt: wall, at: now) } == ["save"])
         #expect(talk.saved?.keys.keys == [:] && talk.saved?.devices?.devices == [])
-        // The agent has its conversation under the chat's id alone: whoever names it would have it go on in the open.
+        // The agent knows its conversation by the chat's id alone, so a call that names the chat could continue it in
+        // the open.
         #expect(talk.ring.isSealed(SessionID("ses_1")) && talk.ring.hasHeldKey && talk.ring.deviceID == nil)
         let answer = KeyCallAnswer.delivered(RegistrationReceipt(device: DeviceID("old"), keyChanged: false))
         #expect(talk.tell { ring, now, _ in ring.registrationAnswered(asked, answer, at: now) } == [])
         #expect(talk.ring.deviceID == nil)
         _ = talk.allKept()
-        // A relay that refuses the token has the person pair again, and says under which installation.
+        // A relay that refuses the token makes the person pair again, and names the installation: such a pairing pins
+        // nobody.
         #expect(talk.announced(try talk.phone(2)).first == "tell deviceHeld(phone-2)")
-        // The same one again is no news.
+        // The same installation again changes nothing.
         _ = talk.allKept()
         #expect(talk.tell { ring, now, _ in ring.moved(to: "inst_b", pairedAt: wall, at: now) } == [])
     }
@@ -235,7 +237,7 @@ struct KeyRingLifeTests {
         _ = talk.makeKey("ses_1")
         #expect(talk.allKept().last == "grant 1 ses_1 to phone-1,phone-2")
         #expect(!talk.ring.isGranted(SessionID("ses_1")))
-        // One of the two cannot have it: each is asked for by itself.
+        // One of the two phones cannot have the key: the ring asks again for each phone by itself.
         #expect(talk.answered(1, .refused) == ["grant 2 ses_1 to phone-1"])
         #expect(talk.answered(2, .delivered(GrantReceipt())) == ["grant 3 ses_1 to phone-2"])
         #expect(!talk.ring.isGranted(SessionID("ses_1")))
@@ -250,7 +252,7 @@ struct KeyRingLifeTests {
         _ = talk.allKept()
         #expect(talk.answered(1, .refused) == ["tell grantRefused(ses_1, phone-1)"])
         #expect(!talk.ring.isGranted(SessionID("ses_1")))
-        // With the next link it is tried again.
+        // The next link retries the grant.
         _ = talk.linkDown()
         #expect(talk.linkUp().contains("grant 2 ses_1 to phone-1"))
         #expect(talk.answered(2, .delivered(GrantReceipt())) == ["chat granted ses_1"])
@@ -298,7 +300,7 @@ struct KeyRingLifeTests {
         let before = talk.ring.keyName(for: SessionID("ses_1"))
         #expect(talk.refuse("phone-1") == ["tell deviceRefused(phone-1)", "save"])
         _ = talk.allKept()
-        // What it knows is not used any more.
+        // The refused phone knows the old key, so the ring makes another.
         #expect(talk.ring.keyName(for: SessionID("ses_1")) != before && !talk.ring.isGranted(SessionID("ses_1")))
         #expect(talk.refuse("phone-1") == [])
         _ = talk.tell { ring, now, random in ring.use(.trust, at: now, using: random) }

@@ -5,7 +5,7 @@ import Vocabulary
 
 @Suite("The ring of keys: what the phone is told")
 struct KeyRingNoticeTests {
-    /// Registered, with the first phone pinned, long after pairing.
+    /// A registered ring with the first phone pinned, long after the pairing.
     private func conversation() throws -> RingConversation {
         var talk = try RingConversation(minutesAfterPairing: 600)
         _ = talk.linkUp()
@@ -46,7 +46,7 @@ struct KeyRingNoticeTests {
         #expect(talk.ring.chatsForNotices.count == 2)
         _ = talk.answered(1, .delivered(GrantReceipt()))
         #expect(talk.ring.chatsForNotices == ["ses_0", "ses_1", "ses_2"].map { SessionID($0) })
-        // Its phone is there, though it gets no key any more: the key of a chat that it began is its own.
+        // The refused phone gets no further keys, but knows those of the chats that it began: notices still go there.
         _ = talk.refuse("phone-1")
         #expect(talk.ring.chatsForNotices == ["ses_1", "ses_2"].map { SessionID($0) })
     }
@@ -60,7 +60,7 @@ struct KeyRingNoticeTests {
         }
         _ = talk.revoked("phone-1")
         _ = talk.allKept()
-        // The relay's own: nobody else may know its key.
+        // A chat that the relay invented with a key that only it may know.
         _ = try talk.granted("ses_0", 30)
         _ = talk.allKept()
         _ = try talk.granted("ses_2", 31)
@@ -75,14 +75,14 @@ struct KeyRingNoticeTests {
         }
         change = try #require(talk.ring.untoldChanges.first)
         #expect(change.others == [] && talk.ring.figures.unheardChanges == 4)
-        // It is told in the chat itself, which is not enough.
+        // The bridge tells the change in the chat itself, which is not enough.
         _ = talk.tell { ring, now, _ in ring.saidItself(change, at: now) }
         _ = talk.pass(.seconds(10))
         _ = talk.allKept()
         talk = try talk.restarted()
         #expect(talk.ring.untoldChanges.count == 4)
         #expect(talk.ring.untoldChanges.filter(\.isSaidItself).map(\.session) == [change.session])
-        // The person has revoked it, and says so.
+        // The person revoked the phone, and confirms it by this refusal.
         #expect(talk.refuse("phone-1").first == "tell deviceRefused(phone-1)")
         #expect(talk.ring.figures.unheardChanges == 0)
     }

@@ -7,7 +7,7 @@ import Vocabulary
 struct KeyRingPairingTests {
     private static let chat = SessionID("ses_1")
 
-    /// Ten hours after its pairing with `inst_a`, without a device or a key.
+    /// A ring ten hours after its pairing with `inst_a`, without a device or a key.
     private func fresh() throws -> RingConversation {
         var talk = try RingConversation(minutesAfterPairing: 600, installation: "inst_a")
         _ = talk.linkUp()
@@ -16,7 +16,7 @@ struct KeyRingPairingTests {
         return talk
     }
 
-    /// The first phone is pinned, and its chat has the key 9.
+    /// A ring with the first phone pinned and key 9 in its chat.
     private func conversation() throws -> RingConversation {
         var talk = try fresh()
         _ = talk.announced(try talk.phone(1))
@@ -26,7 +26,7 @@ struct KeyRingPairingTests {
         return talk
     }
 
-    /// A token of this installation as a person's pairing leaves it, in the process that runs or for the next one.
+    /// A person's pairing left a token of this installation, to the running process or to the next one.
     private func paired(
         _ talk: RingConversation, _ installation: String, isRestarted: Bool
     ) throws -> RingConversation {
@@ -63,7 +63,7 @@ struct KeyRingPairingTests {
             #expect(talk.announced(try talk.phone(number)).first == "tell devicePinned(phone-\(number))")
             _ = talk.allKept()
         }
-        // The time goes on in the next process, and is over after it.
+        // The ten minutes of the pairing continue in the next process, and end there.
         talk = try talk.restarted(installation: "inst_a", pairedAt: talk.wall)
         #expect(talk.announced(try talk.phone(4)).first == "tell devicePinned(phone-4)")
         talk.wall += 11 * 60_000
@@ -88,7 +88,7 @@ struct KeyRingPairingTests {
             for key in UInt8(9)...12 { #expect(try talk.granted(name, key).first == "tell keyRefused(\(name))") }
         }
         #expect(!talk.ring.isSealed(SessionID("ses_other")))
-        // The owner of these devices is unknown.
+        // The new installation's owner may be another person than the owner of these phones.
         #expect(talk.announced(try talk.phone(1)).first == "tell deviceHeld(phone-1)")
         #expect(talk.ring.book.devices[DeviceID("phone-1")]?.number == 2)
         _ = talk.allKept()
@@ -121,7 +121,7 @@ struct KeyRingPairingTests {
         _ = talk.allKept()
         #expect(talk.announced(try talk.phone(3)).first == "tell deviceHeld(phone-3)")
         #expect(talk.grants.isEmpty)
-        // The next start finds files that belong together, and nobody is pinned for it.
+        // The next start finds files that match, and pins nobody for the older copy.
         talk = try talk.restarted(installation: "inst_a")
         #expect(talk.ring.book.devices[DeviceID("phone-1")]?.standing == .held)
         #expect(try talk.ring.keyName(for: Self.chat) == talk.name(9))

@@ -7,7 +7,7 @@ import Vocabulary
 struct KeyRingTests {
     private static let chat = SessionID("ses_1")
 
-    /// A ring that is registered and has one pinned phone.
+    /// A registered ring with one pinned phone.
     private func conversation() throws -> RingConversation {
         var talk = try RingConversation()
         #expect(talk.linkUp() == ["register"])
@@ -86,7 +86,7 @@ struct KeyRingTests {
         _ = talk.linkUp()
         #expect(try talk.granted("ses_1", 9, device: "whatever") == ["save"])
         #expect(talk.kept() == ["acknowledge 1", "ready ses_1"])
-        // One for another device is ignored.
+        // A grant for another device is ignored.
         let foreign = try SealedBox.seal(
             try talk.bench.key(9), for: talk.phone(3).publicKey, library: talk.bench.library,
             random: talk.bench.library)
@@ -143,9 +143,9 @@ struct KeyRingTests {
         #expect(talk.kept() == ["acknowledge 5", "ready ses_1"])
         #expect(talk.ring.keyName(for: Self.chat) == (try talk.name(10)))
         #expect(talk.ring.sealer(Self.chat, old) != nil)
-        // The reference's file has the newest alone.
+        // The reference bridge reads this file, which holds only the newest key.
         #expect(talk.saved?.keys.keys == ["ses_1": try talk.bench.key(10).hex])
-        // Another process goes on with the open turn under its key, too.
+        // Another process continues the open turn under the old key.
         var next = try talk.restarted()
         next.ring.turnBegan(in: Self.chat, under: old)
         #expect(next.restored() == [])
@@ -301,7 +301,7 @@ struct KeyRingTests {
         let box = try #require(grant.recipients.first.flatMap { Base64.decode($0.wrappedKey) })
         let key = try SealedBox.open(box, with: try talk.bench.key(1), library: talk.bench.library)
         #expect(KeyName(of: key, library: talk.bench.library) == talk.ring.keyName(for: Self.chat))
-        // Who has it may be written later: made twice, a grant says the same.
+        // The save of the receipt may come late, since a repeated grant says the same.
         #expect(talk.answered(1, .delivered(GrantReceipt())) == ["chat granted ses_1"])
         #expect(talk.pass(.seconds(5)) == ["save"])
         #expect(talk.saved?.devices?.chats["ses_1"]?.granted == ["#1"])
@@ -324,7 +324,7 @@ struct KeyRingTests {
         #expect(talk.kept() == ["acknowledge 3", "ready ses_1", "grant 2 ses_1 to phone-1"])
         #expect(talk.ring.keyName(for: Self.chat) != old)
         #expect(talk.ring.sealer(Self.chat, old) != nil)
-        // The one that was revoked still cannot put one of its own there.
+        // The revoked phone still cannot grant this chat a key of its own.
         #expect(try talk.granted("ses_1", 10) == ["tell keyRefused(ses_1)", "acknowledge 4"])
     }
 

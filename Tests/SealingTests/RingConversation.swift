@@ -10,18 +10,18 @@ struct RingConversation {
     var now = Instant.zero
     /// Milliseconds since 1970.
     var wall: Int64
-    /// What was last ordered to be saved, and under which revision.
+    /// The files of the newest `save` order, with their revision.
     var saved: StoredKeyRing?
     var revision = 0
     var grants: [KeyGrant] = []
-    /// Of the newest call.
+    /// Number of the newest registration call.
     var registration = 0
     private var updates = 0
 
     static let pairedAt: Int64 = 1_770_000_000_000
     private static let ours: UInt8 = 200
 
-    /// Paired a minute ago.
+    /// A ring that was paired `minutesAfterPairing` ago.
     init(
         stored: StoredKeyRing = StoredKeyRing(), trusts: Bool = false, minutesAfterPairing: Int64 = 1,
         installation: String? = nil, pairedAt: Int64? = Self.pairedAt
@@ -37,14 +37,14 @@ struct RingConversation {
         get throws { bench.library.publicKey(of: try bench.key(Self.ours)) }
     }
 
-    /// The phone of that number: its secret is that byte.
+    /// The phone whose secret is the byte `number`.
     func phone(_ number: UInt8, id: String? = nil) throws -> DeviceBook.Device {
         DeviceBook.Device(
             id: DeviceID(id ?? "phone-\(number)"), publicKey: bench.library.publicKey(of: try bench.key(number)),
             label: "Phone \(number)", platform: "ios")
     }
 
-    /// That chat key, wrapped for this bridge.
+    /// The chat key of the byte `key`, wrapped for this bridge.
     func wrapped(_ key: UInt8) throws -> String { try wrapped(try bench.key(key)) }
 
     func wrapped(_ secret: SecretKey) throws -> String {
@@ -96,7 +96,7 @@ struct RingConversation {
         tell { ring, now, random in _ = ring.refuse(DeviceID(id), at: now, using: random) }
     }
 
-    /// A token of that installation, which a pairing at this moment has left.
+    /// A pairing leaves a token of `installation` at this moment.
     mutating func paired(with installation: String) -> [String] {
         let wall = wall
         return tell { ring, now, _ in ring.moved(to: installation, pairedAt: wall, at: now) }
@@ -135,7 +135,7 @@ struct RingConversation {
         return tell { ring, now, _ in ring.notSaved(revision, at: now) }
     }
 
-    /// Until nothing is left to be saved.
+    /// Saves until the ring asks for no further save.
     mutating func allKept() -> [String] {
         var lines = kept()
         while lines.contains("save") { lines = lines.filter { $0 != "save" } + kept() }
@@ -166,7 +166,7 @@ struct RingConversation {
         return ring.takeOrders().map { line(of: $0) }
     }
 
-    /// With what was saved, as another process would.
+    /// Another process that reads the saved files.
     func restarted(installation: String? = nil, pairedAt: Int64? = Self.pairedAt) throws -> RingConversation {
         var next = try RingConversation(
             stored: try #require(saved), installation: installation, pairedAt: pairedAt)

@@ -1,9 +1,11 @@
 import Sealing
 import Vocabulary
 
-/// Faults of `PlantedFault` that a ring of keys has where its two files tell the next process something else than they hold.
+/// Faults of `PlantedFault` in a ring of keys that show when the two files tell the next process something else than
+/// the ring holds.
 enum RingFaults {
-    /// What a start finds. `kept`: what the disk held when the process ended; `wall`: of the newest pairing, in milliseconds since 1970.
+    /// Files as a start finds them. `kept`: the files on the disk when the process ended. `wall`: the newest pairing,
+    /// in milliseconds since 1970.
     static func read(
         _ stored: StoredKeyRing, kept: StoredKeyRing?, as installation: String, pairedAt wall: Int64
     ) -> StoredKeyRing {
@@ -16,7 +18,7 @@ enum RingFaults {
             case .lostKeysForgotten:
                 read.devices?.chats = (stored.devices?.chats ?? [:]).filter { stored.keys.keys[$0.key] != nil }
                 read.keys.endedMarks = nil
-            // A chat without an earlier key was in no revocation.
+            // A chat without an earlier key saw no revocation.
             case .keyWithoutRevocation: read.changeChats { if $0.past == nil { $0.changeExpected = true } }
             case .keysWithoutEnd: read.changeChats { if $0.past != nil { $0.changeExpected = true } }
             case .replacedKeyTaken: read.bringBackKeys()
@@ -34,7 +36,7 @@ enum RingFaults {
         return read
     }
 
-    /// Nothing in it says which devices a person has.
+    /// A devices file that names no device of a person.
     private static func blank(_ devices: StoredKeyRing.Devices, _ keys: StoredKeyRing.Keys) -> StoredKeyRing.Devices {
         var blank = devices
         (blank.devices, blank.chats, blank.ended, blank.endedMarks) = ([], [:], nil, nil)
@@ -42,7 +44,7 @@ enum RingFaults {
         return blank
     }
 
-    /// A setting of the connection: every device is given keys.
+    /// A setting of the connection: the ring grants keys to every device.
     static var trustsAll: Bool {
         #if PLANTED_FAULTS
             PlantedFault.unpinnedGranted.isPlanted
@@ -51,7 +53,7 @@ enum RingFaults {
         #endif
     }
 
-    /// The journal does not find the mark of a message again.
+    /// The journal loses the mark of a message.
     static var forgetsMarks: Bool {
         #if PLANTED_FAULTS
             PlantedFault.envelopeTakenTwice.isPlanted
@@ -71,7 +73,7 @@ enum RingFaults {
             }
         }
 
-        /// A key under which a turn is open takes the place of the one that replaced it.
+        /// The older key of an open turn takes the place of the key that replaced it.
         fileprivate mutating func bringBackKeys() {
             for session in (devices?.chats ?? [:]).keys.sorted() {
                 guard var chat = devices?.chats[session], let newest = keys.keys[session], let older = chat.older.last,

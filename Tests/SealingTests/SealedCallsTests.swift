@@ -9,7 +9,7 @@ struct SealedCallsTests {
     private static let session = SessionID("ses_1")
     private static let interaction = InteractionID("int_1")
     private static let key = IdempotencyKey("k")
-    /// Occurs in every content, and must occur in no body.
+    /// Every content has this word, and no body may have it.
     private static let word = "rosebud"
 
     private static let inTurn = RelayCall.Address.chat(session, interaction)

@@ -5,7 +5,7 @@ import Sealing
 import Testing
 import Vocabulary
 
-/// Randomness that is known: what was put in, in order, and after that a count.
+/// Deterministic randomness: the scripted bytes in order, and after them a count.
 final class ScriptedRandom: SecretRandom {
     private let state: Locked<(script: [[UInt8]], count: UInt8)>
 
@@ -36,7 +36,7 @@ struct Bench {
     }
 }
 
-/// The vectors of the reference bridge's form (relay.md#vectors).
+/// Vectors in the form of the reference bridge (relay.md#vectors).
 struct Vectors: Decodable {
     struct Vector: Decodable, CustomStringConvertible {
         struct Case: Decodable {
@@ -72,7 +72,7 @@ struct Vectors: Decodable {
 
         var description: String { id }
 
-        /// As the reference names what a key is for.
+        /// The path for which the reference names the key.
         var sealedPath: SealedPath? {
             switch path?.split(separator: "/").first {
             case "messages": .messages

@@ -27,7 +27,7 @@ final class BridgeSide: Sendable {
         guard case .opened = try events.next() else { throw Unexpected(event: "not opened") }
     }
 
-    /// The next thing: a frame's text, or `closed` with its code, `refused` with its status, `lost`.
+    /// The next event: a frame's text, or `closed` with its code, `refused` with its status, `lost`.
     func next() throws -> String {
         switch try events.next() {
         case .text(let text): String(decoding: text, as: UTF8.self)
@@ -41,7 +41,7 @@ final class BridgeSide: Sendable {
         }
     }
 
-    /// The type of the next frame; for an update its id and type.
+    /// The type of the next frame, and for an update its id and type.
     func nextType() throws -> String {
         let text = try next()
         guard text.hasPrefix("{") else { return text }
@@ -49,7 +49,7 @@ final class BridgeSide: Sendable {
         return try "\(update) \(value(of: "type", in: text.replacing(#""type":"update""#, with: "")))"
     }
 
-    /// All that was sent before has been handled once a ping of JSON is answered.
+    /// Waits for the answer to a JSON ping: the simulator has handled everything sent before it.
     func settle() throws {
         say(#"{"type":"ping"}"#)
         let answer = try nextType()

@@ -3,7 +3,7 @@ import Simulator
 import Testing
 import WireTesting
 
-/// The bridge's socket over real ones: what the rules decide arrives, and what the bridge does reaches the rules.
+/// The bridge's socket over real ones: decisions of the rules reach the bridge, and its frames reach the rules.
 @Suite struct BridgeSocketRouteTests {
     private func ready(_ stage: Stage) throws -> BridgeSide {
         let bridge = BridgeSide(stage)
@@ -63,7 +63,7 @@ import WireTesting
         let url = "ws://127.0.0.1:\(stage.simulator.port)/v1/bridge/ws"
         let bridge = try Peer("bridge_client.py", [url, stage.simulator.bridgeToken, "oversized"], root: root)
         #expect(try bridge.line() == "ready inst_Simulator0000001")
-        // The close may be overtaken by the reset of a connection on which more comes.
+        // The reset of a connection that still receives may overtake the close.
         var line = try bridge.line()
         while !line.hasPrefix("closed") { line = try bridge.line() }
         #expect(line.hasPrefix("closed 10"))

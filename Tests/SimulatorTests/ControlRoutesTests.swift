@@ -7,7 +7,7 @@ import WireTesting
 @Suite struct ControlRoutesTests {
     private static let faults = "/v1/simulator/faults"
 
-    /// The next placeholder call after a fault was asked for, as its reply or the end of its connection.
+    /// Plans a fault, and returns the next placeholder call's reply or the end of its connection.
     private func afterFault(_ order: String, on stage: Stage) throws -> Result<Wire.Reply, Wire.Failure> {
         #expect(try stage.user("POST", Self.faults, order).status == 200)
         let sent = stage.say("hello")

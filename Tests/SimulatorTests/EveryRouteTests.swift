@@ -2,7 +2,8 @@ import Simulator
 import Testing
 import WireTesting
 
-/// The headers that every answer under `/v1` has (relay.md#headers), and every answer to a bridge besides (11.2).
+/// The headers of every answer under `/v1` (relay.md#headers), and the further ones of every answer to a bridge
+/// (11.2).
 @Suite struct EveryRouteTests {
     private static let traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     private static let bridgeMethods = [

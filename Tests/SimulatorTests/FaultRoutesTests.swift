@@ -5,9 +5,9 @@ import Simulator
 import Testing
 import WireTesting
 
-/// Faults that are more than an answer, over real sockets; and what is written about them.
+/// Faults that are more than an answer, over real sockets, and their description in the document.
 @Suite struct FaultRoutesTests {
-    /// The rows of the table between `docs/SIMULATOR.md` and the code.
+    /// The table of kinds in `docs/SIMULATOR.md` has the rows of the code.
     @Test func theDocumentHasTheTableOfKinds() throws {
         let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
         let text = String(decoding: try Data(contentsOf: URL(filePath: root + "/docs/SIMULATOR.md")), as: UTF8.self)
@@ -84,7 +84,8 @@ import WireTesting
         #expect(try stage.user("GET", "/v1/me").status == 200)
     }
 
-    /// A relay in a restart, and the program that has its port. Tests that run beside take free ports as well, and may be faster.
+    /// A relay that restarts, and another program on its port. Parallel tests take free ports too, and may be faster:
+    /// ten attempts.
     private func relayWithoutItsPort(
         _ said: Locked<[String]>
     ) throws -> (stage: Stage, other: RelaySimulator, port: Int) {

@@ -5,7 +5,7 @@ import Simulator
 import Testing
 import WireTesting
 
-/// What the demo and the tests use without a socket.
+/// Calls of the demo and the tests that need no socket.
 @Suite struct InProcessTests {
     private static func approval(_ sent: RelaySimulator.UserMessage) -> String {
         #"{"session_id":"\#(sent.session)","interaction_id":"\#(sent.interaction)","approval_id":"apr_1","#

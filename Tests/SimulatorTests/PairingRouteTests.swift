@@ -3,7 +3,7 @@ import Simulator
 import Testing
 import WireTesting
 
-/// Pairing over real sockets: what the rules cannot see is how long a poll is held back.
+/// Pairing over real sockets, with the time that a poll is held back, which the rules cannot see.
 @Suite struct PairingRouteTests {
     private func start(_ stage: Stage) throws -> String {
         let answer = try stage.wire().exchange(
@@ -11,7 +11,7 @@ import WireTesting
         return try value(of: "code", in: answer.text)
     }
 
-    /// A poll under way, known to have been taken in.
+    /// A poll that the simulator has read and holds back.
     private func poll(_ stage: Stage, _ code: String) throws -> Wire {
         let wire = try stage.wire()
         try wire.request("GET", "/v1/pairing/poll?code=\(code)&timeout=25")

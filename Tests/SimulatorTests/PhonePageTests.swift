@@ -2,7 +2,7 @@ import Simulator
 import Testing
 import WireTesting
 
-/// The page that behaves like the phone, as a browser gets it.
+/// The page that behaves like the phone, fetched as a browser does.
 @Suite struct PhonePageTests {
     private func get(_ stage: Stage, _ path: String, _ headers: [String] = []) throws -> Wire.Reply {
         try stage.wire().exchange("GET", path, headers: headers)

@@ -78,7 +78,7 @@ import WireTesting
         let stage = try Stage()
         try { _ = try stage.phone() }()
         #expect(stage.simulator.readerCount <= 1)
-        // The server learns of it when it writes; how soon its thread gets to that is the machine's affair.
+        // The server notices the lost phone when it writes. How soon its thread runs is up to the machine.
         let end = ContinuousClock.now + .seconds(30)
         while stage.simulator.readerCount > 0, ContinuousClock.now < end {
             stage.clock.advance(milliseconds: 15_000)

@@ -57,7 +57,7 @@ import WireTesting
         #expect(reply.status == 403)
     }
 
-    /// A first delta whose answer takes five seconds of the simulator's clock.
+    /// The first delta of a bubble, whose answer takes five seconds of the simulator's clock.
     private func slowDelta(on stage: Stage, _ bubble: String) throws -> Wire {
         stage.simulator.plan(Fault(.slow(milliseconds: 5_000), method: "sendMessageDelta"))
         let first = try stage.wire()

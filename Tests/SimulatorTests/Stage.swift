@@ -3,7 +3,7 @@ import RelayRules
 import Simulator
 import WireTesting
 
-/// Time that the test moves. Actions run on the thread that moves it.
+/// Time that the test advances. Actions run on the thread that advances it.
 final class ManualClock: Sendable {
     private struct State {
         var milliseconds: Int64 = 1_800_000_000_000
@@ -11,7 +11,7 @@ final class ManualClock: Sendable {
     }
 
     private let state = Locked(State())
-    /// Raised for each action that is put off, but for the simulator's own every second.
+    /// Raised for each action that is put off, except the simulator's tick of every second.
     let delayed = Signal()
 
     var port: SimulatorClock {
@@ -41,11 +41,11 @@ final class ManualClock: Sendable {
     }
 }
 
-/// A simulator on a free port with a clock in the test's hand, and calls as a bridge, a phone and a tester make them.
+/// A simulator on a free port with a manual clock, and the calls of a bridge, a phone and a tester.
 final class Stage: Sendable {
     let clock = ManualClock()
     let simulator: RelaySimulator
-    /// The session in which the user writes. It was made by events 1 and 2, and update 1.
+    /// The session in which the user writes, made by events 1 and 2, and update 1.
     let session: String
 
     init(_ change: (inout RelaySimulator.Settings) -> Void = { _ in }) throws {
@@ -85,7 +85,7 @@ final class Stage: Sendable {
     @discardableResult
     func say(_ text: String) -> RelaySimulator.UserMessage { simulator.userSends(text: text, session: session) }
 
-    /// The user writes and the placeholder is opened: the names of both.
+    /// The user writes and the bridge opens the placeholder: the names of both.
     func openTurn() throws -> (sent: RelaySimulator.UserMessage, bubble: String) {
         let sent = say("hello")
         let reply = try bridge("sendMessage", placeholder(sent, key: "k-open"))

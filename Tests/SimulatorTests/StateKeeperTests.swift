@@ -4,9 +4,9 @@ import Simulator
 import Testing
 import WireTesting
 
-/// When the state is written; what is in it is for `RelayStateTests`.
+/// When the keeper writes the state; `RelayStateTests` checks its contents.
 @Suite struct StateKeeperTests {
-    /// What was written, by a disk that may be full.
+    /// Documents written, on a disk that may be full.
     private final class Disk: Sendable {
         let written = Locked<[[UInt8]]>([])
         let complaints = Locked<[String]>([])
@@ -88,7 +88,7 @@ import WireTesting
         clock.advance(milliseconds: 200)
         #expect(disk.tried.wait())
         for _ in 0..<3 {
-            // The next try is put off by the keeper's own thread, after the last one.
+            // The keeper's own thread schedules the next try after the last one.
             #expect(clock.delayed.wait())
             clock.advance(milliseconds: 2_000)
         }

@@ -55,7 +55,7 @@ import WireTesting
         let stage = try Stage()
         let feed = try watcher(stage)
         _ = try feed.text(through: "event: bridge\n")
-        // Two tokens of `msg`, which come back in 200 ms.
+        // Two tokens of the bucket `msg`, which refills them in 200 ms.
         _ = try stage.bridge("sendMessage", "{}")
         _ = try stage.bridge("sendMessage", "{}")
         for _ in 0..<20 { stage.clock.advance(milliseconds: 50) }

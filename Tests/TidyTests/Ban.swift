@@ -1,15 +1,15 @@
 /// A banned construct, the rooms it is banned in, and its replacement.
 struct Ban: CustomStringConvertible {
     var what: String
-    /// What to write instead.
+    /// The replacement, shown to whoever broke the ban.
     var instead: String
     var rooms: Rooms
-    /// One of these is in every line that breaks it.
+    /// Every line that breaks the ban contains one of these.
     var words: [String]
-    /// Lines that break it and lines that only look like it: the ban is tried on both.
+    /// Lines that break the ban, and lines that only look like it: a test tries both.
     var bad: [String]
     var good: [String]
-    /// Other bans let comments speak of what code may not do.
+    /// Whether comments are searched too. Most bans let comments name a banned construct.
     var holdsInComments = false
     private let pattern: @Sendable () -> Regex<Substring>
 
@@ -21,7 +21,7 @@ struct Ban: CustomStringConvertible {
         case except(Set<String>)
     }
 
-    /// No I/O, no clock, no randomness: the rooms that `Package.swift` calls pure.
+    /// Rooms that `Package.swift` calls pure: no I/O, no clock, no randomness.
     static let pure: Set = ["Vocabulary", "BridgeCore", "RelayRules", "Commands", "Sealing", "Metrics"]
 
     init(
@@ -41,7 +41,7 @@ struct Ban: CustomStringConvertible {
 
     func found(in source: SourceText) -> [Untidiness] {
         guard holds(in: source) else { return [] }
-        // By Unicode's own rules there is no boundary at the point of `Foundation.Date`.
+        // Unicode's default rules see no word boundary at the dot of `Foundation.Date`.
         let expression = pattern().wordBoundaryKind(.simple)
         let lines = source.lines(with: words).filter { holdsInComments || !$0.text.drop { $0 == " " }.hasPrefix("//") }
         return lines.filter { $0.text.firstMatch(of: expression) != nil }.map {
@@ -57,7 +57,7 @@ struct Ban: CustomStringConvertible {
         }
     }
 
-    /// The rooms that read what a far side wrote.
+    /// Rooms that read text of the far side.
     static let outsideReaders: Set = [
         "AgentKit", "Claude", "Codex", "JSONReading", "LocalServer", "OpenClaw", "Oppi", "Pi", "Recording",
         "RelayProtocol", "Sealing",

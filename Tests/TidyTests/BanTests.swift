@@ -2,7 +2,7 @@ import Testing
 
 @Suite("What may not be written")
 struct BanTests {
-    /// The banned words occur in them on purpose.
+    /// Files that contain banned words on purpose.
     private static let planted = ["Tests/TidyTests/Ban.swift", "Tests/TidyTests/BanTests.swift"]
 
     @Test("no source has what is banned in its room", arguments: Ban.all)

@@ -1,6 +1,6 @@
 /// Files and functions that a document names.
 enum NamedFiles {
-    /// Files in backticks of which the project has none, or several, by that name.
+    /// Files in backticks whose name no file of the project has, or several have.
     static func missing(_ document: SourceText, among paths: [String]) -> [Untidiness] {
         prose(of: document).flatMap { number, line in
             line.matches(of: /`([\w.+\/-]+\.(?:swift|py|js|c|h|cpp))`/).map { String($0.output.1) }.compactMap { name in
@@ -12,8 +12,8 @@ enum NamedFiles {
         }
     }
 
-    /// Names that a document places in a file and that the file does not declare: in the cell behind a cell of files, which are
-    /// then to be in any file of the row, and in `name` in `File.swift`.
+    /// Names that a document places in a file that does not declare them. Two forms place a name: a table cell behind
+    /// a cell of files, any of which may declare it, and `name` in `File.swift`.
     static func undeclared(
         _ document: SourceText, among paths: [String], text: (String) throws -> String
     ) rethrows -> [Untidiness] {
@@ -30,7 +30,7 @@ enum NamedFiles {
         }
     }
 
-    /// Tests in backticks that no Python file has as a function, and that are no such file.
+    /// Tests in backticks that are neither a function of a Python file nor such a file.
     static func missingTests(_ document: SourceText, among tests: Set<String>) -> [Untidiness] {
         prose(of: document).flatMap { number, line in
             line.matches(of: /`(test_\w+)`/).map { String($0.output.1) }.filter { !tests.contains($0) }.map {
@@ -39,7 +39,7 @@ enum NamedFiles {
         }
     }
 
-    /// The functions and files that `missingTests` knows.
+    /// Functions and files that `missingTests` knows.
     static func tests(in files: [SourceText]) -> Set<String> {
         Set(
             files.flatMap { file in

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Files and functions that documents name")
 struct NamedFilesTests {
-    /// What the outside promises may name the outside's own files.
+    /// Documents of the project. Protocol papers are left out, since they may name files of the outside.
     private func documents() throws -> [SourceText] {
         try Project.texts(ending: ".md").filter { !$0.path.contains("docs/protocol/") }
     }

@@ -8,18 +8,19 @@ struct SourceText: Hashable, CustomStringConvertible {
 
     var description: String { path }
 
-    /// With their numbers from 1.
+    /// Numbered lines, from 1.
     var lines: [(number: Int, text: Substring)] {
         text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map { ($0 + 1, $1) }
     }
 
-    /// The lines with one of these words: an expression tried on every line of the project would take half a minute.
+    /// Lines with one of these words, found before any expression runs: expressions on every line of the project
+    /// would take half a minute.
     func lines(with words: [String]) -> [(number: Int, text: Substring)] {
         func isIn(_ text: String) -> Bool { words.contains { strstr(text, $0) != nil } }
         return isIn(text) ? lines.filter { isIn(String($0.text)) } : []
     }
 
-    /// `Sources/Bridge/Core/Turn/Turn.swift` is in `BridgeCore`.
+    /// The room of `Sources/Bridge/Core/Turn/Turn.swift` is `BridgeCore`.
     var room: String? { Rooms.all.first { path.hasPrefix("\($0.folder)/") }?.name }
 }
 
@@ -37,7 +38,7 @@ enum Rooms {
     }
 }
 
-/// Something untidy, with what to do about it.
+/// A finding, with the way to mend it.
 struct Untidiness: Hashable, CustomStringConvertible {
     var path: String
     var line: Int?
@@ -46,12 +47,12 @@ struct Untidiness: Hashable, CustomStringConvertible {
     var description: String { "\(path)\(line.map { ":\($0)" } ?? ""): \(what)" }
 }
 
-/// What is read from the disk: the files of the project, without what was built.
+/// Files of the project on the disk, without build products.
 enum Project {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// Every file, by its path from the root.
+    /// Paths of every file, from the root.
     static func paths() throws -> [String] { try paths(in: "") }
 
     static func text(_ path: String) throws -> SourceText {
@@ -68,7 +69,7 @@ enum Project {
     private static func paths(in folder: String) throws -> [String] {
         let directory = folder.isEmpty ? root.path : root.appending(path: folder).path
         return try FileManager.default.contentsOfDirectory(atPath: directory).sorted().flatMap { name in
-            // `.build`, `.git` and their like; `build` is where scripts put what they make.
+            // Skips `.build`, `.git` and their like, and `build`, where scripts put their output.
             if name.hasPrefix(".") && name != ".github" && name != ".swift-format" || name == "build" {
                 return [String]()
             }

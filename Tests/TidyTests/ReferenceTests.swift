@@ -2,7 +2,7 @@ import Testing
 
 /// References to a heading of a document, such as `relay.md#codes`, in code, tests and documents.
 enum References {
-    /// The documents whose headings may be named by the document's name alone.
+    /// Documents whose headings a reference may name by the document's name alone.
     static let pages = [
         "relay": "docs/protocol/relay.md", "openclaw": "docs/protocol/openclaw.md", "oppi": "docs/protocol/oppi.md",
         "pi": "docs/protocol/pi.md", "codex": "docs/protocol/codex.md", "claude-code": "docs/protocol/claude-code.md",
@@ -26,7 +26,7 @@ enum References {
         return anchors
     }
 
-    /// Links of a document to a heading of its own that it does not have.
+    /// Links of a document to a heading that it does not have.
     static func brokenWithin(_ document: SourceText) -> [Untidiness] {
         let anchors = anchors(of: document)
         return document.lines(with: ["](#"]).flatMap { number, line in
@@ -36,7 +36,7 @@ enum References {
         }
     }
 
-    /// References that lead to no heading, and papers that are named without one.
+    /// References that lead to no heading, and papers named without a heading.
     static func broken(_ source: SourceText, anchors: [String: Set<String>]) -> [Untidiness] {
         source.lines(with: [".md#", "sheet"]).flatMap { number, line -> [Untidiness] in
             let dangling = line.matches(of: /\b([\w-]+)\.md#([\w-]+)/).compactMap { match -> String? in

@@ -1,11 +1,12 @@
 // One name, one type: a reader who meets it in two rooms takes one for the other.
 extension Rules {
-    /// Names that two rooms need, each with the reason.
+    /// Names that two rooms need, with the reason of each.
     static let twinTypes: [String: String] = [
         "Stage": "what a test has around its subject: another in each room of tests"
     ]
 
-    /// Types at the top of a file that another room names alike. Suites of tests may: their rooms tell them apart.
+    /// Types at the top of a file that another room names alike. Suites of tests may share a name: their rooms tell
+    /// them apart.
     static func twins(_ sources: [SourceText], excused: [String: String]) -> [Untidiness] {
         var places: [String: [(room: String, path: String, line: Int)]] = [:]
         for source in sources {

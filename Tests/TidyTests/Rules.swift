@@ -1,4 +1,4 @@
-/// Rules over whole files. Each is given what it judges, so that a test can plant a bad one.
+/// Rules over whole files. Each is given the texts it judges, so a test can plant a bad one.
 enum Rules {
     // MARK: Links
 
@@ -34,7 +34,7 @@ enum Rules {
 
     // MARK: Targets
 
-    /// Swift files that no target of the package builds, so that nothing checks them.
+    /// Swift files that no target of the package builds: nothing checks them.
     static func homeless(_ paths: [String], package: String) -> [Untidiness] {
         let tests = package.matches(of: /tests\(\s*"(\w+)"/).map { "Tests/\($0.output.1)" }
         let folders = Rooms.of(package).map(\.folder) + tests
@@ -45,7 +45,8 @@ enum Rules {
         }
     }
 
-    /// Rooms of the package that the page does not describe. The picture is judged by `scripts/graph --check`, which asks the package itself.
+    /// Rooms of the package that the page does not describe. `scripts/graph --check` judges the picture, and asks the
+    /// package itself.
     static func undescribed(_ document: SourceText, package: String) -> [Untidiness] {
         let calls = package.matches(
             of: /(?:room|pureRoom|systemLibrary|target|executableTarget)\(\s*(?:name: )?"([\w-]+)"/)

@@ -95,7 +95,7 @@ struct TidyTests {
 
     @Test("a path of one machine is found", arguments: ["home/somebody/x", "work/here", "root/a", "tmp/x", "Users/b"])
     func plantedMachinePaths(path: String) {
-        // Assembled here, so that this file contains no such path either.
+        // The parts are joined here: otherwise this file would contain such a path.
         for line in ["/\(path)", "let a = \"/\(path)\"", "cd /\(path)", "(/\(path))"] {
             #expect(Rules.machinePaths(SourceText(path: "a", text: line)).count == 1)
         }

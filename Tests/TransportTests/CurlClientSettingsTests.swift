@@ -74,12 +74,12 @@ struct CurlClientSettingsTests {
         settings.leafPin = peer.leafPin
         let client = CurlClient(settings: settings)
         defer { client.close() }
-        // The second on the same connection.
+        // The second request goes over the same connection.
         for body in ["one", "two"] {
             let response = try await client.exchange(
                 HTTPRequest(method: "POST", url: peer.url, body: Array(body.utf8)))
             #expect(response.status == 200)
-            // The first that the server hears of at all.
+            // The server hears of no request before this one.
             #expect(try peer.peer.line() == "request \(body)")
         }
     }
@@ -96,7 +96,7 @@ struct CurlClientSettingsTests {
 
     @Test("a proxy named by the environment is asked for what is encrypted, and never for plain text")
     func proxy() async {
-        // In a process of its own: the environment is shared by all threads.
+        // A process of its own, since all threads share the environment.
         await #expect(processExitsWith: .success) {
             let good = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
             let proxy = ScriptedServer([["HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"]])

@@ -49,7 +49,7 @@ struct CurlClientTests {
         let held = HeldServer()
         let client = CurlClient()
         let request = HTTPRequest(method: "POST", url: "http://127.0.0.1:\(held.port)/x", body: Array("{}".utf8))
-        // The server never answers: if this returns, nothing waited for it.
+        // The server never answers, so a return shows that nothing waited for it.
         await withCheckedContinuation { continuation in
             client.send(request, meanwhile: { continuation.resume() }, completion: { _ in })
         }
@@ -83,7 +83,7 @@ struct CurlClientTests {
 
     @Test("a request whose connection dies after it was read is not sent again", arguments: [String?.none, ""])
     func neverRepeats(end: String?) async {
-        // The second connection would answer, if it were used.
+        // The second connection would answer, if the client used it.
         let server = ScriptedServer([[Self.good, end], [Self.good]])
         let client = CurlClient()
         _ = await post(client, server)

@@ -1,9 +1,10 @@
 import Glibc
 
-/// Takes one connection, reads, and never answers; reports when a request has arrived and when the peer has closed.
+/// A server that takes one connection, reads, and never answers; it reports when a request has arrived and when the
+/// peer has closed.
 final class HeldServer: Sendable {
     enum Event { case hasRequest, hasEnded }
-    /// Not to be waited for by a blocked thread: the pool has few, and the exchange needs one.
+    /// A stream instead of a semaphore: a blocked thread could be the one of the pool that the exchange needs.
     private let events: AsyncStream<Event>
     private let tell: AsyncStream<Event>.Continuation
     private let listener: LoopbackListener

@@ -1,7 +1,7 @@
 import Glibc
 
-/// A socket that listens on a free port of loopback, and the thread that serves it. The children that other tests start do not
-/// have its descriptors: a connection that is closed here is closed.
+/// A socket that listens on a free port of loopback, and the thread that serves it. Children of other tests do not
+/// inherit its descriptors, so a connection closed here is closed.
 struct LoopbackListener {
     let port: UInt16
     private let descriptor: Int32
@@ -23,7 +23,7 @@ struct LoopbackListener {
         self.descriptor = descriptor
     }
 
-    /// Nil when there is none to be had.
+    /// Nil if the listener has closed.
     func nextConnection() -> Int32? {
         let connection = accept(descriptor, nil, nil)
         guard connection >= 0 else { return nil }
@@ -33,7 +33,7 @@ struct LoopbackListener {
 
     func end() { close(descriptor) }
 
-    /// On a thread of its own, since what is served blocks and the tests' pool has few.
+    /// Runs `body` on a thread of its own, since it blocks and the tests' pool has few threads.
     static func inThread(_ body: @escaping @Sendable () -> Void) {
         final class Box: Sendable {
             let body: @Sendable () -> Void

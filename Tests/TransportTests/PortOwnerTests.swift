@@ -84,7 +84,7 @@ struct PortOwnerTests {
         }
         #expect(words(lan, rows)?.contains("user 1001") == true)
         #expect(words(lan, [])?.contains("\"any\"") == true)
-        // From another address of this machine, which its far row shows.
+        // A connection from another address of this machine, which its far row shows.
         let crossed = [Self.row("0500000A:4965", "0100007F:9C40", "01", 1001, 9)]
         #expect(words(other, crossed)?.contains("user 1001") == true)
         #expect(words(other, rows) == nil)
@@ -167,12 +167,12 @@ struct PortOwnerTests {
         func answer() async -> String {
             do { return "\(try await client.exchange(request).status)" } catch { return "\(error.code)" }
         }
-        // One connection, whose owner is asked for once.
+        // One connection, whose owner the client looks up once.
         #expect(await [answer(), answer()] == ["200", "200"])
         #expect(owner.heard(atLeast: 2) { true }.components("Bearer").count == 3)
         owner.end()
         let thief = try Thief(address, user: 65_534, port: owner.port)
-        // The connection of before is dead, and each try makes another.
+        // The earlier connection is dead, and each try makes another.
         #expect(await [answer(), answer()] == ["foreignListener", "foreignListener"])
         var upgrade = WebSocketRequest(url: "ws://\(place):\(owner.port)/", headers: bearer)
         upgrade.listener = .own
@@ -190,7 +190,7 @@ struct PortOwnerTests {
         let checked = CheckedConnections()
         let (first, ends) = try Self.connected(to: owner.port)
         #expect(checked.refusal(ends, .own, isNew: true) == nil)
-        // Without a wait for late packets, so that the same port may be used again.
+        // The socket does not linger for late packets, so the same port is free at once.
         var abort = linger(l_onoff: 1, l_linger: 0)
         setsockopt(first, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))
         close(first)
@@ -205,7 +205,7 @@ struct PortOwnerTests {
     }
 
     private static func connected(to port: UInt16, from local: UInt16 = 0) throws -> (Int32, PortOwner.Ends) {
-        // A child that another test starts meanwhile would keep the connection open.
+        // CLOEXEC: a child that another test starts meanwhile would keep the connection open.
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
@@ -241,7 +241,8 @@ struct PortOwnerTests {
     }
 }
 
-/// A listener of another user, which answers each piece as a server of HTTP: its socket is opened by a child that has given up being root.
+/// A listener of another user, which answers each request as an HTTP server. A child that gave up root opens its
+/// socket.
 private final class Thief {
     let port: UInt16
     private let child: pid_t
@@ -300,7 +301,7 @@ private final class Thief {
         waitpid(child, &status, 0)
     }
 
-    /// All that it was sent, once both exchanges are over and as many requests have come.
+    /// Bytes that arrived, once `isOver` holds and more than `count` pieces split by `Bearer` have come.
     func heard(atLeast count: Int, isOver: () -> Bool) -> String {
         var bytes: [UInt8] = []
         for _ in 0..<100 {

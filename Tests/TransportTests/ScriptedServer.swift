@@ -1,8 +1,8 @@
 import Glibc
 import Locking
 
-/// A server that follows a test's script, byte for byte: for each connection a list of what to send after each request; an
-/// empty answer closes the connection, nil resets it.
+/// A server that follows a test's script, byte for byte: each connection has a list of answers, one after each
+/// request. An empty answer closes the connection, nil resets it.
 final class ScriptedServer: Sendable {
     private let listener: LoopbackListener
     private let connections: [[String?]]
@@ -63,7 +63,7 @@ final class ScriptedServer: Sendable {
 }
 
 extension String {
-    /// Where the text that `mark` ends begins, in bytes.
+    /// The offset in bytes just behind `mark`, or nil if the text lacks it.
     fileprivate func range(ofHead mark: String) -> Int? {
         let bytes = Array(utf8)
         let mark = Array(mark.utf8)

@@ -4,7 +4,7 @@ import Transport
 import Vocabulary
 import WireTesting
 
-/// Against a server in Python with a library that is not ours. Nothing sleeps; every wait has its limit.
+/// The client against a server in Python with another library. Nothing sleeps; every wait has its limit.
 @Suite struct WebSocketConnectionTests {
     let peer: WebSocketPeer
 
@@ -110,7 +110,7 @@ import WireTesting
         #expect(line.events.isEmpty)
     }
 
-    /// The writes block again and again, which TLS survives only if what is retried has not moved.
+    /// The writes block again and again. TLS survives a retry only if the retried bytes have not moved.
     @Test(arguments: [false, true]) func manyMessagesAgainstASlowReaderArriveWhole(secure: Bool) throws {
         let line = PeerLine(peer.request(url("/count", secure: secure)))
         let sizes = (0..<40).map { 1_000_000 + $0 * 7 }
@@ -129,7 +129,7 @@ import WireTesting
     }
 
     @Test(arguments: [false, true]) func aPauseHoldsThePeerBackUntilResumed(secure: Bool) throws {
-        // More than the sockets' buffers hold.
+        // A payload larger than the sockets' buffers.
         let count = 30_000
         let tail = " " + String(repeating: ".", count: 300)
         let paused = Signal()
@@ -150,7 +150,7 @@ import WireTesting
         isReady.raise()
         #expect(paused.wait())
         #expect(try line.next() == .text("0" + tail))
-        // A whole round of the connection's thread: orders are carried out, and still no event.
+        // A round of the connection's thread: it has carried out the pause, and still delivers no event.
         let other = PeerLine(peer.request(url("/echo")))
         other.link.send(text: [97])
         #expect(try other.next() == .text("a"))
@@ -166,7 +166,7 @@ import WireTesting
     func anEndDuringAPauseIsToldOnResuming(path: String) throws {
         let line = PeerLine.paused(peer.request(url(path)))
         guard case .opened = try line.events.next() else { Issue.record("not opened"); return }
-        // The server closes only after the client's answer, which the pause delays; an abort is complete by now.
+        // The server closes only after the client's answer, which the pause delays. An abort is complete by now.
         if path == "/abort" { #expect(try peer.peer.line() == "closed 1006 ") }
         #expect(line.events.isEmpty)
         line.link.resumeReading()

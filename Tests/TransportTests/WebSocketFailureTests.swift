@@ -4,7 +4,7 @@ import Transport
 import Vocabulary
 import WireTesting
 
-/// Servers that do what no library does.
+/// Servers that misbehave as no library does.
 @Suite struct WebSocketFailureTests {
     let peer: WebSocketPeer
 
@@ -58,7 +58,7 @@ import WireTesting
 
     @Test func aRefusalWhoseBodyDoesNotEndIsToldWhenTheTimeIsUp() throws {
         var request = request("/endless")
-        // Long enough for the head to be there in time on a busy machine: the body never ends.
+        // Three seconds let the head arrive in time on a busy machine; the body never ends.
         request.handshakeTimeout = .seconds(3)
         let line = PeerLine(request)
         let event = try line.next()
@@ -105,7 +105,7 @@ import WireTesting
     @Test func aPortWhereNobodyListensRefuses() throws {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
-        // Bound and not listening: no other process can have the port meanwhile.
+        // The socket is bound and does not listen: no other process can take the port meanwhile.
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian

@@ -41,12 +41,12 @@ func bytes(ofHexadecimal text: String) -> [UInt8] {
     }
 }
 
-/// A connection and its events.
+/// A WebSocket connection and its events.
 final class PeerLine: Sendable {
     let events = Queue<WebSocketEvent>()
     let link: any WebSocketLink
 
-    /// `onEvent` is over before the test can take the event: what it does to the link comes before what the test does.
+    /// `onEvent` returns before the event is queued, so its calls on the link come before those of the test.
     init(
         _ request: WebSocketRequest, _ onEvent: @escaping @Sendable (WebSocketEvent) -> Void = { _ in }
     ) {
@@ -57,7 +57,8 @@ final class PeerLine: Sendable {
         }
     }
 
-    /// Paused from the moment on at which it opens: the server's first frames are not delivered, however late this thread is.
+    /// A connection that pauses as it opens: no frame is delivered until the test resumes, however late its thread
+    /// is.
     static func paused(_ request: WebSocketRequest) -> PeerLine {
         let link = Locked<(any WebSocketLink)?>(nil)
         let isThere = Signal()

@@ -4,7 +4,7 @@ import Transport
 import Vocabulary
 import WireTesting
 
-/// Whom a WebSocket is opened to: by the certificate, or by the owner of a Unix socket.
+/// The peers to which a WebSocket may open: checked by certificate, or by the owner of a Unix socket.
 @Suite struct WebSocketTrustTests {
     private let peer: WebSocketPeer
 
@@ -31,7 +31,7 @@ import WireTesting
             $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16)
         }
         #expect(failure.message.contains(digits.joined()))
-        // The first that the server hears of.
+        // The server hears of no connection before this one.
         let good = PeerLine(
             WebSocketRequest(url: peer.secure + "/close?code=4001&reason=x", leafPin: peer.leafPin))
         #expect(try good.next() == .text("last words"))

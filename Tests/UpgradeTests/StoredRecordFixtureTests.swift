@@ -8,7 +8,7 @@ import Vocabulary
 @testable import BridgeCore
 @testable import BridgeService
 
-/// What an earlier program wrote, as it left it (Tests/Fixtures/journal).
+/// Files of an earlier program, unchanged (Tests/Fixtures/journal).
 @Suite("A journal of version 2")
 struct StoredRecordFixtureTests {
     private static let later: Int64 = 5_000
@@ -33,7 +33,7 @@ struct StoredRecordFixtureTests {
     private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(
         path: "../Fixtures/journal/v2")
 
-    /// From a copy, as the program of today opens it five seconds after the last thing that was written.
+    /// Opens a copy of the journal with the current program, five seconds after the last entry was written.
     private static func open(_ agent: String = "openclaw", _ name: String = "killed") throws -> Opened {
         let folder = FileManager.default.temporaryDirectory.appending(path: "journal-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -53,7 +53,7 @@ struct StoredRecordFixtureTests {
             sealer: sealer)
     }
 
-    /// Of the records; the keys of the chats are not here.
+    /// Sealer of the records alone: the chats' keys are missing here.
     private static func sealer(of agent: String) throws -> TurnSealer {
         let file = try String(contentsOf: fixtures.appending(path: "\(agent)/device.hex"), encoding: .utf8)
         let library = try OpenSSLSealing()
@@ -82,7 +82,7 @@ struct StoredRecordFixtureTests {
     @Test(
         "is read whole",
         arguments: [
-            // Turns, messages without a record, stops, and what they still owe.
+            // The counts: turns, messages without a record, stops, and unsent calls.
             ("openclaw", "killed", [30, 5, 3, 2]), ("openclaw", "searching", [23, 0, 3, 0]),
             ("oppi", "killed", [22, 5, 2, 2]), ("codex", "killed", [23, 2, 2, 2]), ("pi", "killed", [23, 1, 2, 2]),
         ])
@@ -105,13 +105,13 @@ struct StoredRecordFixtureTests {
             #expect(try opened["\(form) waiting"].turn.phase == .waiting)
             #expect(try opened["\(form) ending"].turn.phase == .over(.answered))
             #expect(try opened["\(form) stopping"].turn.phase == .over(.aborted))
-            // A yes of these records has no fingerprint: it is not said again, and the ask is shown again.
+            // A yes of these records has no fingerprint: the bridge does not repeat it, and shows the ask again.
             #expect(try opened["\(form) allowed"].forwarded.decisions == [])
             #expect(try opened["\(form) asking"].turn.approvals.approvals.count == 1)
             #expect(try opened["\(form) asking"].forwarded.decisions.isEmpty)
             #expect(try opened["\(form) ending"].lane.unanswered.map(\.name) == [.end])
             #expect(try opened["\(form) opening"].lane.unanswered.map(\.name) == [.open])
-            // The bodies that these calls go again with.
+            // Stored bodies with which these calls are retried.
             let stored = Set(opened.restoring.storedCalls.map(\.key))
             for kind in ["ending", "opening", "delta"] {
                 #expect(try stored.isSuperset(of: opened["\(form) \(kind)"].unanswered), "\(form) \(kind)")

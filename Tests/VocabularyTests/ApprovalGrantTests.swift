@@ -62,7 +62,7 @@ struct ApprovalGrantTests {
     @Test("the widest thing that is not wider than its scope; unknown words are narrow", arguments: Case.all)
     func scoped(_ known: Case) {
         #expect(ApprovalGrant.widest(.approveAlways, known.scope, abilities: known.abilities) == known.granted)
-        // What is said once is granted once, and a no stays a no.
+        // A single yes is granted once, and a no stays a no.
         #expect(ApprovalGrant.widest(.approve, known.scope, abilities: known.abilities) == ApprovalGrant(.approve))
         #expect(ApprovalGrant.widest(.deny, known.scope, abilities: known.abilities) == ApprovalGrant(.deny))
     }

@@ -5,7 +5,7 @@ import Vocabulary
 struct LifeSignsTests {
     private var signs = LifeSigns()
 
-    /// Which of these runs have a sign at that second, in this order.
+    /// Runs of these whose sign is due at that second, in this order.
     private mutating func due(_ runs: [String], at second: Int64) -> [String] {
         runs.filter { signs.isDue(RunID($0), at: .zero + .seconds(second)) }
     }

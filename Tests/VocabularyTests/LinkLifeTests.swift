@@ -3,7 +3,7 @@ import Vocabulary
 
 @Suite("The life of a link")
 struct LinkLifeTests {
-    /// A link whose times are seconds, and whose back-off has no jitter.
+    /// A link in seconds, whose back-off has no jitter.
     private final class Link {
         private struct Middle: RandomNumberGenerator {
             mutating func next() -> UInt64 { 1 << 63 }
@@ -148,7 +148,7 @@ struct LinkLifeTests {
         #expect(!link.noticesSleep(93, wall: 93, due: 20))
         #expect(!link.noticesSleep(101, wall: 101, due: 20))
         #expect(link.noticesSleep(110, wall: 110, due: 95))
-        // A try that comes late shows it, too.
+        // A retry that comes late shows the sleep as well.
         let waiting = Link.live()
         _ = waiting.lostAndSettled(.after(.seconds(10)), 10)
         #expect(waiting.noticesSleep(40, wall: 40, due: 20))

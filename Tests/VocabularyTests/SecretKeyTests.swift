@@ -37,7 +37,7 @@ struct SecretKeyTests {
         var dumped = ""
         dump(Holder(key: key), to: &dumped)
         for text in ["\(key)", String(reflecting: key), "\(Holder(key: key))", dumped] {
-            // One byte of it may occur in any printed address.
+            // One byte of the key may occur in any printed address.
             #expect(!text.lowercased().contains("5a5a") && !text.contains("90, 90") && !text.contains("ZZ"), "\(text)")
         }
     }

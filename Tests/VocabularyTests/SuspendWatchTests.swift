@@ -23,7 +23,7 @@ struct SuspendWatchTests {
     func wall() {
         #expect(!Self.looks(.zero, wall: 12_000))
         #expect(Self.looks(.zero, wall: 600_000))
-        // A clock that is set back is no sleep.
+        // A clock that was set back is no sleep.
         #expect(!Self.looks(.zero, wall: -600_000))
     }
 

@@ -1,6 +1,6 @@
 import WebSocketCodec
 
-/// Frames put together by hand, so that the writer does not vouch for the reader.
+/// Frames built by hand, since the writer must not vouch for the reader.
 enum Raw {
     static func frame(
         _ opcode: UInt8, _ payload: [UInt8] = [], isLast: Bool = true, reserved: UInt8 = 0, mask: [UInt8]? = nil

@@ -1,7 +1,7 @@
 import Testing
 import WebSocketCodec
 
-/// Every vector whole, a byte at a time, in odd pieces, and many at once.
+/// Each vector whole, a byte at a time, in odd pieces, and many at once.
 @Suite struct MessageReaderTests {
     struct Vector: CustomTestStringConvertible, Sendable {
         var name: String
@@ -44,7 +44,7 @@ import WebSocketCodec
             expected: [.text("hijkl")], role: .server),
     ]
 
-    /// These end the reading, so they cannot follow one another.
+    /// Vectors that end the reading, so no other can follow them.
     static let last: [Vector] = [
         Vector(name: "close", bytes: Raw.frame(8), expected: [.close(code: nil, reason: "")]),
         Vector(
@@ -155,7 +155,8 @@ import WebSocketCodec
         }
     }
 
-    /// Copied for each fragment, 32 MB in 8,192 fragments would be 130 GB: this test would not end.
+    /// A reader that copied the message for each of 8,192 fragments would copy 130 GB for these 32 MB: the test would
+    /// not end.
     @Test func manyFragmentsMakeALargeMessageWithoutCopyingItEachTime() {
         let fragment = [UInt8](repeating: 97, count: 4_096)
         var bytes = Raw.frame(1, fragment, isLast: false)

@@ -1,7 +1,7 @@
 import Testing
 import WebSocketCodec
 
-/// A session and what a test says to it.
+/// One session and the test's side of it.
 private final class SessionTalk {
     var session: WebSocketSession
 

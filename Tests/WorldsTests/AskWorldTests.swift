@@ -19,7 +19,7 @@ struct AskWorldTests {
         ])
     func planted(fault: PlantedFault) {
         let seen = (UInt64(1)...200).first { seed in
-            // A seed that fails without the fault shows nothing.
+            // A seed that fails without the fault proves nothing.
             PlantedFault.$planted.withValue(fault) { !AskWorld.run(seed: seed).isEmpty }
                 && AskWorld.run(seed: seed).isEmpty
         }

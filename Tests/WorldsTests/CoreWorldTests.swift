@@ -20,7 +20,7 @@ struct CoreWorldTests {
         #expect(first.endWaits == second.endWaits)
     }
 
-    /// The faults that this simulation can see, which has no links and no disk; `make sim` plants the others in whole worlds.
+    /// Faults that are visible without links and a disk. `make sim` plants the others in whole worlds.
     private static let ofDecisions: [PlantedFault] = [
         .retryRecoalesces, .endBeforeLastDelta, .keyWithoutEpoch, .bucketTrustsRemaining, .snapshotAppended,
         .taskFinishedTwice, .placeholderNotAwaited, .laneStarves, .answeredTwice, .answeredAfterStop,

@@ -76,7 +76,7 @@ struct WorldTests {
         #expect(seen != nil, "no seed caught \(fault)")
     }
 
-    /// From the first seed that catches it.
+    /// The seeds begin with the first that catches the fault.
     @Test(
         "faults of the engine are caught with its agents",
         arguments: [
@@ -96,7 +96,7 @@ struct WorldTests {
 
     @Test("a yes behind a Stop is caught in a world written by hand", arguments: [WorldAgentKind.pi, .claude])
     func plantedBehindStop(kind: WorldAgentKind) {
-        // With other seeds pi asks a question in place of a card.
+        // Under other seeds pi asks a question in place of a card.
         caught(.yesBehindStop, by: "left after the Stop", seeds: [1, 4]) { .stopBehindYes(kind, seed: $0) }
     }
 
@@ -105,7 +105,7 @@ struct WorldTests {
         caught(.stopForgottenOverLoss, by: "was begun twice", seeds: [1, 2]) { .lossBehindStop(kind, seed: $0) }
     }
 
-    /// With the habits of the agent and the words that each seed draws.
+    /// Each seed draws its own habits of the agent and its own words.
     private func caught(
         _ fault: PlantedFault, by words: String, seeds: [UInt64], _ plan: (UInt64) -> WorldPlan
     ) {
@@ -116,7 +116,8 @@ struct WorldTests {
         }
     }
 
-    /// From a seed near the first that catches it: many worlds are slow here, and `make sim` begins with the first.
+    /// The seeds begin near the first that catches the fault, because worlds are slow here. `make sim` begins with
+    /// seed 1.
     @Test(
         "faults with Oppi are caught",
         arguments: [
@@ -207,7 +208,7 @@ struct WorldTests {
             }
         }
 
-        /// Near the first seed that catches it.
+        /// Near the first seed that catches the fault.
         var first: UInt64 {
             switch self {
             case .question: 98

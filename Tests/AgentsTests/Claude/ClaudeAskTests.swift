@@ -99,13 +99,13 @@ struct ClaudeAskTests {
             ("NotebookEdit", suggesting(mode), true), ("Edit", suggesting(""), false),
             ("Write", suggesting(mode) + #","decision_reason_type":"safetyCheck""#, false),
             ("Bash", suggesting(suggestion) + #","decision_reason_type":"safetyCheck""#, false),
-            // Outside of the folder.
+            // A file outside the folder.
             ("Write", suggesting(mode) + #","decision_reason_type":"workingDir""#, false),
             (
                 "Write", suggesting(mode + #",{"type":"addDirectories","directories":["/x"],"destination":"session"}"#),
                 false
             ),
-            // Every command there is.
+            // The rule would allow every command.
             ("Bash", suggesting(#"{"type":"addRules","rules":[{"toolName":"Bash"}],"behavior":"allow"}"#), false),
             (
                 "Bash",

@@ -90,7 +90,7 @@ struct ClaudeDecoderTests {
         #expect(talk.hears(ClaudeSays.fate("x", "started", #","wakeup_source":"schedule_wakeup""#)) == [])
         #expect(talk.hears(ClaudeSays.initial("i-7")) == ["claude-own-i-7 claude started"])
         #expect(talk.hears(ClaudeSays.fate("u1", "queued")) == ["send run accepted as run"])
-        // No origin, and no uuid of ours.
+        // A turn without an origin and without a uuid of the bridge is the agent's own.
         #expect(talk.hears(ClaudeSays.done) == ["claude-own-i-7 claude finished stop run -"])
         #expect(!talk.decoder.isFree)
         #expect(talk.hears(ClaudeSays.fate("u1", "started")) == ["run claude started"])

@@ -5,7 +5,7 @@ import Vocabulary
 
 @testable import Claude
 
-/// The way to a session that may have a process already.
+/// The way to a session that may already have a process.
 @Suite("Claude Code's sessions and their processes")
 struct ClaudeReachTests {
     private typealias Conversation = EngineConversation<ClaudeDialect>
@@ -18,7 +18,8 @@ struct ClaudeReachTests {
         return .read(Array(text.utf8), size: Int64(text.utf8.count))
     }
 
-    /// A chat whose message waits for the look at living processes. `isOurs`: the process is an earlier bridge's child.
+    /// A chat whose message waits for the look at living processes. `isOurs` makes the process an earlier bridge's
+    /// child.
     private static func listed(isOurs: Bool = true, kept: String = session) -> Conversation {
         var claude = Conversation(
             settings: ClaudeSettings(ClaudeValues(), environment: ["HOME": "/h"]),

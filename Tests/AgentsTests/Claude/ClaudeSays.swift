@@ -71,14 +71,14 @@ struct ClaudeTalk {
         }
     }
 
-    /// A prompt of ours, up to its beginning.
+    /// Hands over a prompt, up to the run's beginning.
     mutating func begins(_ run: String = "run", _ uuid: String = "u1") -> [String] {
         decoder.willBegin(RunID(run), uuid: uuid)
         return hears(ClaudeSays.fate(uuid, "queued"), ClaudeSays.fate(uuid, "started"), ClaudeSays.initial())
     }
 }
 
-/// A frame, parsed for as long as the body runs.
+/// Parses a frame, which lives as long as the body runs.
 func withFrame<Result>(_ text: String, _ body: (FrameNode, UnsafeRawBufferPointer) throws -> Result) throws -> Result {
     let parser = FrameParser()
     let bytes = Array(text.utf8)

@@ -70,7 +70,7 @@ struct ClaudeTextTests {
         begin()
         _ = hears(ClaudeSays.starts("m1"), ClaudeSays.delta("Onions "), ClaudeSays.said("Onions "), ClaudeSays.stops)
         #expect(hears(ClaudeSays.nudge(nudge), ClaudeSays.starts("m2")) == [])
-        // The continuation is cut inside a block too.
+        // The continuation breaks off within a block as well.
         #expect(
             hears(ClaudeSays.delta("le"), ClaudeSays.stops, ClaudeSays.starts("m3"))
                 == [#"append "le""#, #"replaced "Onions ""#])

@@ -109,7 +109,7 @@ struct ClaudeTranscriptTests {
                 [asked("U"), said("a", below: "U", "First."), failed("f", below: "a")],
                 .failed(message: "API Error: 400", text: "First.")
             ),
-            // The stream was cut behind a block of text, and continued.
+            // The stream broke off behind a block of text, and continued.
             (
                 [
                     asked("U"), said("a", below: "U", "Onions ", stop: "end_turn"),
@@ -117,7 +117,7 @@ struct ClaudeTranscriptTests {
                     said("b", below: "n", "and leeks.", stop: "end_turn"),
                 ], .ended(RunEnd(text: "Onions and leeks."))
             ),
-            // A resumed session fills in what is no answer.
+            // A resumed session adds a row that is no answer.
             (
                 [
                     asked("U"),
@@ -126,7 +126,7 @@ struct ClaudeTranscriptTests {
                     asked("V", below: "s"), said("a", below: "V", "Later.", stop: "end_turn"),
                 ], .unbegun
             ),
-            // What hangs below a later prompt, or below a schedule's, is another answer.
+            // Rows below a later prompt, or a schedule's, belong to another answer.
             (
                 [
                     asked("U"), said("a", below: "U", "One.", stop: "end_turn"),
@@ -136,7 +136,7 @@ struct ClaudeTranscriptTests {
                     called("c", below: "w"),
                 ], .ended(RunEnd(text: "One."))
             ),
-            // An orphan's last words hang beside the rows of its successor.
+            // An orphan's last words stand beside the rows of its successor.
             (
                 [
                     asked("U"), called("c", below: "U"), asked("V", below: "c"),
@@ -152,7 +152,7 @@ struct ClaudeTranscriptTests {
                         #""isSidechain":false"#, with: #""isSidechain":true"#),
                 ], .ended(RunEnd(text: "Yes."))
             ),
-            // Merged, and folded into a turn that was under way.
+            // A merged prompt, and one folded into a running turn.
             (
                 [
                     asked("P", below: nil, #","mergedSendUuids":["P","U"]"#),
@@ -170,7 +170,7 @@ struct ClaudeTranscriptTests {
         ])
     func fates(rows: [String], fate: ClaudeFate) {
         #expect(Self.transcript(rows).fate(of: "U") == fate)
-        // A last row that was cut changes nothing, nor does what is no row.
+        // Neither a cut last row nor a line that is no row changes the fate.
         let noise = [#"{"type":"queue-operation"}"#, "{", #"{"uuid":7}"#, ""]
         #expect(
             Self.transcript(noise + rows, tail: #"{"parentUuid":"U","uuid":"z","type":"assis"#).fate(of: "U") == fate)

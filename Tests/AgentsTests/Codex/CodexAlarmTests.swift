@@ -2,7 +2,7 @@ import AgentKit
 import Testing
 import Vocabulary
 
-/// `waits` fails where a deadline stays that has passed.
+/// `waits` fails if a deadline stays after it has passed.
 @Suite("Codex's alarm rings for what is done then")
 struct CodexAlarmTests {
     private static let child =
@@ -69,7 +69,7 @@ struct CodexAlarmTests {
     func deafToAnswer() {
         var codex = CodexConversation.going()
         _ = codex.says(Self.ask(0, in: "T"))
-        // A person may take as long as it takes.
+        // A person may take any time.
         #expect(codex.waits(3_600_000).isEmpty)
         _ = codex.decides("V:i", .approve)
         #expect(codex.waits(31_000).contains { $0.contains("thread/read") })

@@ -2,7 +2,7 @@ import AgentKit
 import Testing
 import Vocabulary
 
-/// A decision is one on what was shown, whatever else is asked under the same item.
+/// A decision counts only for the ask that was shown, whatever else asks under the same item.
 @Suite("Another ask of Codex under the same item")
 struct CodexAnotherAskTests {
     private static let place = Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/site"}"#.utf8))
@@ -108,7 +108,7 @@ struct CodexAnotherAskTests {
 
     // MARK: Over a restart
 
-    /// An earlier process had turn `U` going, for run `r1`.
+    /// An earlier process had turn `U` under way for run `r1`.
     private static func earlier(_ asks: [EarlierTurn.Ask], _ decisions: [EarlierTurn.Decision] = [])
         -> CodexConversation
     {

@@ -4,7 +4,7 @@ import Vocabulary
 
 @Suite("What Codex asks")
 struct CodexAskTests {
-    /// A tool of an MCP server: nothing in it differs from one call to the next.
+    /// A tool of an MCP server. Two calls of it look the same.
     private static func tool(_ number: Int) -> String {
         #"{"id":\#(number),"method":"mcpServer/elicitation/request","params":{"threadId":"T","turnId":"U","serverName":"browser","mode":"form","message":"Allow screenshot?","_meta":{"codex_approval_kind":"mcp_tool_call"},"requestedSchema":{"type":"object","properties":{}}}}"#
     }

@@ -207,7 +207,7 @@ struct CodexBusyStopTests {
 
     // MARK: Commands of the turn
 
-    /// Command `c1` outlives turn `U`, and the list of commands is asked for as request 6.
+    /// Command `c1` outlives turn `U`. Request 6 is for the list of commands.
     private static func commandIsLeft() -> CodexConversation {
         var codex = CodexConversation.going()
         let command = #"{"type":"commandExecution","id":"c1","command":"make","status":"inProgress"}"#
@@ -275,7 +275,7 @@ struct CodexBusyStopTests {
 
     // MARK: Sub-agents
 
-    /// A sub-agent works in thread `C`, turn `V`; the Stop's interrupts are requests 5 and 6.
+    /// A sub-agent works in thread `C`, turn `V`. The Stop's interrupts are requests 5 and 6.
     private static func withChild() -> CodexConversation {
         var codex = CodexConversation.going()
         _ = codex.says(item(activity("started"), "item/started"))
@@ -346,7 +346,8 @@ struct CodexBusyStopTests {
         #expect(codex.waits(3_100).contains { Self.isInterrupt($0, of: "C") })
     }
 
-    /// The turn of the sub-agent that is behind its parent's end is looked for, as request 8: the first is for its parent's commands.
+    /// The sub-agent outlives its parent, and request 8 looks for its turn. The request before is for the parent's
+    /// commands.
     private static func lookedFor() -> CodexConversation {
         var codex = withChild()
         _ = codex.says(#"{"id":5,"result":{}}"#)

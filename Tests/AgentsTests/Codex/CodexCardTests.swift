@@ -2,7 +2,7 @@ import AgentKit
 import Testing
 import Vocabulary
 
-/// Whatever a yes lets Codex do is on the card: the bridge declares that it understands its experimental fields.
+/// A card shows every effect of a yes: the bridge declares that it understands Codex's experimental fields.
 @Suite("What a card of Codex shows")
 struct CodexCardTests {
     private static func asked(_ members: String, _ method: String = "item/commandExecution/requestApproval") -> String {
@@ -60,7 +60,7 @@ struct CodexCardTests {
         #expect(Self.asked(#""reason":"Tidy up?""#).contains("allowed=deny"))
     }
 
-    // MARK: What decides beside it
+    // MARK: Circumstances of the command
 
     @Test("the folder is shown, and where the command runs if that is not here")
     func place() {

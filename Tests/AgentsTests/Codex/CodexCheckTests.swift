@@ -16,7 +16,7 @@ struct CodexCheckTests {
         return CodexCheck(CodexSettings(own, folder: nil), connection: "default")
     }
 
-    /// No server runs.
+    /// A check with no server running.
     private static func begun() -> CodexCheck {
         var check = own()
         _ = check.begin(at: .zero)

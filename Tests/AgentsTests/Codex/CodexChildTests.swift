@@ -13,7 +13,7 @@ struct CodexChildTests {
         lines.contains { $0.contains("thread/unsubscribe") && $0.contains(#""threadId":"\#(thread)""#) }
     }
 
-    /// A sub-agent works in thread `C`, turn `V`, and the turn that began it is over.
+    /// A sub-agent works in thread `C`, turn `V`, after the turn that began it has ended.
     private static func behind() -> CodexConversation {
         var codex = CodexConversation.going()
         _ = codex.says(
@@ -24,7 +24,7 @@ struct CodexChildTests {
         return codex
     }
 
-    /// Of run `r2`, as turn `W`.
+    /// Starts run `r2` as turn `W`.
     private static func next(_ codex: inout CodexConversation, request: Int) {
         _ = codex.sends("r2", "two")
         _ = codex.says(#"{"id":\#(request),"result":{"turn":{"id":"W","status":"inProgress"}}}"#)
@@ -39,7 +39,7 @@ struct CodexChildTests {
         _ = codex.says(Self.ended("C", "V"))
         let said = codex.waits(301_000)
         #expect(Self.isLeft("T", said) && Self.isLeft("C", said))
-        // No chat has it any more.
+        // No chat owns the thread now.
         #expect(codex.says(Self.ask).isEmpty)
     }
 
@@ -71,7 +71,7 @@ struct CodexChildTests {
         for number in 0..<300 {
             _ = codex.says(activity("C\(number)"))
             _ = codex.says(begins("C\(number)"))
-            // The first one works for as long as all the others.
+            // The first sub-agent outlasts all others.
             if number > 0 { _ = codex.says(Self.ended("C\(number)", "VC\(number)")) }
         }
         _ = codex.says(activity("D"))
@@ -98,7 +98,7 @@ struct CodexChildTests {
 
     // MARK: Over a cut of the link
 
-    /// Its turn and its ask `V:i` are open, and the link is lost and back.
+    /// The sub-agent's turn and its ask `V:i` are open, and the link has been lost and restored.
     private static func cut() -> CodexConversation {
         var codex = CodexConversation.going()
         _ = codex.says(

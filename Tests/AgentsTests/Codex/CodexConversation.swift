@@ -2,7 +2,7 @@ import AgentKit
 import Codex
 import Vocabulary
 
-/// Codex's machine with a server of its own, and the events that it meets: its orders as lines.
+/// Codex's machine with a server of its own, and the events that it meets. Orders become lines.
 struct CodexConversation: MachineConversation {
     static let chat = AgentSession("codex:ses_1")
     private static let main = ChannelID(1)
@@ -15,7 +15,7 @@ struct CodexConversation: MachineConversation {
     private var works: [WorkID] = []
     private(set) var beginning: [String] = []
 
-    /// `folder`: of all chats, by the configuration.
+    /// `folder` is the folder of all chats in the configuration.
     init(
         facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = [], folder: String? = "/work",
         lock: String? = nil
@@ -32,7 +32,7 @@ struct CodexConversation: MachineConversation {
             fingerprint: fingerprint)
     }
 
-    /// Its server runs and has greeted.
+    /// The server runs and has greeted.
     static func up(
         facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = [], folder: String? = "/work"
     ) -> Self {
@@ -42,7 +42,7 @@ struct CodexConversation: MachineConversation {
         return conversation
     }
 
-    /// A turn of run `r1` goes on in thread `T` as turn `U`.
+    /// Run `r1` is under way in thread `T` as turn `U`.
     static func going() -> Self {
         var conversation = up()
         _ = conversation.sends("r1", "one")
@@ -85,7 +85,7 @@ struct CodexConversation: MachineConversation {
         lines(machine.command(.lookUp(session: Self.chat, run: RunID(run)), occasion()))
     }
 
-    /// The configuration is another one.
+    /// The configuration changes.
     mutating func uses(fingerprint: String) -> [String] {
         lines(machine.use(CodexSettings(Self.own(fingerprint), folder: "/work"), occasion()))
     }
@@ -117,19 +117,19 @@ struct CodexConversation: MachineConversation {
     mutating func fails() -> [String] {
         lines(machine.happened(.failed(message: "no such file", .absent), on: Self.main, occasion()))
     }
-    /// The socket is there, and another user's.
+    /// The socket exists, and belongs to another user.
     mutating func meetsAnother() -> [String] {
         let event = ChannelEvent.failed(message: "it belongs to user 1001", .foreignListener)
         return lines(machine.happened(event, on: Self.main, occasion()))
     }
-    /// Also where a server listens that does not answer the upgrade.
+    /// Also stands for a server that does not answer the upgrade.
     mutating func breaks() -> [String] {
         lines(machine.happened(.failed(message: "the peer ended it"), on: Self.main, occasion()))
     }
-    /// The link is lost and back: no server is started.
+    /// The link is lost and restored, and no server is started.
     mutating func rejoins() -> [String] {
         var left = breaks()
-        // One that is lost again and again is dialled ever later.
+        // Pauses grow with every loss.
         for _ in 0..<10 where works.isEmpty { left += waits(1_000) }
         left += ran("codex-cli 0.163.0")
         return left + greets()
@@ -142,7 +142,7 @@ struct CodexConversation: MachineConversation {
         lines(machine.happened(.exited(.exited(1), lastWords: ""), on: Self.server, occasion()))
     }
 
-    /// `account`: what is logged in.
+    /// `account` is the answer about the login.
     mutating func greets(account: String = #"{"account":null,"requiresOpenaiAuth":false}"#) -> [String] {
         _ = opens()
         _ = says(#"{"id":1,"result":{"userAgent":"sophon_bridge/0.163.0 (Debian)"}}"#)
@@ -168,7 +168,7 @@ struct CodexConversation: MachineConversation {
 
     mutating func lines(_ orders: [AgentOrder]) -> [String] { orders.flatMap { line($0) } }
 
-    /// The record that a thread has its first message, whose answer nothing waits for.
+    /// Whether the work records a thread's first message. Nothing waits for its result.
     private static func isUsed(_ work: Work) -> Bool {
         guard case .keep(let facts) = work, let value = facts.first?.value else { return false }
         let record = String(decoding: value, as: UTF8.self)

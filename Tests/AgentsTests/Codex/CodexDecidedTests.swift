@@ -14,7 +14,7 @@ struct CodexDecidedTests {
     private static let resolved =
         #"{"method":"serverRequest/resolved","params":{"threadId":"T","requestId":0}}"#
 
-    /// Item `c1`, as it is in a list and in frames.
+    /// Item `c1`, as lists and frames show it.
     private static func command(_ status: String, exitCode: Int? = nil) -> String {
         let code = exitCode.map { #","exitCode":\#($0)"# } ?? ""
         return #"{"type":"commandExecution","id":"c1","command":"reboot","status":"\#(status)"\#(code)}"#
@@ -39,7 +39,7 @@ struct CodexDecidedTests {
         return codex
     }
 
-    /// An earlier process had turn `U` going, for run `r1`.
+    /// An earlier process had turn `U` under way for run `r1`.
     private static func earlier(
         decided decision: ApprovalDecision? = nil, asked questions: [String] = []
     ) -> CodexConversation {
@@ -121,7 +121,7 @@ struct CodexDecidedTests {
         }
     }
 
-    /// Approved on the connection that was lost, or while there was none.
+    /// Approved on the lost connection, or during the loss.
     private static func rejoined(isSent: Bool) -> CodexConversation {
         var codex = asking()
         if isSent { _ = codex.decides(name, .approve) }

@@ -56,7 +56,7 @@ struct CodexFolderTests {
         _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T"},"model":"m"}}"#)
         _ = codex.isDone()
         _ = codex.rejoins()
-        // Its process is another one, which has no such thread.
+        // Another process runs now, and it has no such thread.
         _ = codex.says(#"{"id":3,"error":{"code":-32600,"message":"no rollout found for thread id T"}}"#)
         let gone = codex.says(#"{"id":4,"error":{"code":-32600,"message":"no rollout found for thread id T"}}"#)
         #expect(gone.contains { $0.contains("failed") && $0.contains("cannot be known") })
@@ -105,7 +105,7 @@ struct CodexFolderTests {
         #expect(codex.said.contains { $0.contains("thread/start") && $0.contains(#""cwd":"/site""#) })
         var conversation = codex.conversation
         _ = conversation.says(#"{"id":3,"result":{"thread":{"id":"T"},"model":"m"}}"#)
-        // With the model that it named.
+        // The message keeps the model that it named.
         #expect(conversation.isDone().contains { $0.contains("turn/start") && $0.contains(#""model":"big""#) })
     }
 
@@ -118,7 +118,7 @@ struct CodexFolderTests {
 }
 
 extension CodexConversation {
-    /// After a restart of the bridge: what is said when its server has greeted.
+    /// After a restart of the bridge: the lines once the server has greeted.
     fileprivate static func joined(after turn: EarlierTurn, folder: String?) -> (said: [String], conversation: Self) {
         var conversation = Self(turns: [turn], folder: folder)
         _ = conversation.ran("codex-cli 0.163.0")

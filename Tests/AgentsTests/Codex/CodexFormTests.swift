@@ -47,7 +47,7 @@ struct CodexFormTests {
         #expect(codex.says(request) == [#"send {"id":7,"result":{"answers":{}}}"#])
     }
 
-    // MARK: What decides beside the questions
+    // MARK: Circumstances of the questions
 
     @Test("what a form is about stands whole above its first question, with each field that nobody knows")
     func head() {

@@ -11,7 +11,7 @@ struct CodexLevelTests {
         {"reasoningEffort":"low"}]}]}
         """#
 
-    /// Its thread is there, as the server says with `opened`.
+    /// The thread exists; `opened` are the server's members about it.
     private static func opened(
         _ level: LevelChoice, model: ModelChoice = .unchanged, _ opened: String = #""model":"m""#
     ) -> (CodexConversation, [String]) {

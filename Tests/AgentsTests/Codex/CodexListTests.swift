@@ -6,7 +6,7 @@ import Vocabulary
 struct CodexListTests {
     private static let active = #"{"thread":{"id":"T","status":{"type":"active"}}}"#
 
-    /// A page with one turn of another.
+    /// A page with one turn of another run.
     private static func page(_ number: Int, _ turn: String, next: String?) -> String {
         let cursor = next.map { "\"\($0)\"" } ?? "null"
         return

@@ -181,7 +181,7 @@ struct CodexMachineTests {
         let asked = codex.says(ask(0))
         #expect(asked.contains { $0.contains("approval requested V:i") && $0.hasPrefix("r1 ") })
         #expect(codex.decides("V:i", .approveAlways) == [#"send {"id":0,"result":{"decision":"acceptForSession"}}"#])
-        // Asked again on another connection: answered there, and no second card.
+        // The ask comes again on another connection: the machine answers there, without a second card.
         _ = codex.rejoins()
         _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"active"}}}}"#)
         _ = codex.says(#"{"id":4,"result":{"data":[{"id":"U","status":"inProgress","items":[]}]}}"#)

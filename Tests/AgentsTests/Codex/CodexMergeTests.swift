@@ -5,7 +5,7 @@ import Vocabulary
 /// Another client of the server prompts in the same thread (codex.md#one-writer-several-clients).
 @Suite("Codex: another client's message in the same thread")
 struct CodexMergeTests {
-    /// The prompt of run `r1` has left for thread `T` and is not answered.
+    /// The prompt of run `r1` has left for thread `T` and has no answer.
     private static func asked() -> CodexConversation {
         var codex = CodexConversation.up()
         _ = codex.sends("r1", "one")
@@ -42,7 +42,7 @@ struct CodexMergeTests {
         said += codex.says(Self.item(Self.words("a", "Theirs."))) + codex.says(Self.end())
         #expect(!said.contains { $0.hasPrefix("r1 ") || $0.hasPrefix("send r1") })
         #expect(said.contains { $0.hasPrefix("codex-U ") && $0.contains("Theirs.") })
-        // The server has taken it up only now.
+        // The server handles the prompt only now.
         #expect(codex.says(Self.answer.replacing("U", with: "V")).contains("send r1 accepted as r1"))
         #expect(codex.begins("V").contains { $0.hasPrefix("r1 ") && $0.hasSuffix("started") })
     }
@@ -73,7 +73,7 @@ struct CodexMergeTests {
         theirs += codex.says(Self.item(Self.call("inProgress"), "item/started"))
         #expect(!theirs.contains { $0.hasPrefix("r1 ") } && theirs.contains { $0.contains("Theirs.") })
         let ours = codex.says(Self.item(Self.message(of: "r1")))
-        // Its bubble, where such runs are shown, does not wait for an end that is ours.
+        // The other run's bubble, if mirrored, does not wait for our run's end.
         #expect(ours.contains { $0.hasPrefix("codex-U ") && $0.contains("finished") })
         #expect(codex.says(Self.item(Self.call("completed"))).isEmpty)
         let said = codex.says(Self.item(Self.words("b", "Both."))) + codex.says(Self.end("completed"))
@@ -105,7 +105,7 @@ struct CodexMergeTests {
 
     // MARK: Behind a loss
 
-    /// A list with the turn that both are in.
+    /// A list with the turn that has both messages.
     private static func list(_ number: Int, _ status: String, _ items: [String]) -> String {
         let turn = #"{"id":"U","status":"\#(status)","completedAt":1,"items":[\#(items.joined(separator: ","))]}"#
         return #"{"id":\#(number),"result":{"data":[\#(turn)],"nextCursor":null}}"#
@@ -147,9 +147,9 @@ struct CodexMergeTests {
         #expect(said.contains { $0.hasPrefix("looked up r1 finished") && $0.contains(#""Both.""#) })
     }
 
-    // MARK: Its end
+    // MARK: The end
 
-    /// Another client's turn `V` goes on in thread `T`, and the link is lost and back.
+    /// Another client's turn `V` runs in thread `T`, and the link has been lost and restored.
     private static func lost() -> CodexConversation {
         var codex = CodexConversation.going()
         _ = codex.says(end())

@@ -25,7 +25,7 @@ struct CodexOpenChangeTests {
     private static func frame(_ method: String, _ members: String) -> String {
         #"{"method":"\#(method)","params":{"threadId":"T","turnId":"U",\#(members)}}"#
     }
-    /// As the process that saw its item begin had it on its card.
+    /// Fingerprint of the card in the process that saw the item begin.
     private static func fingerprint(_ text: String) -> AskFingerprint {
         let head = AskFacts.Line("File 1 of 1", "Add /w/a")
         return AskFingerprint(
@@ -34,7 +34,7 @@ struct CodexOpenChangeTests {
                 facts: AskFacts(lines: [head], paths: ["/w/a"])))
     }
 
-    /// An earlier process had turn `U` going, for run `r1`, and a card for the change.
+    /// An earlier process had turn `U` under way for run `r1`, with a card for the change.
     private static func earlier(_ shown: String?, decided: ApprovalDecision? = nil) -> CodexConversation {
         let name = ApprovalID("U:c1")
         let asks = shown.map { [EarlierTurn.Ask(name, fingerprint: fingerprint($0), isOver: false)] } ?? []

@@ -20,7 +20,8 @@ struct CodexPastTests {
         return #"{"id":"\#(id)","status":"\#(status)","startedAt":1,"completedAt":\#(end),"items":\#(items)}"#
     }
 
-    /// Its thread is resumed, and the list is asked for. `isLoaded`: by the process that the messages would have been sent to.
+    /// The thread is resumed, and the list requested. `isLoaded` means by the server that the messages may have
+    /// reached.
     private static func listing(_ second: EarlierTurn, isLoaded: Bool = true) -> CodexConversation {
         let turns = [earlier("r1", isAccepted: true), second]
         var codex = CodexConversation.up(facts: [place], turns: turns)
@@ -39,7 +40,7 @@ struct CodexPastTests {
         lines.contains { $0.contains("turn/start") && $0.contains(run) }
     }
 
-    /// Until a list of turns without the message counts.
+    /// Repeats the list until a missing message counts as absent.
     private static func looks(_ codex: inout CodexConversation, from number: Int, at list: String) -> [String] {
         var said: [String] = []
         for number in number..<(number + 3) {
@@ -54,7 +55,7 @@ struct CodexPastTests {
         var codex = Self.listing(Self.earlier("r2"))
         let going = Self.turn("U", of: "r1", "inProgress", isEnded: false)
         #expect(!Self.starts("r2", codex.says(#"{"id":5,"result":{"data":[\#(going)]}}"#)))
-        // Else the next process would take it for one that Codex has.
+        // Otherwise the next process would believe that Codex has the message.
         #expect(codex.looksUp("r2") == ["looked up r2 waits"])
         let ended = #"{"threadId":"T","turn":{"id":"U","status":"completed","items":[]}}"#
         #expect(Self.starts("r2", codex.says(#"{"method":"turn/completed","params":\#(ended)}"#)))

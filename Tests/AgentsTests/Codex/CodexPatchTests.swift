@@ -2,7 +2,7 @@ import AgentKit
 import Testing
 import Vocabulary
 
-/// A yes is for the patch that was shown: Codex applies the newest one of the item.
+/// A yes covers only the patch on the card, but Codex applies the item's newest patch.
 @Suite("Codex: patches that change, and items of one name")
 struct CodexPatchTests {
     private static func frame(_ method: String, _ members: String, thread: String = "T", turn: String = "U") -> String {
@@ -87,7 +87,7 @@ struct CodexPatchTests {
         #expect(
             child.contains("requested V:call_0 ") && child.contains("+ evil") && child.contains("call=\"call_0@C\""))
         #expect(!main.contains("evil") && !child.contains("hello"))
-        // Nor does the patch of the one change the ask of the other.
+        // The patch of one does not change the ask of the other either.
         let beside = codex.says(Self.frame("item/started", Self.item("/w/.bashrc", "+ evil"), thread: "C", turn: "V"))
         #expect(beside == ["r1 codex:ses_1 alive, working"])
     }

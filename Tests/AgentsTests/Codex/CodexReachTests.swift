@@ -2,7 +2,8 @@ import AgentKit
 import Testing
 import Vocabulary
 
-/// Our prompt steers the turn that another client's message began (codex.md#stop-steer-busy), and the relay stops ours alone.
+/// Our prompt steers a turn that another client's message began (codex.md#stop-steer-busy), and the relay stops only
+/// ours.
 @Suite("Codex: a Stop of our runs alone, in another client's turn")
 struct CodexReachTests {
     /// The prompt of run `r1` is request 4.
@@ -18,7 +19,7 @@ struct CodexReachTests {
     private static func message(of label: String) -> String {
         #"{"type":"userMessage","id":"u-\#(label)","clientId":"\#(label)"}"#
     }
-    /// Of a client that gives its messages no label.
+    /// A message of a client that uses no labels.
     private static let unlabelled = #"{"type":"userMessage","id":"u-0","clientId":null}"#
     private static func item(_ item: String) -> String {
         #"{"method":"item/completed","params":{"threadId":"T","turnId":"U","item":\#(item)}}"#
@@ -44,7 +45,7 @@ struct CodexReachTests {
             && lines.contains { $0.hasPrefix("r1 ") && $0.contains("finished") && $0.contains("aborted") }
     }
 
-    /// Our message is behind the other client's in turn `U`.
+    /// Our message stands behind the other client's in turn `U`.
     private static func merged() -> CodexConversation {
         var codex = asked()
         _ = codex.says(answer)
@@ -116,7 +117,7 @@ struct CodexReachTests {
         _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"active"}}}}"#)
         let said = codex.says(Self.list(4, status, first: first)) + codex.waits(10_000)
         #expect(!Self.interrupts(said) && said.contains("stop of r1 answered"), "\(said)")
-        // What it has begun is not ours, either.
+        // Sub-agents of that turn belong to the other client as well.
         #expect(!said.contains { $0.contains("thread/turns/list") && $0.contains(#""threadId":"C""#) })
     }
 

@@ -41,7 +41,7 @@ struct CodexRejoinTests {
         _ = codex.greets()
         _ = codex.spawns(9)
         _ = codex.exits()
-        // Its settings are changed: it is the one that is ended.
+        // After a change of its settings this server is the one to end.
         #expect(codex.uses(fingerprint: "G") == [#"send {"id":3,"method":"thread/loaded/list","params":{}}"#])
         #expect(codex.says(#"{"id":3,"result":{"data":[],"nextCursor":null}}"#).contains("end 7"))
     }
@@ -52,7 +52,7 @@ struct CodexRejoinTests {
         var said = codex.aborts("r1") + codex.rejoins()
         for number in 3..<13 {
             var again = codex.says(Self.refusal(number, code: -32_001, "Server overloaded; retry later."))
-            // A pause that grows from one refusal to the next.
+            // The pause grows from one refusal to the next.
             for _ in 0..<40 where again.last?.contains("thread/resume") != true { again += codex.waits(1_000) }
             said += again
         }
@@ -127,7 +127,7 @@ struct CodexRejoinTests {
         for _ in 0..<5 {
             said += codex.says(#"{"id":\#(number),"result":{"thread":{"id":"T","status":{"type":"active"}}}}"#)
             said += codex.says(Self.refusal(number + 1, code: -32_603, "the index is broken"))
-            // A pause that grows from one refusal to the next.
+            // The pause grows from one refusal to the next.
             for _ in 0..<40 where said.last?.contains("thread/resume") != true { said += codex.waits(1_000) }
             number += 2
         }

@@ -15,14 +15,14 @@ struct CodexServerTests {
         #expect(codex.says(#"{"id":3,"result":{"data":[],"nextCursor":null}}"#).contains("end 100213"))
     }
 
-    // MARK: Ended only where nothing works in it
+    // MARK: Ended only while idle
 
     private static func list(_ id: Int) -> String { #"send {"id":\#(id),"method":"thread/loaded/list","params":{}}"# }
     private static func status(_ id: Int, _ status: String) -> String {
         #"{"id":\#(id),"result":{"thread":{"id":"X","status":{"type":"\#(status)"}}}}"#
     }
 
-    /// Its program is another one than it was started with, and it has two threads that no chat of the bridge has.
+    /// The program differs from the one that was started, and the server has two threads of no chat.
     private static func outdated() -> CodexConversation {
         let processes = [ProcessName(id: 7, startTicks: 1)]
         var codex = CodexConversation(facts: [Fact("server", Array("0.150.0 F".utf8))], processes: processes)
@@ -136,7 +136,7 @@ struct CodexServerTests {
         }
         #expect(said.contains { $0.hasPrefix("remedy") && $0.contains("does not answer") && $0.contains("codex.log") })
         #expect(said.contains("close 2") && codex.now < .zero + .seconds(40))
-        // The next message has it looked at again.
+        // The next message makes the machine look again.
         #expect(codex.sends("r1", "one") == ["run codex --version"])
     }
 

@@ -2,7 +2,7 @@ import AgentKit
 import Testing
 import Vocabulary
 
-/// A list that is asked for in short has the first and the last message of a turn alone.
+/// A short list has only the first and the last message of each turn.
 @Suite("Codex's turn that is listed in short")
 struct CodexShortListTests {
     private static let place = Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/work"}"#.utf8))
@@ -27,7 +27,8 @@ struct CodexShortListTests {
             #"{"id":\#(number),"result":{"data":[{"id":"U","status":"\#(status)","itemsView":"summary","items":\#(items)}],"nextCursor":null}}"#
     }
 
-    /// The list has broken the connection twice, so that it is asked for in short. `isAdopted`: after a restart of the bridge.
+    /// The list broke the connection twice, so the machine requests the short form. `isAdopted` puts a restart of the
+    /// bridge before that.
     private static func listed(isAdopted: Bool) -> CodexConversation {
         var codex = CodexConversation.going()
         if isAdopted {

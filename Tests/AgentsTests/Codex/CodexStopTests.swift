@@ -33,7 +33,7 @@ struct CodexStopTests {
         _ = codex.says(Self.interrupted("C", "V"))
         let asked = codex.says(Self.interrupted("T", "U"))
         #expect(asked.contains { $0.contains("thread/turns/list") && $0.contains(#""threadId":"C""#) })
-        // The request to the parent's thread comes first; the sub-agent's turn is over.
+        // The request to the parent's thread comes first. The sub-agent's turn has ended.
         _ = codex.says(#"{"id":7,"result":{"data":[]}}"#)
         _ = codex.says(#"{"id":8,"result":{"data":[{"id":"V","status":"interrupted","items":[]}]}}"#)
         let ended = codex.says(#"{"id":9,"result":{"data":[{"itemId":"c1","processId":"9"}]}}"#)
@@ -90,7 +90,7 @@ struct CodexStopTests {
         said += codex.says(item("completed", #"{"type":"agentMessage","id":"a","text":"Still here."}"#))
         said += codex.says(item("started", command("inProgress"))) + codex.says(item("completed", command("completed")))
         #expect(said.isEmpty, "\(said)")
-        // The chat's next message waits for its end.
+        // The chat's next message waits for the turn's end.
         #expect(codex.sends("r2", "two").isEmpty)
         let ended = codex.says(
             #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"U","status":"completed","items":[]}}}"#)
@@ -109,7 +109,7 @@ struct CodexStopTests {
         // The request for the commands of the parent's thread comes first.
         let going = codex.says(#"{"id":6,"result":{"data":[{"id":"V","status":"inProgress","items":[]}]}}"#)
             .filter { !$0.hasPrefix("keep") }
-        // Its turn first: it would begin other commands.
+        // The interrupt comes first, because the turn could begin other commands.
         #expect(
             going.count == 2 && Self.isInterrupt(going[0], of: "C") && going[1].contains("backgroundTerminals/list"))
     }
@@ -131,7 +131,7 @@ struct CodexStopTests {
         #expect(codex.says(Self.interrupted("T", "U")).contains("stop of r1 answered"))
     }
 
-    /// After a restart: turn `U` of run `r1`, whose stop is owed, runs command `c1`, and message `r2` was handed over.
+    /// After a restart: turn `U` of run `r1` runs command `c1`, its stop is owed, and message `r2` was handed over.
     private static let earlierTurn =
         #"{"data":[{"id":"U","status":"inProgress","items":[{"type":"userMessage","id":"q","clientId":"r1"},{"type":"commandExecution","id":"c1","command":"make","status":"inProgress"}]}],"nextCursor":null}"#
 
@@ -163,7 +163,7 @@ struct CodexStopTests {
     @Test("of an earlier turn that has no answer stays owed, and is sent again while the turn continues")
     func besideAnotherUnanswered() {
         var codex = Self.owed().codex
-        // The other message is looked for once more, which says nothing new of the stop.
+        // The machine looks for the other message again, which says nothing new about the stop.
         _ = codex.waits(1_500)
         let looked = codex.says(#"{"id":8,"result":\#(Self.earlierTurn)}"#)
         #expect(!looked.contains { Self.isInterrupt($0, of: "T") } && !looked.contains("stop of r1 answered"))
@@ -202,7 +202,7 @@ struct CodexStopTests {
     private static let foundEnded =
         #"{"id":4,"result":{"data":[{"id":"U","status":"interrupted","completedAt":1,"items":[{"type":"userMessage","clientId":"r1"},\#(activity)]}]}}"#
 
-    /// All of them are the turn's, whose bridge alone saw which they are.
+    /// Every command belongs to the turn, and only this bridge saw which those are.
     private static func endsCommands(_ codex: inout CodexConversation) {
         let asked = codex.says(foundEnded)
         #expect(asked.contains { $0.contains("thread/turns/list") && $0.contains(#""threadId":"C""#) })

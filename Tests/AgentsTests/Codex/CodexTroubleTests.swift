@@ -12,7 +12,7 @@ struct CodexTroubleTests {
             isAccepted: isAccepted, isStopping: false, receivedAt: .zero, decisions: [], detached: [])
     }
 
-    /// The server was ordered, and ends at once.
+    /// The server was started, and ends at once.
     private static func ending(_ words: String, of turn: EarlierTurn? = nil) -> (CodexConversation, said: [String]) {
         var codex = CodexConversation(facts: [place], turns: turn.map { [$0] } ?? [])
         _ = codex.ran("codex-cli 0.163.0")

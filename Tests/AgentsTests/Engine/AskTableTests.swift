@@ -4,13 +4,13 @@ import LeastAgent
 import Testing
 import Vocabulary
 
-/// States of an ask, each met by all that can happen: a row a cell.
+/// Every event in every state of an ask, one row per cell.
 @Suite("An ask on the engine, state by state")
 struct AskTableTests {
     enum State: String {
-        /// A card or a question within `r1`, whose run goes on.
+        /// A card or a question within `r1`, which continues.
         case card, question, twoQuestions, halfAnswered, behindStop, deniedInWords
-        /// Of a run of the agent's own, with no prompt out.
+        /// A run of the agent's own asks, with no prompt out.
         case between
     }
 
@@ -102,9 +102,9 @@ struct AskTableTests {
         Cell(
             .card, .died,
             [#"r1 pi-ses_1 failed agentGone "its process ended with code 1""#, settled("cancelled")]),
-        // A Stop came first: nothing is asked any longer.
+        // A Stop came first, so nothing is open.
         Cell(.behindStop, .yes, ["- - approval settled a1 unknown"]),
-        // Denied, and the words have not come yet.
+        // The ask is denied, and the words are yet to come.
         Cell(.deniedInWords, .words("r2"), ["1 > settle a1 no: use make", "send r2 accepted as r1"]),
         Cell(.deniedInWords, .seconds(10), ["1 > settle a1 no"]),
         Cell(.deniedInWords, .yes, ["- - approval settled a1 unknown"]),

@@ -2,21 +2,21 @@ import AgentKit
 import ConversationEngine
 import Vocabulary
 
-/// The engine with a dialect and the events that it meets, a line an event: its orders as lines.
+/// The engine with a dialect, and the events that it meets. Orders become lines.
 struct EngineConversation<D: Dialect>: MachineConversation where D.Settings: Sendable {
     var machine: ConversationMachine<D>
     var now = Instant.zero
     var reading = ReadingClock()
     private var random: UInt64 = 0
     private var keeps: [WorkID] = []
-    /// Whether orders about idle processes are among the lines.
+    /// Whether lines include orders about idle processes.
     var showsIdle = false
     private var reads: [WorkID] = []
     private var looks: [WorkID] = []
-    /// All frames, the newest last.
+    /// All frames, newest last.
     private(set) var written: [String] = []
     static var wall: Int64 { 1_770_000_000_000 }
-    /// How far the wall clock moved alone.
+    /// Offset by which only the wall clock moved.
     var wallAhead: Int64 = 0
     static var chat: AgentSession { AgentSession("pi-ses_1") }
     private(set) var beginning: [String] = []
@@ -107,7 +107,7 @@ struct EngineConversation<D: Dialect>: MachineConversation where D.Settings: Sen
         lines(machine.happened(.waits(running: running, behind: chats), on: ChannelID(1), occasion()))
     }
 
-    /// No alarm rings meanwhile. `isTold`: the host says so before one rings.
+    /// The machine sleeps: no alarm rings. With `isTold` the host reports the sleep before the first alarm.
     mutating func sleeps(_ seconds: Int64, isTold: Bool = false) -> [String] {
         now = now + .seconds(seconds)
         let told = isTold ? lines(machine.slept(occasion())) : []
@@ -128,7 +128,7 @@ struct EngineConversation<D: Dialect>: MachineConversation where D.Settings: Sen
         return lines(machine.finished(work, isKept ? .done : .failed(failure), occasion()))
     }
 
-    /// The oldest file that is being read.
+    /// Finishes the oldest read of a file.
     mutating func reads(_ bytes: [UInt8]) -> [String] {
         guard !reads.isEmpty else { return ["nothing to read"] }
         return lines(machine.finished(reads.removeFirst(), .read(bytes, size: Int64(bytes.count)), occasion()))
@@ -139,7 +139,7 @@ struct EngineConversation<D: Dialect>: MachineConversation where D.Settings: Sen
         return lines(machine.finished(reads.removeFirst(), result, occasion()))
     }
 
-    /// The oldest look at the outside has its result.
+    /// Finishes the oldest look at the outside.
     mutating func looks(_ result: WorkResult) -> [String] {
         guard !looks.isEmpty else { return ["nothing to look at"] }
         return lines(machine.finished(looks.removeFirst(), result, occasion()))

@@ -13,7 +13,7 @@ extension EngineConversation where D == LeastDialect {
         return Self(settings: settings)
     }
 
-    /// The newest request of that kind is answered, with more members.
+    /// Answers the newest request of that kind, with further members.
     mutating func confirms(_ kind: String, _ more: String = "", _ channel: Int = 1) -> [String] {
         guard let request = written.last(where: { $0.contains(" \(kind)") })?.prefix(while: { $0 != " " }) else {
             return ["nothing to confirm"]
@@ -22,7 +22,7 @@ extension EngineConversation where D == LeastDialect {
         return says("{\"answer\":\"\(request)\"\(session)\(more)}", channel)
     }
 
-    /// The child answers, and its place is kept.
+    /// The child answers, and its place is recorded.
     mutating func opens(_ channel: Int = 1) -> [String] {
         spawns(channel) + confirms("hello", "", channel) + (channel == 1 ? keeps() : [])
     }

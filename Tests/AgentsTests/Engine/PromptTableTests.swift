@@ -4,12 +4,12 @@ import LeastAgent
 import Testing
 import Vocabulary
 
-/// States of a prompt and of its Stop, each met by all that can happen: a row a cell.
+/// Every event in every state of a prompt and its Stop, one row per cell.
 @Suite("A prompt on the engine, state by state")
 struct PromptTableTests {
     enum State: String, CaseIterable { case held, written, taken, going, doubtful, stopping, stoppingUnbegun }
 
-    /// `r1` is in that state.
+    /// A conversation whose prompt `r1` is in this state.
     static func make(_ state: State, _ again: Habits.Again = .whereAbsent) -> LeastConversation {
         var least = LeastConversation.make { $0.again = again }
         _ = least.sends("r1", "one")
@@ -75,7 +75,7 @@ struct PromptTableTests {
     private static let died = #"r1 pi-ses_1 failed agentGone "its process ended with code 1""#
 
     static let cells: [Cell] = [
-        // Held: the child is being started.
+        // Waits for the child to start.
         Cell(.held, .died, []),
         Cell(.held, .stop, ["stop of r1 answered"]),
         // Written.

@@ -4,7 +4,7 @@ import LeastAgent
 import Testing
 import Vocabulary
 
-/// States of the way to a child, each met by all that can happen: a row a cell.
+/// Every event in every state of the way to a child, one row per cell.
 @Suite("The way to a child on the engine, state by state")
 struct WayTableTests {
     enum State: String {

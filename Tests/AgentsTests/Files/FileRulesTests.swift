@@ -155,7 +155,7 @@ struct PictureShapeTests {
         return Array("RIFF".utf8) + [22, 0, 0, 0] + Array("WEBPVP8X".utf8) + [10, 0, 0, 0, 0, 0, 0, 0] + size
     }
 
-    /// Why it does not go along, of one picture that was read.
+    /// Reason why one picture does not go along, once read.
     private static func problem(_ bytes: [UInt8]) -> String? {
         let file = MessageFile(name: "a", mimeType: "image/png", path: "/files/1", size: bytes.count)
         var message = UserMessage(id: MessageID("m"), session: SessionID("s"), interaction: nil, text: "Look.")

@@ -5,7 +5,7 @@ import Pi
 import Testing
 import Vocabulary
 
-/// Which files each agent's tools touch, as its frames say it.
+/// Files that each agent's tools touch, by its frames.
 @Suite("Files that tools touch")
 struct ToolFileTests {
     private static func started(_ lines: [String]) -> String? {

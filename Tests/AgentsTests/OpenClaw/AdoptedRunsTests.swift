@@ -7,7 +7,7 @@ import Vocabulary
 struct AdoptedRunsTests {
     private static let session = AgentSession("s")
 
-    /// Whether the run that began next is adopted for a message of ours, by the row of its prompt.
+    /// Whether the run that begins next is adopted for a message of ours, by the row of its prompt.
     private static func isAdopted(_ asked: String, by row: String) -> Bool {
         var runs = AdoptedRuns()
         runs.began(RunID("desk"), in: session, isOurs: false)

@@ -14,7 +14,7 @@ struct OpenClawApprovalsTests {
         return talk
     }
 
-    /// And this question is open.
+    /// The same with an open question of this name.
     private static func asked(_ era: GatewayEra, _ id: String = "ap-1") -> OpenClawConversation {
         let talk = live(era)
         let isPlugin = id.hasPrefix("plugin:")
@@ -25,7 +25,7 @@ struct OpenClawApprovalsTests {
         return talk
     }
 
-    /// The lists of what is open have nothing.
+    /// Answers that no approval is open.
     private static func nothingIsOpen(_ talk: OpenClawConversation) {
         for method in ["exec.approval.list", "plugin.approval.list"] where talk.methods.contains(method) {
             talk.answer(method, "[]")
@@ -196,7 +196,7 @@ struct OpenClawApprovalsTests {
         if restarted { talk.gatewayBegan = talk.now }
         talk.goLive()
         Self.nothingIsOpen(talk)
-        // A process that began since, and does not list it, is not asked.
+        // The gateway restarted without listing the approval, so the bridge must not decide it.
         #expect(talk.methods.contains("exec.approval.resolve") == !restarted)
         if restarted {
             #expect(talk.observations.contains(.settled("ap-1", .gone)))
@@ -335,7 +335,7 @@ struct OpenClawApprovalsTests {
 }
 
 extension String {
-    /// Of the parameters of a decision.
+    /// The decision in a request's parameters.
     fileprivate var decision: String {
         ["allow-once", "allow-always", "deny"].first { contains("\"decision\":\"\($0)\"") } ?? "?"
     }

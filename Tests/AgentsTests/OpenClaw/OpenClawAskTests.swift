@@ -87,7 +87,7 @@ struct OpenClawAskTests {
         let asked = Self.asked(members)
         #expect(asked?.command == command && asked?.isIncomplete == false)
         #expect(Self.lines(asked) == ["arguments: /bin/sh -lc (the command above)"])
-        // Nothing but exactly this.
+        // The short form needs exactly these arguments.
         let others = Self.asked(
             #""command":"ls","commandArgv":["/srv/sh","-lc","ls"],"systemRunPlan":{"argv":["/bin/sh","-lc","ls","x"],"commandText":"/bin/sh -lc rm"}"#
         )
@@ -145,7 +145,7 @@ struct OpenClawAskTests {
 
     private static let full =
         #""command":"ls","commandArgv":["ls","-l"],"cwd":"/srv","nodeId":"n1","host":"node","agentId":"main","later":[1]"#
-    /// The same, as another build may order it.
+    /// The same members in the order of another build.
     private static let turned =
         #""later":[1],"agentId":"main","host":"node","nodeId":"n1","cwd":"/srv","commandArgv":["ls","-l"],"command":"ls""#
 

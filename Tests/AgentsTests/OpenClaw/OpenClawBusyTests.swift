@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// Messages that come while another client's run is at work in their session.
+/// Messages that arrive while another client's run is at work in their session.
 @Suite("A busy OpenClaw session")
 struct OpenClawBusyTests {
     private typealias Talk = OpenClawConversation
@@ -35,7 +35,7 @@ struct OpenClawBusyTests {
         }
     }
 
-    /// Ours ended at once, without a word and without having begun.
+    /// Our run ended at once, without a text and without having begun.
     private static func orphan(_ era: GatewayEra, deskBegan: Bool = true) -> OpenClawConversation {
         let talk = Talk(era: era)
         talk.goLive()
@@ -230,7 +230,7 @@ struct OpenClawBusyTests {
         #expect(Self.isEnded(talk) && talk.observations.last != .lookedUp(RunID("r1"), .unknown))
     }
 
-    // MARK: What is at work
+    // MARK: Runs at work
 
     @Test("any frame of another run shows that the session is busy")
     func anyFrame() {

@@ -5,7 +5,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// One session and the runner's side of it: a line an event, and what was asked for since.
+/// A session with its runner's side: one line per event, and the orders since.
 final class OpenClawConversation {
     typealias Order = OpenClawSession.Order
     typealias Note = OpenClawSession.Note
@@ -21,19 +21,19 @@ final class OpenClawConversation {
 
     var session: OpenClawSession
     var now = Instant.zero
-    /// The socket is not read.
+    /// The host does not read the socket.
     var isPaused = false
     var wall: Int64 = 1_770_000_000_000
     var era: GatewayEra
-    /// Since when the gateway's process runs, on the session's clock.
+    /// When the gateway's process started, on the session's clock.
     var gatewayBegan = Instant.zero - .seconds(86_400)
-    /// Of a build of its era that had less.
+    /// Methods that an older build of the era lacks.
     var lacks: Set<String> = ["approval.resolve", "chat.message.get"]
     var scopes: [String]? = ["operator.read", "operator.write", "operator.approvals"]
-    /// Of the greeting's `policy`, beside what every gateway says there.
+    /// Further members of the greeting's `policy`.
     var files = ""
     var maxPayload = 524_288
-    /// A terminal frame ends an attempt alone.
+    /// A terminal frame ends only an attempt, and the run continues.
     var goesOn = false
     private(set) var orders: [Order] = []
     private var random = NoJitter()
@@ -50,11 +50,11 @@ final class OpenClawConversation {
         self.settings = settings
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     func pass(_ seconds: Double, asleep: Bool = false) {
         let end = now + .seconds(seconds)
-        // A runner calls at each deadline; one that slept does not.
+        // A runner calls at each deadline, unless it slept.
         while !asleep, let next = nextAlarm, next <= end {
             move(to: max(next, now))
             session.timePassed(at: now, wallMilliseconds: wall, using: &random)
@@ -71,7 +71,7 @@ final class OpenClawConversation {
         return [session.nextDeadline, reading].compactMap(\.self).min()
     }
 
-    /// On a link that the gateway keeps alive.
+    /// Advances time on a link that the gateway keeps alive.
     func passTicking(_ seconds: Double) {
         var left = seconds
         while left > 0 {
@@ -148,7 +148,7 @@ final class OpenClawConversation {
         collect()
     }
 
-    // MARK: What a gateway says
+    // MARK: Frames of the gateway
 
     func event(_ name: String, _ payload: String, seq: Int? = nil) {
         let number = seq.map { ",\"seq\":\($0)" } ?? ""
@@ -159,7 +159,7 @@ final class OpenClawConversation {
         event("connect.challenge", #"{"nonce":"\#(nonce)","ts":\#(wall)}"#)
     }
 
-    /// Answers the latest request of this method, whenever it was sent; `payload` nil answers with `error`.
+    /// Answers the latest request of this method, however long ago. A nil `payload` answers with `error`.
     func answer(_ method: String, _ payload: String?, error: String = "{}") {
         guard let request = allSent.last(where: { $0.method == method }) else {
             Issue.record("nothing was asked of \(method)")
@@ -188,7 +188,7 @@ final class OpenClawConversation {
 
     private static func list(_ texts: [String]) -> String { "[\(texts.map { "\"\($0)\"" }.joined(separator: ","))]" }
 
-    /// From the dial to the greeting; forgets the orders that led there.
+    /// Plays the dial and the greeting, and forgets the orders so far.
     func goLive() {
         if case .dial? = orders.last {} else { start() }
         open()
@@ -198,7 +198,7 @@ final class OpenClawConversation {
         answer(id: request?.id ?? "", hello)
     }
 
-    /// What a journal knew of a run of an earlier process.
+    /// Adopts a run of an earlier process, as its journal describes it.
     func adopt(
         _ run: String = "r1", text: String? = "Hello?", hadFiles: Bool = false, secondsAgo: Double,
         _ stage: OpenClawSession.AdoptedStage, model: ModelChoice = .unchanged
@@ -210,7 +210,7 @@ final class OpenClawConversation {
         collect()
     }
 
-    /// Live, and a message accepted as run r1.
+    /// Goes live with a message accepted as run r1.
     func goLiveWithRun(_ run: String = "r1") {
         goLive()
         send(run)
@@ -234,13 +234,13 @@ final class OpenClawConversation {
         event(
             "chat", #"{"runId":"\#(run)","sessionKey":"\#(Self.key)","seq":1,"state":"\#(state)"\#(message)}"#,
             seq: seq)
-        // The second era is asked whether that was the end.
+        // The session asks an E2 gateway whether that was the end.
         if era == .e2, state == "final", let last = allSent.last, last.params.contains(#""timeoutMs":1000"#), !goesOn {
             answer(id: last.id, #"{"runId":"\#(run)","status":"ok"}"#)
         }
     }
 
-    /// `data` without its braces.
+    /// `data` comes without its braces.
     func lifecycle(_ run: String, _ data: String) {
         event(
             "agent", #"{"runId":"\#(run)","stream":"lifecycle","sessionKey":"\#(Self.key)","data":{\#(data)}}"#)
@@ -253,7 +253,7 @@ final class OpenClawConversation {
         )
     }
 
-    /// The row was written down.
+    /// The gateway wrote the row.
     func wrote(_ row: String) { event("session.message", #"{"sessionKey":"\#(Self.key)","message":\#(row)}"#) }
 
     static func row(_ role: String, _ text: String, key: String? = nil, more: String = "", mark: String = "") -> String
@@ -269,7 +269,7 @@ final class OpenClawConversation {
 
     // MARK: Results
 
-    /// All that was ever sent.
+    /// All requests ever sent.
     private(set) var allSent: [Sent] = []
 
     func clear() { orders = [] }
@@ -281,7 +281,7 @@ final class OpenClawConversation {
         }
     }
 
-    /// What was sent since `clear`.
+    /// Requests sent since `clear`.
     var sent: [Sent] {
         orders.compactMap { if case .send(let frame) = $0 { Self.parse(frame) } else { nil } }
     }
@@ -300,7 +300,7 @@ final class OpenClawConversation {
 
     var notes: [Note] { orders.compactMap { if case .note(let note) = $0 { note } else { nil } } }
 
-    /// Why the link is down, where a person can help.
+    /// Trouble of the link that a person can mend.
     var trouble: OpenClawSession.Trouble? {
         notes.compactMap { if case .waiting(_, _, let trouble) = $0 { trouble } else { nil } }.last
     }
@@ -311,7 +311,7 @@ final class OpenClawConversation {
         orders.compactMap { if case .close(let code, _) = $0 { code } else { nil } }
     }
 
-    /// Seconds until the next try, if one is awaited.
+    /// Seconds until the next attempt, or nil if none is due.
     var wait: Double? {
         notes.compactMap { if case .waiting(_, let retryAt, _) = $0 { (retryAt - now).seconds } else { nil } }.last
     }

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// Messages of which it is unknown at first whether they arrived, whether they are still wanted, or under which name they run.
+/// Messages whose arrival, whose Stop or whose run's name is unknown at first.
 @Suite("Messages in doubt on an OpenClaw link")
 struct OpenClawDoubtTests {
     private typealias Talk = OpenClawConversation
@@ -160,7 +160,7 @@ struct OpenClawDoubtTests {
             Talk.history([Talk.row("user", "Hello?", key: "r1")], more: #","inFlightRun":{"runId":"r1","text":"So"}"#))
         #expect(talk.observations.last == .lookedUp(RunID("r1"), .running(text: nil)))
         talk.clear()
-        // What was said meanwhile is not known: the history is asked.
+        // Text since the loss is unknown, so the machine requests the history.
         talk.chat("final", "So it is.")
         #expect(talk.observations == [])
         talk.answer(

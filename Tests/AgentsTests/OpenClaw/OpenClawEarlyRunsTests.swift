@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// What early gateways leave unsaid of their runs (openclaw.md#seen-on-running-gateways).
+/// Gaps in the reports of early gateways about their runs (openclaw.md#seen-on-running-gateways).
 @Suite("A run of an early OpenClaw gateway")
 struct OpenClawEarlyRunsTests {
     private typealias Talk = OpenClawConversation

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// Attempts that fail, and when the last of them is known to be that (openclaw.md#order-of-frames-in-one-run).
+/// Failed attempts, and when the last of them is known as such (openclaw.md#order-of-frames-in-one-run).
 @Suite("A failed run of an OpenClaw gateway")
 struct OpenClawFailureTests {
     private typealias Talk = OpenClawConversation
@@ -13,7 +13,7 @@ struct OpenClawFailureTests {
         "assistant", "I begin,", more: #","stopReason":"error","errorMessage":"500 server_error""#)
     private static let failure = RunFailure(message: "HTTP 500", text: "I begin,")
 
-    /// It spoke, and its attempt failed a second ago.
+    /// The run spoke, and its attempt failed a second ago.
     private static func attempted(_ era: GatewayEra) -> OpenClawConversation {
         let talk = Talk(era: era)
         talk.goLiveWithRun()

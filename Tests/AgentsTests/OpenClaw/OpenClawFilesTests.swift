@@ -163,7 +163,7 @@ struct OpenClawFilesTests {
         arguments: [true, false])
     func adopted(isThere: Bool) {
         let talk = Talk(era: .e4)
-        // A gateway that still knows the key: a message without files would be sent again.
+        // A gateway that still knows the key: without files the message would be sent again.
         talk.adopt(text: "Look.", hadFiles: true, secondsAgo: 5, .handedOver)
         talk.goLive()
         #expect(!talk.methods.contains("chat.send") && talk.methods.contains("chat.history"))

@@ -4,7 +4,8 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// Two messages in one session: what follows an approval of the first one's run comes after the second (openclaw.md#approvals).
+/// Two messages in one session: the rows after an approval of the first run come behind the second
+/// (openclaw.md#approvals).
 @Suite("Follow-ups in the history of an OpenClaw session")
 struct OpenClawFollowUpTests {
     private typealias Talk = OpenClawConversation
@@ -26,7 +27,7 @@ struct OpenClawFollowUpTests {
     private static let whole = RunEnd(
         rows: ["May I?", "Rebooted."].map { RunEnd.Row($0, beginsParagraph: true) }, includesFollowUp: true)
 
-    /// The first run has ended with its question, the second goes on.
+    /// The first run has ended with its question, and the second is under way.
     private static func live(_ era: GatewayEra, endsFirst: Bool = true) -> OpenClawConversation {
         let talk = Talk(era: era)
         talk.goLiveWithRun()

@@ -6,7 +6,7 @@ import Worlds
 
 @Suite("The handshake with an OpenClaw gateway")
 struct OpenClawHandshakeTests {
-    /// Up to where the gateway answers the introduction.
+    /// A conversation up to the gateway's answer to the introduction.
     private static func introduced(
         era: GatewayEra = .e3, _ change: (inout OpenClawSettings) -> Void = { _ in }
     ) -> OpenClawConversation {

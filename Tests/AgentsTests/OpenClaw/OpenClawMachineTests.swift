@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// The machine, and its orders in words.
+/// The machine, with its orders in words.
 private final class MachineStage {
     private var machine: OpenClawMachine
     private(set) var orders: [AgentOrder] = []
@@ -42,7 +42,7 @@ private final class MachineStage {
         }
     }
 
-    /// To the deadline that the machine asked for.
+    /// Advances time to the machine's deadline.
     func pass() {
         second = (machine.nextDeadline.map { ($0 - Instant.zero).nanoseconds / 1_000_000_000 + 1 }) ?? second
         tell { $0.timePassed($1) }
@@ -64,7 +64,7 @@ private final class MachineStage {
         )
     }
 
-    /// The id of the request that was sent last.
+    /// Id of the newest request.
     private var request: String {
         for case .send(_, let frame, _) in orders.reversed() {
             let text = String(decoding: frame, as: UTF8.self)

@@ -71,7 +71,7 @@ struct OpenClawPauseTests {
 
     private typealias Talk = OpenClawConversation
 
-    /// Nothing is done meanwhile.
+    /// Pauses reading, and demands that nothing is observed.
     private static func pause(_ talk: OpenClawConversation, _ seconds: Double = 40) {
         talk.clear()
         talk.isPaused = true

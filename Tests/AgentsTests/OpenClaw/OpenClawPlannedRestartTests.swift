@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// A gateway of the third era that its owner or an update restarts (openclaw.md#disconnects).
+/// A gateway of E3 that its owner or an update restarts (openclaw.md#disconnects).
 @Suite("A planned restart of an OpenClaw gateway")
 struct OpenClawPlannedRestartTests {
     private typealias Talk = OpenClawConversation
@@ -13,7 +13,7 @@ struct OpenClawPlannedRestartTests {
     private static let interruption = Talk.row(
         "user", "[System] Your previous turn was interrupted by a gateway restart. Continue from where you left off.")
 
-    /// What the gateway sends of a run when it stops.
+    /// The gateway's last frame of a run when it stops.
     enum Cut: CaseIterable {
         case aborted, abortedWithWords, failed
 

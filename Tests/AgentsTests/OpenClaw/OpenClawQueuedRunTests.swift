@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// A run that took queued messages of ours, in the third era: the gateway has it in no list, and knows it by the message's name
+/// A run that took queued messages of ours, in E3: no list of the gateway has it, and its name there is the message's
 /// (openclaw.md#chatsend).
 @Suite("A queued run of an OpenClaw gateway")
 struct OpenClawQueuedRunTests {
@@ -12,7 +12,7 @@ struct OpenClawQueuedRunTests {
     private static let ours = Talk.row("user", "Hello?", key: "r1:user")
     private static let busy = #","sessionInfo":{"activeRunIds":[],"hasActiveRun":true}"#
 
-    /// Ours ended without a word, the other run ended, and the one that begins has our row.
+    /// Our run ended without a text, the other run ended, and the next run has our row.
     private static func queued(_ row: String = ours) -> OpenClawConversation {
         let talk = Talk(era: .e3)
         talk.goLive()

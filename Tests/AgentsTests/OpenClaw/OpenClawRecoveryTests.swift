@@ -32,7 +32,7 @@ struct OpenClawRecoveryTests {
         #expect(
             talk.sent.last?.params == #"{"sessionKey":"agent:main:phone-1","limit":1000,"maxChars":500000}"#)
         #expect(talk.observations == [.linkBack])
-        // The core asks for the same at once: one answer serves both.
+        // The core requests the same at once, and one answer serves both.
         talk.lookUp()
         #expect(talk.methods.filter { $0 == "chat.history" }.count == 1)
     }
@@ -46,7 +46,7 @@ struct OpenClawRecoveryTests {
             Talk.history([Self.question], more: #","inFlightRun":{"runId":"r1","text":"So far"}"#))
         #expect(talk.observations == [.lookedUp(RunID("r1"), .running(text: nil))])
         talk.clear()
-        // Nor is that of a delta, where messages may have been missed.
+        // A delta is no text of the run either if messages may be missing.
         talk.chat("delta", "So far so good")
         #expect(talk.observations == [])
         talk.event(

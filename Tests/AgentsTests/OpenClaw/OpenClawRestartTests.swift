@@ -130,7 +130,7 @@ struct OpenClawRestartTests {
     private static let goesOn = Talk.row(
         "user", "[System] Your previous turn was interrupted by a gateway restart while it was at work. Continue.")
 
-    /// Its gateway was restarted, and has said nothing of the run.
+    /// The gateway has restarted, and reported nothing about the run.
     private static func restarted(status: String) -> OpenClawConversation {
         let talk = Talk(era: .e3)
         talk.goLiveWithRun()

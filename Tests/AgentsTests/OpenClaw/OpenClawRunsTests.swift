@@ -14,7 +14,7 @@ struct OpenClawRunsTests {
         talk.goLive()
         talk.clear()
         talk.send()
-        // The first era has no such events.
+        // E1 has no such events.
         #expect(talk.methods == (era == .e1 ? ["chat.send"] : ["sessions.messages.subscribe", "chat.send"]))
         #expect(era == .e1 || talk.sent.first?.params == #"{"key":"agent:main:phone-1"}"#)
         #expect(
@@ -276,7 +276,7 @@ struct OpenClawRunsTests {
             talk.pass(10)
             talk.event("tick", "{}")
         }
-        // Three tries in a row, then one a minute and a quarter.
+        // Three attempts in a row, then one every 75 s.
         #expect((6...8).contains(talk.methods.count { $0 == "chat.abort" }))
         #expect(!talk.observations.contains(.abortAnswered(RunID("r1"))))
         let tries = talk.methods.count { $0 == "chat.abort" }
@@ -338,7 +338,7 @@ struct OpenClawRunsTests {
         talk.pass(1)
         talk.goLive()
         #expect(!talk.allSent.contains { $0.method == "chat.abort" && $0.params.contains("r0") })
-        // The core has the last word.
+        // The core decides in the end.
         talk.command(.abort(session: Talk.session, run: RunID("r0")))
         #expect(talk.allSent.last?.params == #"{"sessionKey":"agent:main:phone-1","runId":"r0"}"#)
     }

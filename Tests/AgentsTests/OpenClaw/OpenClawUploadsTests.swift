@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// Messages with files take their time to the gateway, and other requests wait behind them.
+/// Messages with files take time to reach the gateway, and other requests wait behind them.
 @Suite("Messages with files on their way to OpenClaw")
 struct OpenClawUploadsTests {
     private typealias Talk = OpenClawConversation

@@ -122,7 +122,7 @@ struct OpenClawWatchTests {
         talk.event("tick", "{}", seq: 2)
         #expect(talk.methods == [])
         talk.event("tick", "{}", seq: 5)
-        // In E1 one counter serves all clients: holes mean nothing.
+        // In E1 one counter serves all clients, so holes mean nothing.
         #expect(
             talk.methods == (era == .e1 ? [] : ["exec.approval.list", "plugin.approval.list", "chat.history"]))
         #expect(talk.notes.contains(.framesLost(2)) == (era != .e1))

@@ -8,7 +8,7 @@ import Worlds
 struct SpokenTextsTests {
     private static let run = RunID("r1")
 
-    /// The bubble: messages that ended, and the newest one.
+    /// The bubble: ended messages, and the newest one.
     private struct Bubble {
         var ended: [String] = []
         var newest = ""
@@ -178,7 +178,7 @@ struct SpokenTextsTests {
         #expect(talk.ends() == "One\n\nTwo.")
     }
 
-    /// Messages of an agent, in pieces, with tools between; cumulative for each message.
+    /// Messages of an agent in pieces, with tools in between. The text is cumulative within a message.
     @Test("generated texts are the agent's own, but for blank lines between messages", arguments: UInt64(1)...400)
     func generated(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
@@ -197,7 +197,7 @@ struct SpokenTextsTests {
             }
             said.append(text)
             if number < 4, random.happens(0.6) { talk.texts.toolBegan(in: Self.run) }
-            // As the gateway has it in its terminal frame: the last one, or all of them glued.
+            // The gateway's terminal frame has the last message, or all of them glued together.
         }
         let shown = talk.ends(random.pick([nil, said.joined(), said.last]))
         let wanted = said.map { String($0.trimmedEnd) }.filter { !$0.isEmpty }.joined(separator: "\n\n")

@@ -66,7 +66,7 @@ struct OppiAccessTests {
         let kept = oppi.answers("POST /pair", 200, #"{"deviceToken":"dt_one"}"#)
         #expect(kept.first?.hasPrefix("keep secret oppi-token-") == true && kept.first?.contains("dt_one") == true)
         #expect(oppi.finishes("keep secret", .done) == ["open 1 ws://127.0.0.1:7749/stream"])
-        // The next process has it, and leaves the link alone.
+        // The next process has the token, and does not use the link.
         let file = String(kept[0].split(separator: " ").last ?? "")
         var next = OppiConversation(settings: Self.settings(OppiLinks.link(OppiLinks.plain)))
         #expect(next.finishes("secret", .secret(Secret(file))) == ["open 1 ws://127.0.0.1:7749/stream"])
@@ -74,7 +74,7 @@ struct OppiAccessTests {
         let other = OppiLinks.link(OppiLinks.plain.replacing("pt_abc", with: "pt_new"))
         var again = OppiConversation(settings: Self.settings(other))
         #expect(again.finishes("secret", .secret(Secret(file))) == ["POST /pair"])
-        // Which is used up: the earlier token goes on.
+        // The other link is used up, so the earlier token stays in use.
         let refused = again.answers("POST /pair", 401, #"{"error":"Invalid or expired pairing token"}"#)
         #expect(refused.last == "open 1 ws://127.0.0.1:7749/stream")
     }

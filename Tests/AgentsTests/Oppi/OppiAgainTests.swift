@@ -3,7 +3,7 @@ import Oppi
 import Testing
 import Vocabulary
 
-/// What comes again, or says too little to be taken by itself.
+/// Repeated frames, and frames that mean too little by themselves.
 @Suite("Oppi, where frames and histories repeat themselves or leave something out")
 struct OppiAgainTests {
     private static let history = OppiRecoveryTests.history
@@ -17,7 +17,7 @@ struct OppiAgainTests {
         oppi.loses(current: 9, isWhole: false)
         _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([], status: "busy"))
         _ = oppi.follows(3, current: 9, status: "busy")
-        // It begins while the history is being read.
+        // The run begins while the history is being read.
         _ = oppi.says("agent_start", on: 3)
         #expect(oppi.says("message_end", Self.hi, on: 3).first == "r1 oppi:ses_1 started")
         _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([], status: "busy"))
@@ -67,7 +67,7 @@ struct OppiAgainTests {
         #expect(!lines.contains { $0.contains("failed") }, "\(lines)")
     }
 
-    /// The loop ends with an empty message, so that a retry may follow, and then the server is restarted.
+    /// The loop ends with an empty message, after which a retry may follow, and then the server restarts.
     private func restartedAfterEnd(_ last: [String], _ trace: String) -> [String] {
         var oppi = OppiConversation.running()
         for words in last { _ = oppi.says("message_end", #""role":"assistant","content":"\#(words)""#) }

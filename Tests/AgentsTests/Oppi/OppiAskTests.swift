@@ -94,7 +94,7 @@ struct OppiAskTests {
     func listed() throws {
         let input = #"{"command":"make","cwd":"/srv","timeout":9}"#
         let pushed = try #require(Self.card(Self.permission(input)))
-        // Asked while the bridge was away.
+        // The agent asked while the bridge was away.
         var oppi = OppiConversation.running()
         _ = oppi.happens(.closed(code: 1006, reason: ""))
         _ = oppi.waits(1_500)
@@ -137,7 +137,7 @@ struct OppiAskTests {
         #expect(lines.contains("1 > permission_response p1 allow once") == (command == "ls"), "\(lines)")
     }
 
-    /// A bridge that began again in mid-run, before it has seen what is asked.
+    /// A bridge that restarted during the run, before it has seen the open ask.
     private static func restarted(asking body: String) -> OppiConversation {
         let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
         var oppi = OppiConversation(facts: [fact], turns: [OppiRecoveryTests.earlier(isAccepted: true)])
@@ -200,7 +200,7 @@ struct OppiAskTests {
             _ = oppi.state("busy")
             _ = oppi.hears(#"{"type":"state","session":{"id":"s9"},"sessionId":"s9"}"#, on: 1)
         }
-        // Subscribing again keeps a silent session from being ended as idle.
+        // A new subscription keeps the server from ending a silent session as idle.
         #expect(said == ["GET /permissions/pending", "2 > subscribe s1 full since 2"], "\(said)")
         #expect(oppi.cards.count == 1)
         #expect(oppi.decides("p1", .approve) == ["1 > permission_response p1 allow once"])

@@ -3,7 +3,8 @@ import Oppi
 import Testing
 import Vocabulary
 
-/// The tool `ask` as the server carries it: its questions are shown before it runs, and its end is told to all (oppi.md#extension-dialogs).
+/// The tool `ask` as the server carries it: clients see its questions before it runs, and all clients hear its end
+/// (oppi.md#extension-dialogs).
 @Suite("Oppi's tool ask")
 struct OppiAskToolTests {
     private static let options = #"[{"value":"a","label":"One"},{"value":"b","label":"Two"}]"#

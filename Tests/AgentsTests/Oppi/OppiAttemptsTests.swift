@@ -3,14 +3,15 @@ import Oppi
 import Testing
 import Vocabulary
 
-/// A loop that fails and begins again, beside losses, restarts, messages and stops (oppi.md#retries-compaction-queue).
+/// A loop that fails and begins again, with losses, restarts, messages and stops in between
+/// (oppi.md#retries-compaction-queue).
 @Suite("Oppi between two attempts")
 struct OppiAttemptsTests {
     private static let history = OppiRecoveryTests.history
     private static let events = OppiRecoveryTests.events
     private static let ready = OppiRecoveryTests.trace([("user", "Hi")])
 
-    /// Its loop has failed, and an overflow is being compacted.
+    /// The loop has failed, and the agent compacts an overflow.
     private static func compacting(behind words: String = "", _ result: String) -> OppiConversation {
         var oppi = OppiConversation.running(result: result)
         if result == "command_result" { _ = oppi.says("error", #""error":"context length exceeded""#) }
@@ -55,7 +56,7 @@ struct OppiAttemptsTests {
 
     // MARK: A restart
 
-    /// A process that begins between two attempts of `r1`.
+    /// A process that starts between two attempts of `r1`.
     private static func restarted(
         _ result: String, text: String? = "Hi", isStopping: Bool = false, ring: [(String, String)],
         rows: [(String, String)], trace: String? = nil

@@ -3,7 +3,7 @@ import Oppi
 import Testing
 import Vocabulary
 
-/// What a session says besides our run, in the middle of it.
+/// Other frames of the session in the middle of our run.
 @Suite("Oppi in the middle of our run")
 struct OppiBesideTests {
     @Test("the prompt of another client that is taken up within our loop ends our answer")

@@ -133,7 +133,7 @@ struct OppiCallsTests {
         #expect(oppi.keeps() == ["open 3 ws://127.0.0.1:7749/stream"])
     }
 
-    // MARK: What was found and not asked for
+    // MARK: Results without a look-up
 
     @Test("what was found is said, also when the link is lost once more before it is asked for")
     func found() {

@@ -4,7 +4,7 @@ import Links
 import Oppi
 import Vocabulary
 
-/// Oppi's machine and the events that it meets: its orders as lines.
+/// Oppi's machine and the events that it meets. Orders become lines.
 struct OppiConversation: MachineConversation {
     static let chat = AgentSession("oppi:ses_1")
     static let wall: Int64 = 1_770_000_000_000
@@ -13,12 +13,12 @@ struct OppiConversation: MachineConversation {
     var now = Instant.zero + .seconds(1_000)
     var reading = ReadingClock()
     private var random: UInt64 = 0
-    /// Calls and files that are not answered, oldest first.
+    /// Calls and reads without a result so far, oldest first.
     private var works: [(id: WorkID, name: String)] = []
     let result: String
     var sequence = 0
     private var requests: [String: String] = [:]
-    /// Of all that was asked.
+    /// Requests of all approvals.
     private(set) var cards: [ApprovalRequest] = []
 
     init(
@@ -55,7 +55,7 @@ struct OppiConversation: MachineConversation {
         return conversation
     }
 
-    /// And its run has begun.
+    /// The run of `r1` has begun.
     static func running(result: String = "rpc_result", text: String = "Hi") -> Self {
         var conversation = prompted(result: result, text: text)
         _ = conversation.accepts()
@@ -64,7 +64,7 @@ struct OppiConversation: MachineConversation {
         return conversation
     }
 
-    /// That run is over, its stream is live.
+    /// The run of `r1` has ended, and the chat's stream is live.
     static func idle(result: String = "rpc_result") -> Self {
         var conversation = running(result: result)
         _ = conversation.answers(text: "Hello")
@@ -73,7 +73,7 @@ struct OppiConversation: MachineConversation {
         return conversation
     }
 
-    /// Another client's run is going, and the prompt `r2` "Ours" is queued behind it.
+    /// Another client's run is under way, and the prompt `r2` "Ours" is queued behind it.
     static func queuedBehindAnother() -> Self {
         var conversation = idle()
         conversation.queuesBehindAnother()
@@ -89,7 +89,7 @@ struct OppiConversation: MachineConversation {
         _ = accepts("r2")
     }
 
-    /// The stream of the chat is lost in mid-run, and the server was asked what was missed.
+    /// The chat's stream is lost during the run, and the machine has asked the server about missed events.
     mutating func loses(_ channel: Int = 2, current: Int? = nil, isWhole: Bool = true, status: String = "busy") {
         _ = happens(.closed(code: 1006, reason: ""), channel)
         _ = waits(300)
@@ -98,7 +98,7 @@ struct OppiConversation: MachineConversation {
             OppiRecoveryTests.missed(current ?? sequence, isWhole: isWhole, status: status))
     }
 
-    /// As the server's clock has it now.
+    /// The server's clock now.
     var wallNow: Int64 { Self.wall + (now - (Instant.zero + .seconds(1_000))).nanoseconds / 1_000_000 }
 
     mutating func occasion() -> Occasion {
@@ -181,19 +181,19 @@ struct OppiConversation: MachineConversation {
         return lines(machine.finished(works.remove(at: index).id, result, occasion()))
     }
 
-    /// To the oldest call that begins so.
+    /// Answers the oldest call with this beginning.
     mutating func answers(_ call: String, _ status: Int = 200, _ body: String) -> [String] {
         finishes(call, .answered(HTTPResponse(status: status, body: Array(body.utf8))))
     }
 
-    /// To the newest call that begins so: the others are late.
+    /// Answers the newest call with this beginning; the others stay late.
     mutating func answersNewest(_ call: String, _ status: Int = 200, _ body: String) -> [String] {
         guard let index = works.lastIndex(where: { $0.name.hasPrefix(call) }) else { return ["no \(call)"] }
         let response = HTTPResponse(status: status, body: Array(body.utf8))
         return lines(machine.finished(works.remove(at: index).id, .answered(response), occasion()))
     }
 
-    /// The oldest file that is being read.
+    /// Finishes the oldest read of a file.
     mutating func reads(_ bytes: [UInt8]) -> [String] { finishes("read", .read(bytes, size: Int64(bytes.count))) }
 
     mutating func fails(_ call: String) -> [String] {
@@ -206,7 +206,7 @@ struct OppiConversation: MachineConversation {
 
     static let workspaces = #"{"workspaces":[{"id":"w1","name":"garden"}]}"#
 
-    /// Opened, greeted, and asked what it is; the answers take so many milliseconds.
+    /// Opens, greets, and answers the first calls. Each answer takes `delay` milliseconds.
     mutating func greets(
         uptime: Int = 500, after delay: Int64 = 0, workspaces: String = Self.workspaces, pending: String = "[]"
     ) -> [String] {
@@ -235,7 +235,7 @@ struct OppiConversation: MachineConversation {
         return lines(orders)
     }
 
-    /// The stream of a chat opens, and its subscription is answered.
+    /// The stream of a chat opens, and the server answers its subscription.
     mutating func follows(
         _ channel: Int, session: String = "s1", current: Int? = nil, isWhole: Bool = true, status: String = "ready",
         replay: [String] = []
@@ -270,7 +270,7 @@ struct OppiConversation: MachineConversation {
         "stop_failed", "session_ended", "error",
     ]
 
-    /// A frame of the session, numbered if it is a durable one.
+    /// A frame of the session, numbered if it is durable.
     mutating func frame(_ type: String, _ members: String = "") -> String {
         var number = ""
         if Self.durable.contains(type) {
@@ -284,7 +284,7 @@ struct OppiConversation: MachineConversation {
         hears(frame(type, members), on: channel)
     }
 
-    /// The answer to the newest request of this command.
+    /// Answers the newest request of this command.
     mutating func replies(
         _ command: String, error: String? = nil, data: String? = nil, on channel: Int = 2
     ) -> [String] {
@@ -304,21 +304,21 @@ struct OppiConversation: MachineConversation {
         return acknowledged + replies("prompt", on: channel)
     }
 
-    /// Its loop ends, and nothing that would begin another attempt follows.
+    /// The loop ends, and no frame announces another attempt.
     mutating func ends(on channel: Int = 2) -> [String] { says("agent_end", on: channel) + waits(200) }
 
     mutating func answers(text: String, on channel: Int = 2) -> [String] {
         says("message_end", #""role":"assistant","content":"\#(text)""#, on: channel)
     }
 
-    /// The same as notifications have it, which lack the message that failed.
+    /// The same by notifications, which lack the failed message.
     mutating func endsElsewhere() -> [String] { says("agent_end", on: 1) + waits(3_000) }
 
     mutating func state(_ status: String, on channel: Int = 2) -> [String] {
         says("state", #""session":{"id":"s1","status":"\#(status)"}"#, on: channel)
     }
 
-    /// The id of the newest request of this command.
+    /// Id of the newest request of this command.
     func request(_ command: String) -> String { requests[command] ?? "?" }
 
     // MARK: Lines

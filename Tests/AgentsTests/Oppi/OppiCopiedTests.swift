@@ -14,7 +14,7 @@ struct OppiCopiedTests {
             on: 2)
     }
 
-    /// Its server had the prompt before, and its run is going.
+    /// The server had the prompt before, and its run is under way.
     private static func copied(byConflict: Bool) -> OppiConversation {
         var oppi = OppiConversation.prompted()
         if byConflict {

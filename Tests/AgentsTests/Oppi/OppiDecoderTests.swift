@@ -19,7 +19,7 @@ struct OppiDecoderTests {
             #"{"type":"\#(type)","sessionId":"s"\#(number)\#(members.isEmpty ? "" : "," + members)}"#)
     }
 
-    /// With the time in which a retry would follow.
+    /// Includes the time in which a retry would follow.
     private mutating func ends() -> [String] { hears("agent_end") + oppi.waits(200) }
 
     private mutating func says(_ text: String) -> [String] {
@@ -50,7 +50,7 @@ struct OppiDecoderTests {
         #expect(
             hears(result, #""command":"prompt","requestId":"r1","success":false,"error":"Session not active: s""#)
                 == [#"send oppi-s-1 refused "Session not active: s""#])
-        // An answer comes once.
+        // A second answer means nothing.
         #expect(hears(result, #""command":"prompt","requestId":"r1","success":true"#) == [])
     }
 
@@ -235,7 +235,7 @@ struct OppiDecoderTests {
         _ = hears("agent_start")
         #expect(
             hears("session_ended", #""reason":"terminated""#) == [#"oppi-s-2 s failed agentGone "terminated""#])
-        // The numbers restart with the next activation.
+        // Sequence numbers restart with the next activation.
         sequence = 0
         #expect(hears("agent_start") == ["oppi-s-3 s started"])
     }
@@ -285,7 +285,7 @@ struct OppiDecoderTests {
         #expect(oppi.receives(answer("busy")) == ["looked up oppi-s-1 running -"])
         _ = oppi.sends(#"{"_http":{"method":"GET","path":"/workspaces/w/sessions/s"}}"#)
         #expect(oppi.receives(answer("ready")) == [#"looked up oppi-s-1 finished stop run "One\n\nTwo""#])
-        // This one was not asked for.
+        // Nothing requested this one.
         #expect(oppi.receives(answer("ready")) == [])
     }
 

@@ -41,7 +41,7 @@ struct OppiDialogsTests {
             #""questions":[{"id":"q1","question":"Which?","options":[{"value":"a","label":"A"},{"value":"b","label":"B"}],"multiSelect":true},{"id":"q2","question":"Why?","options":[]}]"#
         let lines = oppi.says("extension_ui_request", #""id":"d1","method":"ask",\#(questions)"#)
         #expect(lines.count == 2, "\(lines)")
-        // Its next question waits for that.
+        // The next question of the dialog still lacks an answer.
         #expect(
             oppi.answers(question: "d1#0", .choices(["a", "b"])) == ["r1 oppi:ses_1 question settled d1#0 answered"])
         #expect(
@@ -91,7 +91,7 @@ struct OppiDialogsTests {
         var oppi = Self.restarted()
         _ = oppi.decides("d1", .approve, subject: .dialog, shown: shown)
         let body = #"{"type":"extension_ui_request",\#(Self.confirm("Delete everything")),"sessionId":"s1"}"#
-        // The server reads it first.
+        // The server reads the answer first.
         _ = oppi.opens(2)
         _ = oppi.hears(body, on: 2)
         #expect(oppi.decides("d1", .approve, subject: .dialog, shown: shown) == [])
@@ -121,7 +121,7 @@ struct OppiDialogsTests {
         #expect(lines.contains { $0.contains("asked d1#0") }, "\(lines)")
     }
 
-    /// A bridge that began again while an ask was open, up to the dialling of the chat's stream.
+    /// A bridge that restarted during an ask, up to the dialling of the chat's stream.
     private static func restarted() -> OppiConversation {
         let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
         var oppi = OppiConversation(facts: [fact], turns: [OppiRecoveryTests.earlier(isAccepted: true)])
@@ -181,7 +181,7 @@ struct OppiDialogsTests {
     private static let approved =
         "r1 oppi:ses_1 approval settled d1 decided(Vocabulary.ApprovalDecision.approve)"
 
-    /// The chat's stream is lost in mid-run and is back.
+    /// The chat's stream is lost during the run and restored.
     private func reconnect(_ oppi: inout OppiConversation) -> [String] {
         _ = oppi.waits(300)
         _ = oppi.answers(OppiRecoveryTests.events, 200, OppiRecoveryTests.missed(oppi.sequence))
@@ -263,7 +263,7 @@ struct OppiDialogsTests {
         let lines = oppi.follows(2, current: 7, status: "busy")
         #expect(lines.contains("2 > extension_ui_response s1 d1 confirmed true"), "\(lines)")
         #expect(oppi.replies("unsubscribe") == [Self.approved])
-        // One that was open without an answer, and was asked by the process before.
+        // An open question without an answer, which the earlier process had shown.
         #expect(oppi.answers(question: "d2", .choices(["a"])).first == "2 > extension_ui_response s1 d2 a")
         #expect(oppi.replies("unsubscribe") == ["r1 oppi:ses_1 question settled d2 answered"])
         #expect(oppi.decides("d3", .deny, subject: .dialog).first == "2 > extension_ui_response s1 d3 confirmed false")
@@ -287,7 +287,7 @@ struct OppiDialogsTests {
         #expect(oppi.says("extension_ui_request", Self.choice) == ["2 > extension_ui_response s1 d1 cancelled"])
     }
 
-    // MARK: Their time
+    // MARK: Time limits
 
     private static let choice = #""id":"d1","method":"select","title":"Which?","options":["A","B"]"#
 

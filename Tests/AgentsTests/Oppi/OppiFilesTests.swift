@@ -10,7 +10,7 @@ struct OppiFilesTests {
     private static let paper = MessageFile(name: "c.pdf", mimeType: "application/pdf", path: "/files/3", size: 9)
     private static let left = "c.pdf was not passed on: Oppi takes pictures alone (PNG, JPEG, GIF, WebP)."
 
-    /// The chat of `r1`, whose stream is live.
+    /// The chat of `r1`, with a live stream.
     private static func sending(_ files: [MessageFile]) -> (OppiConversation, [String]) {
         var oppi = OppiConversation.live()
         var lines = oppi.sends("r1", "look", files: files)
@@ -63,7 +63,7 @@ struct OppiFilesTests {
         var (oppi, _) = Self.sending([photo])
         #expect(oppi.reads(Array(repeating: 7, count: 3_000_000)).count == 1)
         // 4 MB of base64 at 20,000 bytes a second, and 8 s for the answer.
-        // The other stream is not behind them.
+        // Frames of the other stream do not wait behind them.
         for _ in 0..<5 {
             #expect(oppi.waits(30_000) == [])
             _ = oppi.hears(#"{"type":"ping"}"#, on: 1)

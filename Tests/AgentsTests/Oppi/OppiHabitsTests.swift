@@ -3,14 +3,14 @@ import Oppi
 import Testing
 import Vocabulary
 
-/// As the server itself behaves, where a kind double would not (oppi.md#stopping, oppi.md#retries-compaction-queue).
+/// Behaviour of the real server that a kind double would lack (oppi.md#stopping, oppi.md#retries-compaction-queue).
 @Suite("Oppi as it is")
 struct OppiHabitsTests {
     private static let history = OppiRecoveryTests.history
     private static let events = OppiRecoveryTests.events
     private static let idle = #""source":"user","reason":"Session already idle""#
 
-    /// In which the main stream is alive.
+    /// A second in which the main stream stays alive.
     private static func second(_ oppi: inout OppiConversation) -> [String] {
         _ = oppi.hears(#"{"type":"git_status"}"#, on: 1)
         return oppi.waits(1_000)
@@ -38,7 +38,7 @@ struct OppiHabitsTests {
     func stopFoundIdle() {
         var oppi = OppiConversation.running()
         #expect(oppi.aborts("r1") == ["2 > stop s1"])
-        // The loop had failed before the server took it.
+        // The loop had failed before the server handled the stop.
         _ = oppi.answers(text: "")
         _ = oppi.says("agent_end")
         _ = oppi.says("retry_start", #""attempt":1,"maxAttempts":3,"delayMs":3000,"errorMessage":"529""#)
@@ -99,7 +99,7 @@ struct OppiHabitsTests {
         _ = oppi.says("stop_requested", #""source":"user""#)
         _ = oppi.answers(text: "So far")
         #expect(oppi.says("agent_end").first == "r1 oppi:ses_1 finished aborted run -")
-        // Its confirmation is lost.
+        // The confirmation of the stop is lost.
         _ = oppi.state("ready")
         _ = oppi.sends("r2", "Again")
         _ = oppi.keeps()
@@ -227,7 +227,7 @@ struct OppiHabitsTests {
     func picture() {
         let found = #"r1 oppi:ses_1 finished stop run "A bean""#
         #expect(Self.after(#"Hi\ndata:image/png;base64,iVBORw0KGgo="#).contains(found))
-        // With other words behind it, the prompt counts as one that never arrived.
+        // A row with other words after the text does not match: the prompt counts as one that never arrived.
         #expect(!Self.after(#"Hi\nA bean."#).contains(found))
     }
 
@@ -254,7 +254,7 @@ struct OppiHabitsTests {
             #"{"events":[\#(ring.joined(separator: ","))],"currentSeq":5,"session":{"id":"s1","status":"ready"},"catchUpComplete":true}"#
         _ = oppi.answers(Self.events, 200, body)
         var lines = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([("user", "Hi"), ("assistant", "Half")]))
-        // It might have been tried again.
+        // The agent might have retried.
         lines += oppi.follows(2)
         lines += oppi.answers(Self.history, 200, OppiRecoveryTests.trace([("user", "Hi"), ("assistant", "Half")]))
         lines += oppi.waits(16_000)

@@ -8,7 +8,7 @@ struct OppiLimitsTests {
     private static let history = OppiRecoveryTests.history
     private static let events = OppiRecoveryTests.events
 
-    /// Seconds pass. The main stream answers; calls fail, and streams of chats do not open.
+    /// Advances time second by second. The main stream answers, but calls fail and streams of chats do not open.
     private func seconds(_ count: Int, _ oppi: inout OppiConversation) -> [String] {
         var lines: [String] = []
         for _ in 0..<count {

@@ -90,7 +90,7 @@ struct OppiMachineTests {
         #expect(oppi.answers(text: "Hello") == [#"r1 oppi:ses_1 segment ended "Hello""#])
         #expect(oppi.ends() == ["r1 oppi:ses_1 finished stop run -"])
         #expect(oppi.state("ready") == [])
-        // The next one needs no new session, and no new stream.
+        // The next prompt needs no new session and no new stream.
         #expect(oppi.sends("r2", "More") == ["keep session:oppi:ses_1=w1 s1 r2 \(oppi.wallNow)"])
         #expect(oppi.keeps() == ["2 > prompt s1 r2 More"])
     }
@@ -130,7 +130,7 @@ struct OppiMachineTests {
             })
         #expect(oppi.sends("r1", "Hi") == ["GET /workspaces"])
         #expect(oppi.answers("GET /workspaces", 200, several).first?.contains("garden, shed") == true)
-        // One of them is gone meanwhile.
+        // One of the workspaces has gone meanwhile.
         #expect(oppi.sends("r2", "Hi") == ["GET /workspaces"])
         #expect(oppi.answers("GET /workspaces", 200, OppiConversation.workspaces) == ["POST /workspaces/w1/sessions"])
         var named = OppiConversation.live(

@@ -7,7 +7,7 @@ import Vocabulary
 struct OppiModelsTests {
     private static let big = ModelChoice.named("acme/big/2")
 
-    /// Its chat follows the session, and the prompt wants a model.
+    /// The chat follows the session, and the prompt names a model.
     private static func asked(_ choice: ModelChoice = big, result: String = "rpc_result") -> (
         OppiConversation, [String]
     ) {

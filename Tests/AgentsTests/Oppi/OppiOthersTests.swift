@@ -3,7 +3,7 @@ import Oppi
 import Testing
 import Vocabulary
 
-/// Other clients work in the same session: what is theirs is neither shown as ours nor stopped.
+/// Other clients work in the same session: their work is neither shown as ours nor stopped.
 @Suite("Oppi beside other clients")
 struct OppiOthersTests {
     private static let history = OppiRecoveryTests.history
@@ -138,7 +138,7 @@ struct OppiOthersTests {
 
     // MARK: Losses
 
-    /// A run of another client is shown on the stream of the chat, which has no turn of ours.
+    /// The chat's stream shows another client's run, without a turn of ours.
     private func shown() -> OppiConversation {
         var oppi = OppiConversation.idle()
         _ = oppi.says("agent_start")
@@ -181,7 +181,8 @@ struct OppiOthersTests {
         let lines = oppi.answers(Self.historyCall, 200, OppiRecoveryTests.trace(rows))
         #expect(lines.first?.hasSuffix(#"finished stop run "For them""#) == true, "\(lines)")
 
-        // The end that is told meanwhile is looked for once; a second answer is of a run that has ended.
+        // The machine looks once for the end that notifications report. A second answer concerns a run that has
+        // ended.
         var twice = shown()
         _ = twice.happens(.closed(code: 1006, reason: ""), 2)
         _ = twice.answers(Self.historyCall, 502, "<html>")
@@ -264,14 +265,14 @@ struct OppiOthersTests {
         let ended = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows))
         #expect(ended.count == 1 && ended[0].hasSuffix(#"finished stop run "For them""#), "\(ended)")
         #expect(!isOurs(ended, "r1"), "\(ended)")
-        // The next one has a bubble of its own.
+        // The next run gets a bubble of its own.
         #expect(oppi.endsElsewhere() == [Self.historyCall])
         #expect(oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows)).count == 3)
     }
 
-    // MARK: Retries that are not seen
+    // MARK: Unseen retries
 
-    /// The chat has no stream of its own, and another client's run goes on.
+    /// The chat has no stream of its own, and another client's run is under way.
     private func unseen(_ result: String) -> OppiConversation {
         let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n0".utf8))
         var oppi = OppiConversation.live(result: result, facts: [fact])
@@ -307,7 +308,7 @@ struct OppiOthersTests {
         _ = oppi.says("error", #""error":"529""#, on: 1)
         #expect(oppi.says("agent_end", on: 1) + oppi.waits(14_000) == [])
         #expect(oppi.waits(1_000) == [Self.historyCall])
-        // The error was of that run.
+        // The error was of the earlier run.
         _ = oppi.says("agent_start", on: 1)
         #expect(oppi.says("agent_end", on: 1) == [Self.historyCall])
     }
@@ -352,7 +353,7 @@ struct OppiOthersTests {
         #expect(minutePasses(&oppi).contains("close 2"))
     }
 
-    /// In which the main stream is not silent for long.
+    /// A minute in which the main stream is never silent for long.
     private func minutePasses(_ oppi: inout OppiConversation) -> [String] {
         let first = oppi.waits(41_000)
         _ = oppi.hears(#"{"type":"pong"}"#, on: 1)

@@ -3,7 +3,7 @@ import Oppi
 import Testing
 import Vocabulary
 
-/// What may have arrived, and what was said while the bridge was looking elsewhere.
+/// Prompts that may have arrived, and words said while the bridge looked elsewhere.
 @Suite("Oppi, where an outcome is not known")
 struct OppiOutcomeTests {
     private static let history = OppiRecoveryTests.history
@@ -25,13 +25,13 @@ struct OppiOutcomeTests {
         var oppi = OppiConversation.prompted()
         _ = oppi.waits(8_500)
         #expect(oppi.aborts("r1") == [])
-        // It had arrived, and its answer was late.
+        // The prompt had arrived, and its answer was late.
         #expect(oppi.accepts() == ["send r1 accepted as r1"])
         _ = oppi.subscribes(2)
         _ = oppi.says("agent_start")
         #expect(
             oppi.says("message_end", #""role":"user","content":"Hi""#) == ["r1 oppi:ses_1 started", "2 > stop s1"])
-        // It had not: the server has answered what was written behind it.
+        // The prompt had not arrived: the server has answered a later frame.
         var other = OppiConversation.prompted()
         _ = other.waits(8_500)
         _ = other.aborts("r1")
@@ -68,7 +68,7 @@ struct OppiOutcomeTests {
 
     // MARK: Messages into a run
 
-    /// `r2` is written into the run of `r1`, and not answered.
+    /// `r2` is written into the run of `r1`, and has no answer.
     private func steering() -> OppiConversation {
         var oppi = OppiConversation.running()
         _ = oppi.sends("r2", "Faster")
@@ -145,7 +145,7 @@ struct OppiOutcomeTests {
         #expect(oppi.ends(on: 3) == [])
         let old = OppiRecoveryTests.trace([("user", "Hi"), ("assistant", "First")], status: "busy")
         #expect(oppi.answers(Self.history, 200, old) == [Self.historyCall])
-        // Its file is written a moment later.
+        // The server writes the session's file a moment later.
         #expect(oppi.answers(Self.history, 200, old) == [])
         #expect(oppi.waits(2_100).contains(Self.historyCall))
         let whole = OppiRecoveryTests.trace([
@@ -207,7 +207,7 @@ struct OppiOutcomeTests {
         #expect(lines.first == "r1 oppi:ses_1 finished stop run -" && lines.count == 2, "\(lines)")
     }
 
-    // MARK: Whose words they are
+    // MARK: Whose words
 
     @Test("a command that runs no agent ends without an answer, and soon")
     func commandWithoutRun() {

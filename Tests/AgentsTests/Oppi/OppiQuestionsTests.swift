@@ -50,7 +50,7 @@ struct OppiQuestionsTests {
         #expect(oppi.decides("p1", .approve) == ["1 > permission_response p1 allow once"])
         #expect(oppi.decides("p1", .deny) == ["1 > permission_response p1 deny once"])
         #expect(oppi.decides("p1", .approve) == [])
-        // Neither is answered, and the server still waits.
+        // Neither decision gets an answer, and the server still waits.
         var lines = oppi.waits(8_500)
         for _ in oppi.openCalls {
             lines += oppi.answers("GET /permissions/pending", 200, oppi.pending("[\(Self.permission("p1"))]"))
@@ -168,7 +168,7 @@ struct OppiQuestionsTests {
         #expect(complaint.count == 1 && complaint[0].hasPrefix("note"), "\(complaint)")
     }
 
-    // MARK: Of another client's run
+    // MARK: Another client's run
 
     @Test("a permission that a run of another client waits for is left to that client")
     func ofAnother() {

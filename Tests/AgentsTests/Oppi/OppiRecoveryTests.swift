@@ -21,7 +21,7 @@ struct OppiRecoveryTests {
         #"{"events":[],"currentSeq":\#(current),"catchUpComplete":\#(isWhole),"session":{"id":"s1","status":"\#(status)"}}"#
     }
 
-    /// The chat's stream breaks and the server is asked.
+    /// The chat's stream breaks, and the machine asks the server.
     private func broken(_ oppi: inout OppiConversation) {
         _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
         #expect(oppi.waits(300) == [Self.events + "?since=\(oppi.sequence)"])
@@ -107,7 +107,7 @@ struct OppiRecoveryTests {
         var oppi = OppiConversation.running()
         broken(&oppi)
         _ = oppi.answers(Self.events, 200, Self.missed(16))
-        // Also while that client's run is at work.
+        // The same holds while that client's run is at work.
         let theirs = Self.trace([("user", "Hi"), ("assistant", "Hello"), ("user", "Desk")], status: "busy")
         #expect(oppi.answers(Self.history, 200, theirs) == [#"r1 oppi:ses_1 finished stop run "Hello""#])
         _ = oppi.sends("r2", "More")
@@ -164,7 +164,7 @@ struct OppiRecoveryTests {
             ])
         let lines = oppi.follows(3, current: 900, status: "busy")
         #expect(lines.first == "3 > subscribe s1 full since 900")
-        // What the history had already is not said twice.
+        // A message that the history already had is not reported again.
         _ = oppi.answers(Self.history, 200, soFar)
         #expect(oppi.answers(text: "Hello", on: 3) == [])
         #expect(oppi.answers(text: "World", on: 3) == [#"r1 oppi:ses_1 segment ended "World""#])

@@ -76,7 +76,7 @@ struct OppiReloadTests {
         _ = oppi.answers("POST /pair", 200, #"{"deviceToken":"dt_one"}"#)
         #expect(oppi.finishes("keep secret", .done).first?.hasPrefix("secret oppi-token-") == true)
         #expect(oppi.finishes("secret", .secret(Self.file)) == ["POST /pair"])
-        // Where the first one fails it is used at once.
+        // If the first pairing fails, the new link is used at once.
         var failing = OppiConversation(settings: Self.settings())
         _ = failing.finishes("secret", .secret(nil))
         _ = failing.uses(Self.settings("pt_new"))

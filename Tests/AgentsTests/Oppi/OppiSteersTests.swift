@@ -3,7 +3,7 @@ import Oppi
 import Testing
 import Vocabulary
 
-/// Messages that go into a run, and what becomes of those that none has taken up (oppi.md#retries-compaction-queue).
+/// Messages that go into a run, and the fate of those that no run took up (oppi.md#retries-compaction-queue).
 @Suite("Oppi's steered runs")
 struct OppiSteersTests {
     private static let history = OppiRecoveryTests.history
@@ -12,7 +12,7 @@ struct OppiSteersTests {
         ("assistant", "Done."),
     ]
 
-    /// The run `r1`, into which `r2` was written.
+    /// The run `r1` with `r2` written into it.
     private static func steered(_ result: String = "command_result", text: String = "Faster") -> OppiConversation {
         var oppi = OppiConversation.running(result: result)
         _ = oppi.sends("r2", text)
@@ -43,12 +43,12 @@ struct OppiSteersTests {
         #expect(!lines.contains { $0.contains("Done.") }, "\(lines)")
     }
 
-    /// Its process is dead; the next one has the fact that it kept.
+    /// The process has died, and the next one has the fact that it kept.
     private static func restarted(status: String) -> [String] {
         var before = OppiConversation.running()
         let kept = before.sends("r2", "Faster").first { $0.hasPrefix("keep") } ?? ""
         let value = kept.split(separator: "=", maxSplits: 1).last.map { $0.split(separator: " ") } ?? []
-        // The number of the prompt's time is of this process.
+        // The moment of the prompt is of this process.
         let parts = [value[0], value[1], value[2], "\(OppiConversation.wall - 5_000)", value[4], value[5]]
         let fact = Fact("session:oppi:ses_1", Array(parts.map { String($0) }.joined(separator: "\n").utf8))
         var oppi = OppiConversation(facts: [fact], turns: [OppiRecoveryTests.earlier(isAccepted: true)])
@@ -121,7 +121,7 @@ struct OppiSteersTests {
 
     // MARK: Behind a run that fails
 
-    /// That run has failed, so that the agent keeps what is queued behind it.
+    /// The run of the other client failed, so the agent keeps the messages queued behind it.
     private static func queued(_ result: String) -> (OppiConversation, [String]) {
         var oppi = OppiConversation.idle(result: result)
         oppi.queuesBehindAnother()

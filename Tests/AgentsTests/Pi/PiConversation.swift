@@ -12,7 +12,7 @@ extension EngineConversation where D == PiDialect {
         self.init(settings: settings, facts: facts, turns: turns)
     }
 
-    /// Its process runs, has answered, and its session file is kept.
+    /// The process runs, has answered, and its session file is recorded.
     static func ready() -> Self {
         var conversation = Self()
         _ = conversation.looksUp("none")
@@ -23,7 +23,7 @@ extension EngineConversation where D == PiDialect {
         return conversation
     }
 
-    /// Its run is going, of a prompt with the request id `sb-3`.
+    /// The run of a prompt with the request id `sb-3` is under way.
     static func going() -> Self {
         var conversation = ready()
         _ = conversation.sends("r1", "one")
@@ -32,8 +32,8 @@ extension EngineConversation where D == PiDialect {
         return conversation
     }
 
-    /// Behind a process of the bridge that had a run in its only chat.
-    /// `receivedAt`: of the message, in milliseconds.
+    /// A process of the bridge had a run in its only chat, and this one comes after it.
+    /// `receivedAt` is the time of the message, in milliseconds.
     static func after(_ run: String, _ text: String, receivedAt: Int64 = 0) -> Self {
         let turn = EarlierTurn(
             session: chat, runs: [EarlierTurn.Run(RunID(run), text: text)], isAccepted: true, isStopping: false,

@@ -284,7 +284,7 @@ struct PiDecoderTests {
                 == [#"pi-run-1 pi approval requested d dialog medium "Sure?" message="" expires=5000"#])
         #expect(
             pi.sends(#"{"type":"extension_ui_response","id":"d",\#(answer)}"#) == ["decision sent d \(decision)"])
-        // The second answer goes nowhere.
+        // The second answer has no effect.
         #expect(pi.sends(#"{"type":"extension_ui_response","id":"d",\#(answer)}"#) == [])
     }
 

@@ -24,7 +24,7 @@ struct PiFolderTests {
         var pi = PiConversation(facts: facts)
         #expect(pi.looksUp("r0") == ["start 1 --session /s/9 in /srv/site"])
         _ = pi.spawns()
-        // Nothing has changed that would have to be kept.
+        // Nothing changed that must be recorded.
         #expect(pi.says(PiSays.state(1, #""sessionFile":"/s/9""#)).first?.contains("get_messages") == true)
     }
 

@@ -14,7 +14,7 @@ struct PiLevelTests {
 
     private static func isSet(_ id: Int) -> String { answer(id, "set_thinking_level", #""success":true"#) }
 
-    /// Its process thinks at this level.
+    /// The process thinks at this level.
     private static func ready(_ level: String? = "low") -> PiConversation {
         var pi = PiConversation()
         _ = pi.looksUp("none")

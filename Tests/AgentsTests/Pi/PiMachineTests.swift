@@ -120,7 +120,7 @@ struct PiMachineTests {
                 #"1 > {"type":"get_state","id":"sb-5"}"#
             ])
         #expect(pi.waits(250) == ["r1 pi-ses_1 finished aborted run -", "stop of r1 answered"])
-        // What was queued must not reach the next run.
+        // A queued message must not reach the next run.
         #expect(pi.says(PiSays.state(5, #""isStreaming":false,"pendingMessageCount":1"#)) == ["end 1"])
     }
 
@@ -259,7 +259,7 @@ struct PiMachineTests {
         _ = pi.says(PiSays.ended)
         _ = pi.waits(300)
         #expect(pi.says(PiSays.started) == ["r1 pi-ses_1 started"])
-        // Or within the same loop.
+        // The queued prompt begins within the same loop.
         let ours = queued.says(user("one"))
         #expect(ours.count == 2 && ours[1] == "r1 pi-ses_1 started", "\(ours)")
     }

@@ -2,7 +2,7 @@ import AgentKit
 import Testing
 import Vocabulary
 
-/// What pi does before it takes a prompt, and what it leaves out behind one.
+/// pi's actions before it accepts a prompt, and frames that it leaves out behind one.
 @Suite("pi, slow to take a prompt or to end")
 struct PiPatienceTests {
     private static func compacts(_ phase: String, _ more: String = "") -> String {
@@ -13,7 +13,7 @@ struct PiPatienceTests {
         #"{"type":"extension_ui_request","id":"\#(id)","method":"confirm","title":"Sure?","message":"rm"}"#
     }
 
-    /// Answers each look at the state that is asked for within this time.
+    /// Answers every look at the state within this time.
     private static func answers(_ pi: inout PiConversation, for milliseconds: Int64, _ state: String) -> [String] {
         var said: [String] = []
         for _ in 0..<(milliseconds / 1_000) {
@@ -34,7 +34,7 @@ struct PiPatienceTests {
         return pi
     }
 
-    // MARK: Before a prompt is taken
+    // MARK: Before a prompt
 
     @Test("a compaction of two minutes before the prompt is taken is waited for, and pi is asked each 10 s")
     func compactsFirst() {
@@ -170,7 +170,7 @@ struct PiPatienceTests {
         #expect(said == ["r1 pi-ses_1 started", #"1 > {"type":"abort","id":"sb-6"}"#])
     }
 
-    // MARK: Ends that are lost
+    // MARK: Lost ends
 
     @Test("a retry that was promised and does not come ends the run within about a minute")
     func lostRetry() {

@@ -8,7 +8,7 @@ struct PiSleepTests {
     enum Asked: CaseIterable {
         case barrier, prompt, probe, abort
 
-        /// It is the only thing that pi is asked when the lid closes.
+        /// A conversation whose only open request is this one when the lid closes.
         var conversation: PiConversation {
             var pi = self == .barrier ? PiConversation() : self == .prompt ? .ready() : .going()
             switch self {
@@ -24,7 +24,7 @@ struct PiSleepTests {
             return pi
         }
 
-        /// In milliseconds.
+        /// Milliseconds.
         var limit: Int64 {
             switch self {
             case .barrier, .probe: 30_000

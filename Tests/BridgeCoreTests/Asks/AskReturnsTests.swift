@@ -16,7 +16,7 @@ struct AskReturnsTests {
         orders.map { if case .post(.text(let text)) = $0 { text } else { "" } }.joined()
     }
 
-    /// Asked at 0, on the phone at 1, closed by the relay at 300.
+    /// An ask that the agent opens at 0 s, the phone shows at 1 s, and the relay closes at 300 s.
     private func unanswered(expiresAt: Instant? = nil, reason: String = "expired") -> Turn {
         var turn = Make.asking(detached: false, expiresAt: expiresAt)
         _ = turn.reported(.delivered(.approval(id), message: nil), at: .at(1))
@@ -33,7 +33,7 @@ struct AskReturnsTests {
             #expect(turn.approvals.approvals[id]?.cards.life.number == number)
             let card = ApprovalID("a1-ask-\(number)")
             _ = turn.reported(.delivered(.approval(card), message: nil), at: .at(now - 800))
-            // The first two came when the one by itself was due, the third before that.
+            // The first two come when due by themselves, the third one earlier.
             _ = turn.decided(card, .deny, reason: "expired", at: .at(now - 700))
             let minutes: Double = number == 2 ? 15 : 60
             #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(now - 700 + minutes * 60), "\(number)")

@@ -3,18 +3,18 @@ import Worlds
 
 @testable import BridgeCore
 
-/// What a person saw of asks, and allowed: the cards of a turn as they were posted, with the parts before them.
+/// Cards that the person saw and allowed: a turn's cards as posted, with the parts before them.
 struct AskWatch {
     private var replacements: [ApprovalID: Int] = [:]
-    /// By the name of the card.
+    /// Shown text by the name of the card.
     private var shown: [ApprovalID: String] = [:]
-    /// By the name of the ask: the command that the agent asked last, and those that a person allowed.
+    /// The command that each ask last asked about, and the commands that the person allowed, by the name of the ask.
     private var asked: [ApprovalID: String] = [:]
     private var allowed: [ApprovalID: Set<String>] = [:]
-    /// One ask of a chat goes out in parts at a time.
+    /// Parts of the one ask that a chat sends in parts at a time.
     private var parts = ""
 
-    /// Two that differ, now and then longer than a card, or than all that can be shown.
+    /// One of two commands, sometimes longer than a card or than everything that can be shown.
     static func command(using random: inout SeededGenerator) -> String {
         let letter = random.pick(["a", "b"])
         return String(repeating: letter, count: random.happens(0.02) ? random.pick([60_000, 120_000]) : 1)
@@ -28,11 +28,11 @@ struct AskWatch {
         parts = (message.text.hasPrefix("Part 2 ") ? "" : parts) + (lines.last.map(String.init) ?? "")
     }
 
-    /// The whole of it, or nothing that could be allowed. False: there was a card of this name.
+    /// Notes the whole text of a card, or nothing if the card cannot be allowed. False if a card of this name exists.
     @discardableResult
     mutating func posted(_ card: ApprovalCard) -> Bool {
         let line = card.message.split(separator: "\n").last ?? ""
-        // The least that a relay takes has the command in its message alone.
+        // The least card that a relay accepts has the command only in its message.
         let isQuestion = line.hasPrefix("Run ") && line.hasSuffix("?")
         let text = card.command ?? String(isQuestion ? line.dropFirst(4).dropLast() : line)
         let isInParts = card.title.hasPrefix("In ")
@@ -41,7 +41,7 @@ struct AskWatch {
         return isFirst
     }
 
-    /// False: without its end, then with the least, is all that a card is asked again for.
+    /// A card comes again at most twice: without its end, then as the least card. False after that.
     mutating func replaced(by card: ApprovalCard) -> Bool {
         posted(card)
         replacements[card.approval, default: 0] += 1

@@ -6,7 +6,7 @@ import Vocabulary
 @Suite("When asks come back")
 struct BridgeAsksTests: ~Copyable {
     private var bridge = Bridge(isJournaled: false)
-    /// Whole messages that the relay took.
+    /// Whole messages that the relay accepted.
     private var messages = 0
 
     private func opening(_ number: Int, chat: Int? = nil, text: String = "hello", at now: Instant = .zero)
@@ -20,7 +20,7 @@ struct BridgeAsksTests: ~Copyable {
             receivedAt: now, windowEnds: now + .seconds(1_800))
     }
 
-    /// A turn that asks, whose card the relay took.
+    /// A turn asks, and the relay accepts its card.
     private mutating func asks(_ number: Int, at now: Instant = .zero, bytes: Int = 2, until end: Instant? = nil) {
         if bridge.turn(TurnID("int_\(number)")) == nil {
             bridge.turnBegins(opening(number, at: now), at: now)
@@ -33,7 +33,7 @@ struct BridgeAsksTests: ~Copyable {
         deliver(at: now)
     }
 
-    /// Everything that leaves is taken by the relay at once. The cards among it.
+    /// The relay accepts everything at once. Returns the cards.
     @discardableResult
     private mutating func deliver(at now: Instant) -> [String] {
         var generator = SeededGenerator(seed: 1)
@@ -134,7 +134,7 @@ struct BridgeAsksTests: ~Copyable {
         #expect(deliver(at: .at(501)) == [], "a sign of life counts once")
     }
 
-    /// Another process, with what the journal has.
+    /// The next process, with the content of the journal.
     private mutating func restart(at now: Instant) {
         var next = Bridge(isJournaled: false)
         for number in 1...9 {
@@ -206,7 +206,7 @@ struct BridgeAsksTests: ~Copyable {
         expire("a1", at: .at(100))
         let text = RunEvent.text(.append("I wait."))
         bridge.agentSays(RunSignal(run: RunID("r1"), session: nil, event: text), at: .at(401))
-        // The card is behind the text, which the relay has not answered.
+        // The card waits behind the text, which the relay has not answered.
         bridge.timePassed(at: .at(401))
         bridge.agentSays(
             RunSignal(

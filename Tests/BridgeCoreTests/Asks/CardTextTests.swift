@@ -152,7 +152,7 @@ struct CardTextTests {
         }
         let text = CardText(asked, isSealed: false, until: nil)
         #expect(text.message + text.overflow == "Folder: /srv\n" + diff)
-        // Nor does the hint break it, which a reader could take for a line of the text.
+        // The hint does not break the diff either, because a reader could take it for a line of the text.
         let hinted = CardText(asked, isSealed: false, until: nil, takesWords: true)
         let hint = "Tap your answer, or write what to do instead\n"
         #expect(hinted.message + hinted.overflow == hint + "Folder: /srv\n" + diff)

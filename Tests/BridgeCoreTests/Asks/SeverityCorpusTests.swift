@@ -51,7 +51,7 @@ struct SeverityCorpusTests {
             if found < expected { wrong.lightly.append(text) }
             if found > expected { wrong.seriously.append(text) }
         }
-        // Seen also where the number of them is allowed.
+        // Printed even if their number is within the limit.
         for text in wrong.lightly + wrong.seriously { puts(text) }
         #expect(wrong.lightly.count <= 5, "\(wrong.lightly)")
         #expect(wrong.seriously.count <= 5, "\(wrong.seriously)")

@@ -3,7 +3,7 @@ import Vocabulary
 
 @testable import BridgeCore
 
-/// A line of Tests/Fixtures/severity; its README says what the keys mean.
+/// A line of Tests/Fixtures/severity; its README explains the keys.
 struct SeverityLine: Decodable, Sendable {
     var command: String
     var runs: Bool?
@@ -21,7 +21,7 @@ struct SeverityLine: Decodable, Sendable {
             home: Self.home, ownFolders: Self.ownFolders)
     }
 
-    /// As a dialog of pi's, which has a short line as its title and any other text as its message.
+    /// The command as a dialog of pi, with a short line as its title and any other text as its message.
     var subjectOfDialog: SeverityRules.Subject {
         let isLong = command.utf8.count > 120 || command.contains(where: \.isNewline)
         let request = ApprovalRequest(
@@ -30,7 +30,7 @@ struct SeverityLine: Decodable, Sendable {
         return SeverityRules.Subject(request, workspace: workspace, home: Self.home, ownFolders: Self.ownFolders)
     }
 
-    /// `none` where no rule meets.
+    /// `none` if no rule matches.
     var found: String {
         let severity = SeverityRules.severity(of: .low, subject, matches: [], isSealed: false)
         return severity == .low ? "none" : severity.rawValue

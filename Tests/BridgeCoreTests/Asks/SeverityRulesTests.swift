@@ -123,10 +123,10 @@ struct SeverityRulesTests {
         #expect(SeverityRules.met(subject("rm -rf dist", folder: "/etc", workspace: "/srv/site")) == [.deletionOutside])
         #expect(SeverityRules.met(subject("rm -rf other", folder: "/srv", workspace: "/")) == [.deletionOutside])
         #expect(SeverityRules.met(subject("rm -rf ~/a", folder: "~/a", workspace: "~/a")) == [])
-        // Where nothing is known, a relative path is taken to be the agent's own.
+        // If nothing is known, a relative path counts as the agent's own.
         #expect(SeverityRules.met(subject("rm -rf dist", folder: nil)) == [])
         #expect(SeverityRules.met(subject("rm -rf /srv/dist", folder: nil)) == [.deletionOutside])
-        // A home folder as the workspace frees no start-up file.
+        // A home folder as the workspace permits no start-up file.
         #expect(SeverityRules.met(subject("echo a >> .zshrc", folder: "/home/ada")) == [.startUpFile])
     }
 
@@ -242,7 +242,7 @@ struct SeverityRulesTests {
         }
         #expect(severity(change("/srv/site/setup.sh")) == .medium)
         #expect(severity(change("/home/ada/.bashrc")) == .critical)
-        // The words of a dialog may be the command that it asks for.
+        // A dialog's words may be the command itself.
         let dialog = ApprovalRequest(
             id: ApprovalID("a1"), subject: .dialog, title: "Allow?", message: "sudo apt install jq")
         #expect(severity(dialog) == .high)

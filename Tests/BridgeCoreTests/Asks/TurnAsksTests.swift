@@ -16,7 +16,7 @@ struct TurnAsksTests {
         orders.map { if case .post(.text(let text)) = $0 { text } else { "" } }.joined()
     }
 
-    /// Asked at 0, on the phone at 1, closed by the relay at 300.
+    /// An ask that the agent opens at 0 s, the phone shows at 1 s, and the relay closes at 300 s.
     private func unanswered(expiresAt: Instant? = nil, reason: String = "expired") -> Turn {
         var turn = Make.asking(detached: false, expiresAt: expiresAt)
         _ = turn.reported(.delivered(.approval(id), message: nil), at: .at(1))
@@ -102,7 +102,7 @@ struct TurnAsksTests {
         _ = turn.reported(.delivered(.approval(id), message: nil), at: .at(1))
         let over = turn.deadlineHit(at: .at(1 + 1_860))
         #expect(over.contains(.note(.askUnanswered)))
-        // Its late word finds nothing, and a late tap is a person's.
+        // The relay's late word finds nothing, and a late tap is the person's.
         #expect(turn.decided(id, .deny, reason: "expired", at: .at(1_900)) == [.note(.decisionNotForwarded)])
         #expect(turn.decided(id, .approve, reason: nil, at: .at(1_901)) == [Make.resolve(.approve)])
     }
@@ -251,7 +251,7 @@ struct TurnAsksTests {
         #expect(turn.approvals.isOpen(id))
     }
 
-    // MARK: What is cut
+    // MARK: Cuts
 
     private func long(_ bytes: Int, _ id: String = "a1") -> ApprovalRequest {
         var request = Make.request()

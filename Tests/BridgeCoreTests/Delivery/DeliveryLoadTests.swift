@@ -4,7 +4,7 @@ import Vocabulary
 
 @Suite("Delivery under load, on exact buckets")
 struct DeliveryLoadTests {
-    /// So many turns at 10 tokens a second for 20 s, begun within the same second.
+    /// This many turns at 10 tokens a second for 20 s, begun within one second.
     private func steady(turns: Int, text: Bool) -> DeliveryWorld {
         var world = DeliveryWorld(seed: UInt64(turns))
         for number in 0..<turns {
@@ -47,8 +47,8 @@ struct DeliveryLoadTests {
             let start = Duration.milliseconds(Int64(number * 1000 / 6))
             world.at(start) { $0.open(name) }
             for second in 1...9 { world.at(start + .seconds(second)) { $0.post(.text("word "), on: name) } }
-            // A second until the agent runs, then ten. With 0.3 s no order at all could keep both promises: 688 tokens
-            // come until the last open is due, and 690 calls are due by then.
+            // A second until the agent runs, then ten. With 0.3 s no order could keep both promises: 688 tokens come
+            // until the last open is due, and 690 calls are due by then.
             world.at(start + .seconds(11)) { $0.end(name) }
         }
         world.run()
@@ -105,7 +105,7 @@ struct DeliveryLoadTests {
         world.run()
         #expect(world.relay.breaches == [])
         #expect(world.endWaits.count == 50)
-        // A race for the last token can be lost to the other one; one call in fifty is.
+        // A race for the last token may be lost to the other one. One call in fifty is.
         #expect(world.relay.rateLimited * 50 <= world.attempts.count)
     }
 
@@ -131,7 +131,7 @@ struct DeliveryLoadTests {
         var world = DeliveryWorld(seed: 5)
         world.relay.latency = 4_000_000...4_000_000
         for number in 0..<100 { world.at(.zero) { $0.open("int_\(number)") } }
-        // The first text alone is lent a token; its answer at 108 s lets the others go.
+        // The first text alone borrows a token, and its answer at 108 s releases the others.
         for number in 0..<80 { world.at(.seconds(100)) { $0.post(.text("first"), on: "int_\(number)") } }
         for number in 80..<100 { world.at(.seconds(112)) { $0.end("int_\(number)") } }
         world.run(until: .seconds(112))

@@ -145,7 +145,7 @@ struct DeliveryTests {
             windowEnds: lane.now + .seconds(1800))
         lane.delivery.post(.open, on: other, at: lane.now)
         lane.deliver()
-        // A first text goes before others: both have sent theirs.
+        // A first text goes before others, and both lanes have sent theirs.
         lane.post(.text("a"))
         lane.deliver()
         lane.delivery.post(.text("b"), on: other, at: lane.now)

@@ -16,10 +16,10 @@ struct DeliveryWorld {
     private(set) var now = Instant.zero
     private(set) var reports: [TurnID: [PostReport]] = [:]
     private(set) var attempts: [(at: Instant, attempt: CallAttempt)] = []
-    /// How long opens and ends took from the post to the relay's answer.
+    /// Times of opens and ends from the post to the relay's answer.
     private(set) var openWaits: [Duration] = []
     private(set) var endWaits: [TurnID: Duration] = [:]
-    /// While some lane waited for a token of the delta bucket or for the shared pace.
+    /// Time in which some lane waited for a delta token or for the shared pace.
     private(set) var secondsOfWaitingText = 0.0
     private(set) var mostUnderWay = 0
     private var since: [TurnID: [PostName: Instant]] = [:]
@@ -60,7 +60,7 @@ struct DeliveryWorld {
 
     mutating func end(_ name: String) { post(.end(EndOfTurn(text: "end of \(name)")), on: name) }
 
-    /// The process died; the next has what the records hold, and knows nothing of the relay's buckets.
+    /// The process died. The next one has the records, and knows nothing of the relay's buckets.
     mutating func restart() {
         life += 1
         let former = delivery
@@ -75,7 +75,7 @@ struct DeliveryWorld {
 
     // MARK: - Time
 
-    /// Lets things happen until nothing is left to happen, or until that time.
+    /// Plays until nothing remains, or until the limit.
     mutating func run(until limit: Duration = .seconds(7200)) {
         drain()
         while true {
@@ -99,7 +99,7 @@ struct DeliveryWorld {
             let answer = relay.answer(to: attempt, call, at: now, using: &random)
             timeline.add(.answered(attempt, answer, life: life), at: now + oneWay())
         case .answered(let attempt, let answer, let life):
-            // A killed process hears no answer any more.
+            // A killed process hears no answer.
             guard life == self.life else { return }
             for report in delivery.answered(attempt.call, with: answer, at: now, using: &random) { keep(report) }
         }

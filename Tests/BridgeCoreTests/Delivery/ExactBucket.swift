@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// The relay's token bucket, written for the tests from relay.md#rate-limits alone: it shares nothing with ours.
+/// The relay's token bucket, written from relay.md#rate-limits alone, without any code of ours.
 struct ExactBucket {
     let capacity: Double
     let refill: Double
@@ -22,12 +22,12 @@ struct ExactBucket {
         }
     }
 
-    /// Takes that many tokens, or says no.
+    /// Takes that many tokens, or returns false.
     mutating func take(_ tokens: Double = 1, at instant: Instant) -> Bool {
         let now = Double(instant.nanoseconds) / 1e9
         level = min(capacity, level + max(0, now - asOf) * refill)
         asOf = max(asOf, now)
-        // What rounding to binary fractions may have cost is no breach.
+        // Rounding to binary fractions is no breach.
         guard level >= tokens - 1e-6 else { return false }
         level -= tokens
         return true

@@ -6,7 +6,7 @@ import Vocabulary
 struct HeldBytesTests {
     private static func turn(_ number: Int) -> TurnID { TurnID("int_\(number)") }
 
-    /// Lanes whose open is never answered, so that all other posts queue up.
+    /// Lanes whose open is never answered, so all other posts queue up.
     private static func delivery(lanes: Int, bound: Int = 1 << 20) -> Delivery {
         var settings = DeliverySettings()
         settings.heldBytes = bound
@@ -46,7 +46,7 @@ struct HeldBytesTests {
                 #expect(delivery.heldBytes <= 1 << 20 + 100_000 || call > 20)
             }
         }
-        // Each card is still sent, with a mark where its payload was cut; 120 short cards a lane remain.
+        // The lane still sends each card, with a mark in the place of a cut payload. 120 short cards per lane remain.
         #expect(delivery.heldBytes < 6 << 20)
         for lane in 0..<30 {
             let posts = Self.waiting(delivery, lane)
@@ -107,7 +107,7 @@ struct HeldBytesTests {
                 open.call, with: RelayAnswer(.delivered(RelayReceipt(message: MessageID("msg_\(number)")))),
                 at: Self.now, using: &random)
         }
-        // The bucket lends one call, which the first lane has: the second queues behind it.
+        // The bucket lends one call, which the first lane has, so the second queues behind it.
         for number in 0..<2 {
             delivery.post(
                 .taskProgress(TaskProgress(task: TaskID("t\(number)"), label: "l")), on: Self.turn(number), at: Self.now
@@ -180,7 +180,7 @@ struct HeldBytesTests {
         returns("t0")
         returns("t1")
         #expect(bridge.heldInLanes > 180_000)
-        // Below the bound nothing is cut, above it the cards go.
+        // Nothing is cut below the bound. Above it, cards go first.
         says(1, .text(.append(String(repeating: "y", count: 100_000))))
         #expect(bridge.heldTexts >= 100_000 && bridge.heldInLanes > 180_000)
         says(1, .text(.append(String(repeating: "y", count: 900_000))))
@@ -188,7 +188,7 @@ struct HeldBytesTests {
         returns("t2")
         #expect(bridge.tally.payloadsCut == 1)
         #expect(bridge.heldBytes >= 1_150_000)
-        // An end takes its text into its lane.
+        // An end takes the run's text into its lane.
         says(1, .finished(RunEnd(reason: .stop)))
         #expect(bridge.heldTexts == 0)
         #expect(bridge.heldInLanes > 1_000_000)
@@ -257,7 +257,7 @@ struct RunLimitTests {
         }
         #expect(ends(2) == ["int_4"])
         #expect(ends(1) == ["int_5"])
-        // One whose place has not come may be stopped like any other.
+        // A message without a place may be stopped like any other.
         bridge.stopped(session: SessionID("ses_6"), interaction: InteractionID("int_6"), at: now)
         _ = bridge.takeOrders()
         #expect(ends(3) == ["int_7"])

@@ -2,7 +2,7 @@ import BridgeCore
 import Vocabulary
 import Worlds
 
-/// One lane, talked to by hand: posts in, calls out, answers in.
+/// One lane, driven by hand: posts in, calls out, answers in.
 struct LaneConversation {
     static let turn = TurnID("int_1")
     static let bubble = MessageID("msg_1")
@@ -22,7 +22,7 @@ struct LaneConversation {
         delivery.openLane(address, windowEnds: now + window)
     }
 
-    /// A lane that came back from the journal.
+    /// A lane restored from the journal.
     init(restoring record: LaneRecord) {
         now = Instant(nanoseconds: 1_000_000_000_000)
         delivery = Delivery()
@@ -33,7 +33,7 @@ struct LaneConversation {
         LaneAddress(turn: turn, session: SessionID("ses_1"), interaction: InteractionID("int_1"))
     }
 
-    /// A lane whose bubble is open, with all buckets known to be full.
+    /// A lane with an open bubble and full buckets.
     static func opened(
         window: Duration = .seconds(1800), settings: DeliverySettings = DeliverySettings()
     ) -> LaneConversation {
@@ -49,7 +49,7 @@ struct LaneConversation {
 
     mutating func step() -> DeliveryStep { delivery.next(at: now) }
 
-    /// The next call, waiting for it as long as the lane asks to; nil when nothing waits but answers.
+    /// The next call, after as long a wait as the lane requests, or nil if the lane only waits for answers.
     mutating func call() -> CallAttempt? {
         for _ in 0..<100 {
             switch step() {
@@ -63,7 +63,7 @@ struct LaneConversation {
         return nil
     }
 
-    /// False: nothing is to be sent any more.
+    /// False if nothing remains to send.
     mutating func takeNext(_ attempt: inout CallAttempt) -> Bool {
         guard let next = call() else { return false }
         attempt = next

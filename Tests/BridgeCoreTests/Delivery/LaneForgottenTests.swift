@@ -4,7 +4,8 @@ import Worlds
 
 @testable import BridgeCore
 
-/// The relay knows a key for a day (relay.md#rules): what may have landed and is sent again after that would be seen twice.
+/// The relay remembers a key for a day (relay.md#rules). A call that may have landed would appear twice if it went
+/// again after that.
 @Suite("A call that is older than the relay's memory of its key")
 struct LaneForgottenTests {
     private static let longAgo = Instant(nanoseconds: 1_000_000_000_000) - LaneBounds.keyLife
@@ -22,7 +23,7 @@ struct LaneForgottenTests {
         return LaneConversation(restoring: record)
     }
 
-    /// All that a lane still does, each call answered by the relay.
+    /// Plays the rest of a lane, with an answer of the relay to each call.
     private func rest(_ lane: inout LaneConversation) -> (calls: [String], reports: [PostReport]) {
         var (calls, reports): ([String], [PostReport]) = ([], [])
         for _ in 0..<50 {

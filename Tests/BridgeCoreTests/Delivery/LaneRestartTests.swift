@@ -75,7 +75,7 @@ struct LaneRestartTests {
         #expect(told == record)
     }
 
-    /// Random runs with every misfortune and a restart: what was posted arrives once, in order, whatever happens.
+    /// Random runs with every misfortune and a restart: each post arrives once and in order.
     @Test("everything arrives once and in order, through faults and restarts", arguments: UInt64(1)...200)
     func random(seed: UInt64) {
         var world = DeliveryWorld(seed: seed)

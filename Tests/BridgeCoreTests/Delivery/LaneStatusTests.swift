@@ -14,7 +14,7 @@ struct LaneStatusTests {
 
     private static let end = Post.taskEnded(TaskEnd(task: task, name: StatusTask.kind, status: .completed))
 
-    /// So many of its 60 calls the task bucket has given away, within a moment.
+    /// The task bucket has just given away this many of its 60 calls.
     private static func drained(_ calls: Int) throws -> LaneConversation {
         var lane = LaneConversation.opened()
         try drain(&lane, calls)

@@ -22,7 +22,7 @@ struct LaneTests {
         #expect(!second.isFollowed)
         let none = lane.delivery.callAhead(behind: first.call)
         #expect(none == nil)
-        // A retry is encoded again, from the same call.
+        // A retry is encoded anew from the same call.
         lane.lose(second)
         let again = try lane.nextCall()
         #expect(again.payload == second.payload)
@@ -287,7 +287,7 @@ struct LaneTests {
         attempt = try lane.nextCall()
         let posted = lane.now
         repeat { reports = lane.lose(attempt) } while reports.isEmpty && lane.takeNext(&attempt)
-        // It is given up before the relay forgets its key, so not after an answer.
+        // The lane gives the call up before the relay forgets its key, and not after an answer.
         #expect(reports.isEmpty && lane.delivery.tally.deadLetters == 2)
         #expect((Duration.seconds(86_300)...Duration.seconds(86_400)).contains(lane.now - posted))
     }

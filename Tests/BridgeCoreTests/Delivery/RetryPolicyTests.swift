@@ -5,7 +5,7 @@ import Worlds
 
 @Suite("The retry policy")
 struct RetryPolicyTests {
-    /// What follows, in the words of this table.
+    /// Consequences, in the words of this table.
     enum Expected: Hashable { case retry, done, drop, again, ask, gone, window, stop }
 
     /// The kinds in the table's order: open, text, task start, progress, task end, approval, end, whole message.
@@ -45,7 +45,7 @@ struct RetryPolicyTests {
         Row(401, .other("who"), .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
         Row(302, .other("moved"), .retry), Row(408, .other("slow"), .retry), Row(425, .other("early"), .retry),
         Row(503, .other("full"), .retry), Row(500, .other("oops"), .retry),
-        // A status of 5xx says that the relay is in trouble, whatever code it gives.
+        // A 5xx status means trouble at the relay, whatever the code.
         Row(500, .invalidToken, .retry), Row(502, .agentNotFound, .retry), Row(503, .installationRevoked, .retry),
         Row(500, .invalidTokenLocation, .retry), Row(500, .sessionNotFound, .retry), Row(503, .sessionDeleted, .retry),
         Row(500, .interactionExpired, .retry), Row(500, .invalidRequest, .retry), Row(503, .messageFinalized, .retry),

@@ -11,7 +11,7 @@ struct TokenBucketTests {
         RateReading(bucket: .msg, limit: limit, remaining: remaining, resetAfter: resetAfter)
     }
 
-    /// A bucket whose first call was answered with so many left.
+    /// A bucket whose first call was answered with this many tokens left.
     private func known(_ remaining: Int) -> TokenBucket {
         var bucket = TokenBucket(.ofSheet(.msg))
         let call = bucket.take(at: start)
@@ -142,7 +142,7 @@ struct TokenBucketTests {
         #expect(bucket.readyAt(Instant(nanoseconds: .max / 2)) != nil)
     }
 
-    /// The model: the relay's own bucket, calls that reach it in any order, answers that come in any order.
+    /// The model: the relay's own bucket, with calls and answers in any order.
     @Test(
         "never draws what the relay does not have, and wastes nothing once all is answered", arguments: UInt64(1)...200)
     func model(seed: UInt64) {

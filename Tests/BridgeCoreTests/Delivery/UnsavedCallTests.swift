@@ -83,7 +83,7 @@ struct UnsavedCallTests {
         #expect(try lane.nextCall().name == .end)
     }
 
-    /// The report to the turn; the log gets its own.
+    /// Reports to the turn. The log gets a report of its own.
     private func takenKey(_ attempt: CallAttempt, _ lane: inout LaneConversation) -> [PostReport] {
         let reports = lane.delivery.couldNotSave(attempt.call, keyIsTaken: true, at: lane.now)
         #expect(reports.last == .note(DeliveryNote(code: .idempotencyConflict), Self.turn, attempt.name))

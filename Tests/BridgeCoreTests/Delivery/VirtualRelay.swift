@@ -2,14 +2,14 @@ import BridgeCore
 import Vocabulary
 import Worlds
 
-/// A relay on virtual time that judges every call, and the network before it.
+/// A relay on virtual time that judges every call, and the network in front of it.
 ///
-/// `breaches` collects what a real relay would have refused by our fault.
+/// `breaches` lists calls that a real relay would refuse through our fault.
 struct VirtualRelay {
     var buckets: [RelayBucket: ExactBucket] = [:]
     /// One way, in microseconds.
     var latency: ClosedRange<Int64> = 1_000...4_000
-    /// What happens to a call instead of being carried out; the relay may still have applied it.
+    /// Replaces the answer to a call. `applied` tells whether the relay carried the call out.
     var fault: (CallAttempt, inout SeededGenerator) -> (answer: RelayAnswer, applied: Bool)? = { _, _ in nil }
     var sendsHeaders = true
     private(set) var breaches: [String] = []

@@ -15,8 +15,8 @@ struct NoticeKillTests {
     }
 }
 
-/// A machine, a journal that writes job after job, a recipient that takes a notice at the fourth try at the latest, and processes that
-/// die between any two of these.
+/// A machine, a journal that writes job after job, a recipient that accepts a notice at the fourth try at the latest,
+/// and processes that die between any two of these.
 private struct NoticeCourse {
     private struct Job {
         var notices: [String: Notice?] = [:]
@@ -32,13 +32,13 @@ private struct NoticeCourse {
 
     private var machine = Notices()
     private var random: SeededGenerator
-    /// Milliseconds on the wall, and where the clock of this process begins.
+    /// Milliseconds of wall time, and the wall time at which this process's clock began.
     private var wall: Int64 = 1_770_000_000_000
     private var base: Int64 = 0
     private var journal: [String: Notice] = [:]
     private var jobs: [Job] = []
     private var open: [TurnID: Int64] = [:]
-    /// Asked to end: by the next process too, until that is kept.
+    /// Turns with an end that is not kept yet. The next process ends them, too.
     private var ending: [TurnID: TurnOutcome] = [:]
     private var closed: [TurnID: NoticeEvent] = [:]
     private var asks: [String: Ask] = [:]
@@ -48,7 +48,7 @@ private struct NoticeCourse {
 
     var faults: [String] = []
     var kills = 0
-    /// What the recipient took, by event.
+    /// Events whose notice the recipient accepted.
     var delivered: Set<String> = []
     private var owners: [String: String] = [:]
 
@@ -80,7 +80,7 @@ private struct NoticeCourse {
             step()
             if random.happens(0.04) { kill() }
         }
-        // Nothing dies any more, and what is owed goes out.
+        // Nothing dies from here on, and everything owed goes out.
         let asking = Set(asks.values.filter { $0.answeredAt == nil }.map(\.turn))
         for turn in open.keys.sorted() where ending[turn] == nil && !asking.contains(turn) { ending[turn] = .failed }
         for _ in 0..<6_000 where !isAtRest { step(calm: true) }
@@ -186,7 +186,7 @@ private struct NoticeCourse {
 
     private mutating func kill() {
         kills += 1
-        // What the recipient has may count, though nobody hears of it.
+        // The recipient may have the notice, though nobody hears of it.
         if let notice = trying, random.happens(0.5) { got(notice) }
         (trying, jobs) = (nil, [])
         for turn in ending.keys where open[turn] == nil && closed[turn] == nil { open[turn] = wall - 3_600_000 }
@@ -198,7 +198,7 @@ private struct NoticeCourse {
             machine.restore(
                 kept.map { notice in
                     var notice = notice
-                    // A moment of another process is not one of this one.
+                    // A moment of another process means nothing in this one.
                     notice.next = notice.next.map { _ in time.instant + .seconds(5) }
                     return notice
                 }, at: time)
@@ -212,7 +212,7 @@ private struct NoticeCourse {
 
     private mutating func judge() {
         if !isAtRest { faults.append("it never came to rest") }
-        // A run that ended quickly has none: only failed ones are certain.
+        // A run that ended quickly has no notice. Only failed ones are certain.
         for (turn, event) in closed where event == .failed && !delivered.contains("failed \(turn)") {
             faults.append("\(turn) failed, and was never delivered")
         }

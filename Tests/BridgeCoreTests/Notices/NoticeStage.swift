@@ -2,15 +2,15 @@ import Vocabulary
 
 @testable import BridgeCore
 
-/// The machine with a journal and a clock in hand: what it orders is done at once, or as the test says.
+/// The machine with a journal and a clock at hand. Orders are carried out at once, or when the test says so.
 struct NoticeStage {
     static let wall: Int64 = 1_770_000_000_000
 
     var machine: Notices
     var now = Instant.zero
-    /// How far the monotonic clock of this process is behind the wall's.
+    /// Wall time minus the monotonic clock of this process, in milliseconds.
     var offset: Int64 = 0
-    /// The journal, by id.
+    /// Notices in the journal, by id.
     var kept: [String: Notice] = [:]
     var attempts: [Notice] = []
     var news: [NoticeNews] = []
@@ -74,7 +74,7 @@ struct NoticeStage {
             run: RunID("r\(turn)"), message: message, receivedAt: moment, windowEnds: moment + .seconds(1_800))
     }
 
-    /// A run that no message began, unless there is a text: so no person is there.
+    /// A run without a phone message, unless there is a text. Without one no person is present.
     mutating func begins(_ turn: String, chat: String = "c1", text: String? = nil, isSealed: Bool = false) {
         var opening = Self.opening(turn, chat: chat, at: now, text: text)
         if isSealed { opening.sealing = .sealed(nil) }
@@ -116,7 +116,7 @@ struct NoticeStage {
 
     mutating func refuses() { recipient(.failed(reason: "no")) }
 
-    /// The process dies; the next one has the journal and what the bridge restored.
+    /// The process dies. The next one has the journal and the turns that the bridge restored.
     mutating func restarts(
         after seconds: Int64 = 1, turns: [TurnOpening] = [], localTime: (Instant) -> LocalTime? = { _ in nil }
     ) {

@@ -95,7 +95,7 @@ struct NoticesTests {
         stage.recipient()
         stage.wait(5_000)
         #expect(stage.attempts.count == 1)
-        // It is kept as long as the ask is open.
+        // The notice stays as long as the ask is open.
         #expect(stage.kept.values.map(\.isSettled) == [true])
         #expect(stage.kept.values.allSatisfy { $0.items.allSatisfy { $0.words == nil } })
         stage.answered("a")

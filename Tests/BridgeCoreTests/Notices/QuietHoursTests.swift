@@ -28,7 +28,7 @@ struct QuietHoursTests {
         #expect(noon.left(atSecondOfDay: 13 * 3_600) == nil && noon.left(atSecondOfDay: 0) == nil)
     }
 
-    /// At the zone's hour, `now` being that moment.
+    /// This hour of the zone at the moment `now`.
     private static func hour(_ hour: Int64, east: Int64 = 3_600, at now: Instant) -> LocalTime {
         LocalTime(
             wallSeconds: 1_800_000_000 / 86_400 * 86_400 + hour * 3_600 - east, secondsEast: east, zone: "CET", at: now)
@@ -62,7 +62,7 @@ struct QuietHoursTests {
         #expect(stage.attempts.count == 1 && stage.kept.values.map(\.items.count) == [1])
         stage.answered("a")
         #expect(stage.kept.isEmpty)
-        // By day each goes by itself again.
+        // Each notice goes by itself again by day.
         stage.begins("t5")
         stage.ends("t5", .failed)
         stage.recipient()
@@ -130,7 +130,7 @@ struct QuietHoursTests {
         stage.begins("t1")
         stage.ends("t1", .failed)
         stage.wait(4 * 3_600)
-        // At three the clock shows four: an hour less until seven.
+        // At three the clock shows four, so seven comes an hour sooner.
         stage.tell { machine, time in machine.use(localTime: Self.hour(4, east: 7_200, at: time.instant), at: time) }
         stage.wait(3 * 3_600 - 1)
         #expect(stage.attempts.isEmpty)

@@ -8,7 +8,7 @@ import Worlds
 struct BridgeQuestionsTests {
     private static let chat = SessionID("ses_1")
 
-    /// `madeAt`: when it was written, where it came later.
+    /// `madeAt` is when it was written, if it came later.
     private static func opening(
         _ number: Int, _ text: String, in chat: SessionID = chat, madeAt: Int? = nil, receivedAt: Int? = nil
     ) -> TurnOpening {
@@ -29,7 +29,7 @@ struct BridgeQuestionsTests {
     private var numbers: [CommandNumber] = []
     private var random = SeededGenerator(seed: 1)
 
-    /// The commands that leave; calls are answered by a relay that takes all. What waits for the disk is in `numbers`.
+    /// The relay accepts every call. Returns commands that leave; `numbers` has those that wait for the disk.
     private mutating func settle(_ bridge: inout Bridge, at now: Instant = .at(1)) -> [AgentCommand] {
         var commands: [AgentCommand] = []
         while bridge.hasOrders {
@@ -54,7 +54,7 @@ struct BridgeQuestionsTests {
         RunSignal(run: RunID("r1"), session: AgentSession("agent:ses_1"), event: event)
     }
 
-    /// Its message is with the agent, its question on the phone.
+    /// The agent has the message, and the phone shows the question.
     private mutating func questioning(isJournaled: Bool = true) -> Bridge {
         var bridge = Bridge(isJournaled: isJournaled)
         bridge.turnBegins(Self.opening(1, "hello"), at: .at(1))
@@ -251,7 +251,7 @@ struct BridgeQuestionsTests {
         #expect(bridge.turn(TurnID("int_2"))?.phase == .handedOver)
         bridge.agentSays(signal(.questionSettled(QuestionSettlement(id: QuestionID("q1"), .cancelled))), at: .at(2))
         _ = settle(&bridge, at: .at(2))
-        // The call before it is still at the relay.
+        // The relay still has the call before it.
         bridge.agentSays(signal(.text(.append("More."))), at: .at(3))
         bridge.agentSays(signal(.asked(Make.question("q2"))), at: .at(3))
         bridge.turnBegins(Self.opening(3, "2"), at: .at(3))
@@ -288,7 +288,7 @@ struct BridgeQuestionsTests {
         bridge.commandKept(numbers[0], at: .at(2))
         bridge.agentSays(signal(.questionSettled(QuestionSettlement(id: QuestionID("q1"), .answered))), at: .at(3))
         _ = settle(&bridge, at: .at(10))
-        // The bridge's clock is two minutes ahead; or the interaction has its turn already.
+        // The bridge's clock is two minutes ahead, or the interaction already has its turn.
         for (number, windowEnds) in [(30, 30 + 1_680), (31, 31)] {
             var opening = Self.opening(number, "now deploy")
             opening.windowEnds = .at(Double(windowEnds))

@@ -47,7 +47,7 @@ struct BubbleNotesTests {
             case 1: whole += whole.isEmpty ? "first" : "\n\nparagraph"
             default: notes = notes.adding("NOTE \(number)", behind: whole).notes
             }
-            // As the preview does.
+            // The preview trims likewise.
             let now = notes.composed(whole).trimmedEnd
             #expect(extends(now, streamed), "\(streamed) | \(now)")
             streamed = now

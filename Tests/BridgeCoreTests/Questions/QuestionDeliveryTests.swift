@@ -76,7 +76,7 @@ struct QuestionDeliveryTests {
         #expect(turn.openQuestion(streamed: 0)?.id == QuestionID("q1"))
     }
 
-    /// The window's end alone shows the question.
+    /// A turn whose question stands only in the window's end.
     private static func inTheEnd(_ opening: TurnOpening = Make.opening) -> Turn {
         var turn = Turn(opening)
         _ = turn.begin(at: .zero)

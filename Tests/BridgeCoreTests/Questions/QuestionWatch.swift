@@ -3,7 +3,7 @@ import Worlds
 
 @testable import BridgeCore
 
-/// What the judge of a disordered turn knows of its questions.
+/// Questions of a disordered turn, as its judge knows them.
 struct QuestionWatch {
     struct Given {
         var question: QuestionID
@@ -17,7 +17,7 @@ struct QuestionWatch {
     private var askedAgain: Set<QuestionID> = []
     private var answerers: Set<TurnID> = []
     private var texts: [PostName: String] = [:]
-    /// What the phone has.
+    /// Text that the phone has.
     private var shown = ""
     private var streamed = 0
 
@@ -37,7 +37,7 @@ struct QuestionWatch {
 
     mutating func asked(_ id: QuestionID) { if given[id] != nil { askedAgain.insert(id) } }
 
-    /// The person writes, where the turn would take it for the answer. Nil: it would not, or it does not fit.
+    /// The person writes. Returns the answer, or nil if the turn would not take the text as one.
     mutating func answers(_ turn: Turn, _ text: String, _ faults: inout [String]) -> Given? {
         guard let question = turn.openQuestion(streamed: streamed) else { return nil }
         if !shown.contains(question.title) { faults.append("\(question.id) is to be answered and was not shown") }
@@ -49,7 +49,7 @@ struct QuestionWatch {
     }
 
     mutating func left(_ id: QuestionID, _ answer: QuestionAnswer, afterStop: Bool, _ faults: inout [String]) {
-        // A question that is given up is declined, whatever was answered.
+        // A question that is given up is declined, whatever the answer was.
         guard answer != .declined else { return }
         sent[id, default: 0] += 1
         if sent[id, default: 0] > 1, askedAgain.remove(id) == nil { faults.append("\(id) was answered twice") }

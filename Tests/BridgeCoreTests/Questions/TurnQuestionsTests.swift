@@ -27,7 +27,7 @@ extension Make {
         answer == .declined ? nil : AskFingerprint(of: question(id))
     }
 
-    /// It has asked, and the phone shows it.
+    /// The turn has asked, and the phone shows the question.
     static func questioning(expiresAt: Instant? = nil) -> Turn {
         var turn = speaking("Let me ask.")
         _ = turn.on(.asked(question(expiresAt: expiresAt)))
@@ -37,12 +37,12 @@ extension Make {
 }
 
 extension Turn {
-    /// The relay has all that was streamed.
+    /// The relay has all streamed text.
     mutating func seen() {
         _ = reported(.delivered(.text(endOffset: preview.streamed.utf8.count), message: nil), at: .zero)
     }
 
-    /// As after a try of all that was streamed.
+    /// The open question, as after a try of all streamed text.
     var openQuestion: Question? { openQuestion(streamed: preview.streamed.utf8.count) }
 
     mutating func answered(_ text: String, by turn: String = "int_2", to id: String = "q1") -> [TurnOrder] {
@@ -150,7 +150,7 @@ struct TurnQuestionsTests {
         #expect(turn.openQuestion == nil && turn.hasUnseenQuestionEnd)
         _ = turn.on(.asked(Make.question("q2")))
         _ = turn.on(settled(.answered))
-        // The next question was sent with the end of the first, and a person may not have read either.
+        // The next question left together with the end of the first, and a person may have read neither.
         #expect(turn.openQuestion == nil && turn.hasUnseenQuestionEnd)
         turn.seen()
         #expect(turn.openQuestion?.id == QuestionID("q2") && !turn.hasUnseenQuestionEnd)
@@ -257,7 +257,7 @@ struct TurnQuestionsTests {
             turn.on(.finished(RunEnd(text: "Let me ask."))) == [
                 .answerEnded(TurnID("int_2"), .tooLate), Make.end(end, .stop), .agentFree,
             ])
-        // Until the relay has the end, the chat shows the question as open.
+        // The chat shows the question as open until the relay has the end.
         #expect(turn.hasUnseenQuestionEnd)
     }
 

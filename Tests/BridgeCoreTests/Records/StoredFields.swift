@@ -1,8 +1,8 @@
-/// A value's stored fields, each with its place and what it holds; in an order that is always the same.
+/// Stored fields of a value by place, in an order that never changes.
 struct StoredFields: Equatable {
     private(set) var leaves: [String: String] = [:]
 
-    /// `leavingOut`: ends of the places that are not to be compared.
+    /// `leavingOut` lists endings of places to ignore.
     init(_ value: Any, leavingOut: [String] = []) {
         add(value, at: "", leavingOut)
     }
@@ -36,14 +36,14 @@ struct StoredFields: Equatable {
         }
     }
 
-    /// The places at which two values differ.
+    /// Places at which two values differ.
     func differences(from other: StoredFields) -> [String] {
         Set(leaves.keys).union(other.leaves.keys).filter { leaves[$0] != other.leaves[$0] }.sorted().map {
             "\($0): \(leaves[$0] ?? "nothing") and not \(other.leaves[$0] ?? "nothing")"
         }
     }
 
-    /// The stored properties of a value that hold the same in both.
+    /// Stored properties that are equal in both values.
     static func unchanged<Value>(_ one: Value, _ other: Value) -> [String] {
         zip(Mirror(reflecting: one).children, Mirror(reflecting: other).children).filter { left, right in
             StoredFields(left.value) == StoredFields(right.value)

@@ -4,20 +4,20 @@ import Vocabulary
 
 @testable import BridgeCore
 
-/// A field that a machine has and its record has not would be lost with the process.
+/// A field of a machine that its record lacks would be lost with the process.
 @Suite("What the journal holds of a turn")
 struct StoredTurnTests {
-    /// What is not kept on purpose.
+    /// Places that records leave out on purpose.
     private static let notKept = [
-        // The settings are those of the process; what was streamed is in the deltas.
+        // The settings are those of the process, and the deltas have the streamed text.
         ".settings", ".text.newest", ".preview.streamed", ".preview.held",
         // Files do not outlive their process.
         ".outcome",
-        // Running output is shown already.
+        // Running output was already shown.
         ".output",
         // Growth behind a note is compared once more after a restart.
         ".notes.isLast",
-        // The configuration's; and a reminder of an earlier process counts as delivered.
+        // Values of the configuration; and a reminder of an earlier process counts as delivered.
         ".approvals.patience", ".reminder", ".agent.folder",
         // A restart begins another silence.
         ".silence.heardAt", ".silence.isCompacting", ".silence.retriesSince", ".silence.saidAt",
@@ -39,7 +39,7 @@ struct StoredTurnTests {
     private static func lost(_ record: TurnRecord) throws -> [String] {
         let restored = try again(record)
         var leftOut = notKept
-        // Of what is over no name is needed, and no card.
+        // A finished call needs no name, and a settled approval no card.
         for (id, call) in record.turn.tools.calls where call.finished { leftOut.append("[\(id)].name") }
         for (id, approval) in record.turn.approvals.approvals where approval.state == .settled {
             leftOut.append("[\(id)].cards.card")
@@ -88,7 +88,8 @@ struct StoredTurnTests {
             StoredFields.unchanged(Full.usage, Usage(inputTokens: 0, outputTokens: 0)),
             StoredFields.unchanged(Full.lane, LaneRecord(address: Full.nowhere, message: nil, epoch: 0)),
         ] {
-            // `finished` follows from a call's place, `isBesideRun` from that of the turn, `newest`, `streamed`, `held` and `output` are not kept; `files` were taken when the end came.
+            // `finished` follows from a call's place, and `isBesideRun` from the turn's; `newest`, `streamed`, `held`
+            // and `output` are not kept; the end took `files`.
             let derived = [
                 "finished", "newest", "streamed", "held", "output", "isLast", "files", "patience", "folder",
                 "isBesideRun",
@@ -106,7 +107,7 @@ struct StoredTurnTests {
         #expect(try Self.again(post.name) == post.name)
     }
 
-    /// Written out: a record keeps its words when a case changes its name.
+    /// Written out, because a record keeps its words when a case changes its name.
     @Test("is every word")
     func words() throws {
         func check<Word: Codable & Equatable>(_ words: [(Word, String)]) throws {
@@ -203,7 +204,7 @@ struct StoredTurnTests {
     }
 }
 
-/// Values of which no field is as it begins.
+/// Values without a field at its initial value.
 enum Full {
     static let attachment = Attachment(url: "u", key: "k", mimeType: "m", name: "n")
     static let message = UserMessage(

@@ -2,7 +2,7 @@ import Vocabulary
 
 @testable import BridgeCore
 
-// Faults of a turn, made of what it hears and orders.
+// Faults of a turn, made from its events and orders.
 extension Disorder {
     static func spoilt(_ event: RunEvent) -> RunEvent {
         if PlantedFault.snapshotAppended.isPlanted, case .text(.snapshot(let text)) = event {

@@ -3,7 +3,7 @@ import Vocabulary
 @testable import BridgeCore
 
 extension Disorder {
-    /// In a sealed turn: what may go out without a key, and what the sentences in the open are.
+    /// Judges the posts of a sealed turn: those that may leave without a key, and the sentences in the open.
     mutating func judgeSealing(_ post: Post) {
         guard turn.opening.sealing.isSealed else { return }
         if case .message(let message) = post, message.inTheOpen {

@@ -3,13 +3,13 @@ import Worlds
 
 @testable import BridgeCore
 
-/// A turn, a relay that answers what it is given or not, and a judge.
+/// A turn, a relay that may or may not answer, and a judge.
 struct Disorder {
     private var random: SeededGenerator
     var turn: Turn
     private var now = Instant.zero
 
-    // What the judge knows.
+    // The judge's knowledge.
     var faults: [String] = []
     private(set) var history = ""
     private var opened = false
@@ -28,10 +28,10 @@ struct Disorder {
     private var handedOver = 0
     private var questions = QuestionWatch()
     private let asks: Bool
-    /// The whole text as the one snapshot bus sent it; nil once the bus has sent it in another form.
+    /// The whole text as the one snapshot bus sent it, or nil once the bus has sent it in another form.
     private var said: String? = ""
 
-    /// Posts that the relay has not answered, in order, as a lane has them.
+    /// Posts without an answer of the relay, in order, as a lane has them.
     private var waiting: [PostName] = []
     private var held: PostName?
     var inTheOpen: Set<PostName> = []
@@ -52,7 +52,7 @@ struct Disorder {
             opening.sealedText = opening.message == nil ? nil : "ct"
             if opening.sealing == .sealed(nil) { opening.message?.text = "" }
         }
-        // The other seeds have none: planted faults are to be caught by them.
+        // The other seeds have none, because the planted faults need them as they are.
         if (1_501...2_000).contains(seed) {
             opening.message?.attachments = [Attachment(name: "a"), Attachment(name: "b")]
         }
@@ -67,7 +67,7 @@ struct Disorder {
         finish()
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     mutating func step() {
         now = now + .milliseconds(Int64.random(in: 0...3_000, using: &random))
@@ -205,7 +205,7 @@ struct Disorder {
         switch (roll, name) {
         case (0, _): report(.destinationGone(.sessionDeleted))
         case (1, let name) where !name.isMessage:
-            // The lane drops what carries the interaction.
+            // The lane drops everything that carries the interaction.
             waiting.removeAll { if case .message = $0 { false } else if case .approval = $0 { false } else { true } }
             report(.windowClosed)
         case (2...6, .open), (2...6, .end), (2...6, .message), (2...6, .approval):
@@ -215,7 +215,7 @@ struct Disorder {
             report(.refused(name, refusal))
             if held != nil, !turn.isClosed { faults.append("a refusal of \(name) was left without an answer") }
         case (2...6, .text):
-            // So does the text that waits behind it.
+            // The text that waits behind it is dropped as well.
             waiting.removeAll { $0.isText }
             report(.dropped(name, .invalidRequest))
         case (2...6, _): report(.dropped(name, .invalidRequest))
@@ -230,7 +230,7 @@ struct Disorder {
 
     // MARK: The end of the story
 
-    /// The agent says nothing more, the relay takes what it gets: the turn must close.
+    /// The agent is silent and the relay accepts everything from here on: the turn must close.
     private mutating func finish() {
         for _ in 0..<2_000 where !turn.isClosed {
             if held == nil, !waiting.isEmpty {
@@ -243,7 +243,7 @@ struct Disorder {
         }
         if !turn.isClosed { faults.append("it never closes: \(turn.phase)") }
         if closed != 1 { faults.append("closed \(closed) times") }
-        // A key that came late lets the rest be said in a message.
+        // A late key lets a message say the rest.
         if endedUnspoken, inTheOpen.isEmpty, messages.isEmpty { faults.append("nothing says why the end is empty") }
         questions.end(&faults)
         if freed != 1 { faults.append("the agent was freed \(freed) times") }
@@ -253,7 +253,7 @@ struct Disorder {
 
     private mutating func take(_ orders: [TurnOrder], _ what: String) {
         history += "\(what)\n"
-        // The bubble has a line of ours then.
+        // The bubble then has a line of ours.
         if orders.contains(.stuck) { said = nil }
         for order in orders.flatMap(Self.spoilt) {
             history += "    \(order)\n"
@@ -295,7 +295,7 @@ struct Disorder {
             held = nil
             waiting = []
             abandoned = true
-            // What was never sent needs no end.
+            // A task that was never sent needs no end.
             openTasks = []
         case .command(let command): judge(command)
         case .answerEnded(let answerer, _): questions.heard(answerer, &faults)
@@ -315,7 +315,7 @@ struct Disorder {
         }
     }
 
-    /// What the lane does when its open is given up.
+    /// The lane's part when its open is given up.
     private mutating func loseBubble() {
         waiting.removeAll { if case .message = $0 { false } else if case .approval = $0 { false } else { true } }
         openTasks = []

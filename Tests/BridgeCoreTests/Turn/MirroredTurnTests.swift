@@ -50,7 +50,7 @@ struct MirroredTurnTests {
         var refused = joined
         #expect(joined.bridgeStops(at: .zero) == [end, .agentFree])
         #expect(refused.reported(.destinationGone(.sessionDeleted), at: .zero) == [.abandonLane, .agentFree, .closed])
-        // A follow-up is ours as the run was that asked.
+        // A follow-up is ours if the run that asked was.
         var followed = Make.holding()
         _ = followed.decided(ApprovalID("a1"), .approve, reason: nil, at: .zero)
         _ = followed.on(.started, run: "exec-approval-followup:a1")

@@ -3,8 +3,8 @@ import Worlds
 
 @testable import BridgeCore
 
-/// What is judged of the tasks that say how a run is, beside what holds for any task: their pace, and that nothing is said of a run
-/// that is heard. Draws from a generator of its own.
+/// Judges tasks that describe a run: their pace, and that a run with frames gets none. Draws from a separate
+/// generator.
 struct SilenceWatch {
     private var random: SeededGenerator
     private let quiet: Duration?
@@ -25,7 +25,7 @@ struct SilenceWatch {
         if quiet == nil { settings.stuck = nil }
     }
 
-    /// Some silences are long ones.
+    /// Some silences are long.
     mutating func pause() -> Duration {
         guard quiet != nil, random.happens(0.15) else { return .zero }
         return .seconds(Int64.random(in: 30...200, using: &random))

@@ -18,7 +18,7 @@ struct TurnFilesTests {
         return opening
     }
 
-    /// The first `missing` of them could not be fetched.
+    /// The message's files, of which the first `missing` could not be fetched.
     static func fetched(_ opening: TurnOpening, missing: Int = 0) -> [Attachment] {
         (opening.message?.attachments ?? []).enumerated().map { index, attachment in
             var attachment = attachment
@@ -31,7 +31,7 @@ struct TurnFilesTests {
         }
     }
 
-    /// It was handed over.
+    /// The turn was handed over.
     private static func turn(_ opening: TurnOpening, missing: Int = 0) -> Turn {
         var turn = Turn(opening)
         _ = turn.begin(at: .zero)

@@ -3,7 +3,7 @@ import Vocabulary
 
 @testable import BridgeCore
 
-/// What comes behind a decision about an approval that ended its run.
+/// Follow-ups of a decision about an approval that ended its run.
 @Suite("Follow-ups of a turn")
 struct TurnFollowUpTests {
     private let id = ApprovalID("a1")

@@ -16,7 +16,7 @@ struct TurnSealedTests {
         return opening
     }
 
-    /// Its message cannot be read yet, and its bubble is open.
+    /// The message cannot be read yet, and the bubble is open.
     private static func awaiting() -> Turn {
         var turn = Turn(opening(.sealed(nil)))
         _ = turn.begin(at: .zero)
@@ -24,7 +24,7 @@ struct TurnSealedTests {
         return turn
     }
 
-    /// Its run has said this.
+    /// The run has said this.
     private static func speaking(_ text: String) -> Turn {
         var turn = Turn(opening(.sealed(key)))
         _ = turn.begin(at: .zero)

@@ -3,7 +3,7 @@ import Vocabulary
 
 @testable import BridgeCore
 
-/// Minutes; the quiet is 5 of them, and after 20 the chat has a line.
+/// Times in minutes. The quiet lasts 5, and after 20 the chat has a line.
 @Suite("A turn of which nothing is heard")
 struct TurnSilenceTests {
     private static let settings: TurnSettings = {
@@ -15,7 +15,7 @@ struct TurnSilenceTests {
 
     private static func minute(_ minute: Double) -> Instant { .at(minute * 60) }
 
-    /// What is said of it until then, minute by minute: "6: the words", "7: over" at the end of its task, "20: stuck".
+    /// Lines about the run until then, by minute: "6: the words", "7: over" at the end of its task, "20: stuck".
     private static func said(_ turn: inout Turn, until end: Double) -> [String] {
         var said: [String] = []
         while let due = turn.nextDeadline, due <= minute(end) {
@@ -52,7 +52,7 @@ struct TurnSilenceTests {
             ])
         #expect(said.last == "22… no sign of life for 22 min")
         #expect(said.count == 18 + 2)
-        // It goes on: the task is over, and nothing is said any more.
+        // The run speaks again: the task ends, and no line follows.
         let orders = turn.on(.text(.append("Here.")), at: 22.6 * 60)
         #expect(Self.words(orders, at: Self.minute(23)).first == "23: over goes on")
         #expect(Self.said(&turn, until: 27).isEmpty)
@@ -129,7 +129,7 @@ struct TurnSilenceTests {
         #expect(said == ["1.5: tries again", "20: \(Sentences.stillNothing)", "20: stuck"])
         let orders = turn.on(.alive(.working), at: 25.5 * 60)
         #expect(Self.words(orders, at: Self.minute(26)) == ["26: over goes on"])
-        // What it says next is its answer, and another silence is no retry.
+        // The run's next words are its answer, and another silence is no retry.
         _ = turn.on(.text(.append("Here.")), at: 26 * 60)
         #expect(Self.said(&turn, until: 27).isEmpty)
     }
@@ -143,7 +143,7 @@ struct TurnSilenceTests {
             said += Self.said(&turn, until: (second + 38) / 60)
             _ = turn.on(.text(.append("Here.")), at: second + 39)
         }
-        // At 90, 170 and 250 seconds: at 130 and 210 the minute is not over.
+        // At 90, 170 and 250 seconds: at 130 and 210 the minute has not passed.
         #expect(said.count == 3 && said.allSatisfy { $0.hasSuffix(": tries again") }, "\(said)")
     }
 

@@ -2,10 +2,10 @@ import Vocabulary
 
 @testable import BridgeCore
 
-/// Testing has one of its own.
+/// Testing has an `Attachment` of its own.
 typealias Attachment = Vocabulary.Attachment
 
-/// A turn in a known state, and short words for what is said to it. The window ends at 30 minutes, the bubble at 29.
+/// Turns in known states, with short words for their events. The window ends at 30 minutes, the bubble at 29.
 enum Make {
     static let start = Instant.zero
     static let message = UserMessage(
@@ -29,14 +29,14 @@ enum Make {
         return turn
     }
 
-    /// It has said this.
+    /// The run has said this.
     static func speaking(_ text: String) -> Turn {
         var turn = running()
         _ = turn.on(.text(.append(text)))
         return turn
     }
 
-    /// Asked for an approval, inline or detached, with an open card of the tool that asks.
+    /// The run asked for an approval, inline or detached, with an open card of the tool that asks.
     static func asking(detached: Bool, expiresAt: Instant? = nil, allowed: Set<ApprovalDecision>? = nil) -> Turn {
         var turn = speaking("Let me look.")
         _ = turn.on(.tool(.started(ToolStart(call: ToolCallID("c1"), name: "exec"))))
@@ -45,7 +45,7 @@ enum Make {
         return turn
     }
 
-    /// The first run has ended, its approval has not.
+    /// The first run has ended, and its approval is open.
     static func holding() -> Turn {
         var turn = asking(detached: true)
         _ = turn.on(.finished(RunEnd(text: "Let me look.")))

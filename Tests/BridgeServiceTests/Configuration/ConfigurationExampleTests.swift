@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The example of a configuration")
 struct ConfigurationExampleTests {
-    /// What only flags and the environment can set: how the file is found, or what belongs to the one who types the command.
+    /// Keys for flags and the environment only: they find the file, or concern the person who types the command.
     private static let keysOutsideTheFile = ["config_dir", "workspace", "json", "no_color", "manual_pair"]
 
     private static let kinds = AgentRegistry.all.kinds.map(\.rawValue)

@@ -307,7 +307,7 @@ struct ConfigurationLoaderTests {
         let strays = try load(environment: [name: "/x"]).strayVariables
         #expect(strays.map(\.near) == [near].compactMap(\.self))
         #expect(strays.allSatisfy { $0.name == name })
-        // One that the file names was meant so.
+        // A variable that the file names is intended.
         let file = #"{"host_label": "${\#(name)}"}"#
         #expect(try load(file, environment: [name: "/x"]).strayVariables.isEmpty)
     }

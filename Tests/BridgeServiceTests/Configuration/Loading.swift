@@ -4,7 +4,7 @@ import ConfigurationFile
 import FoundationEssentials
 import Testing
 
-/// A configuration from a file's text and the environment; `HOME` is there as everywhere.
+/// Loads a configuration from a file's text and the environment, which always has `HOME`.
 func load(
     _ text: String? = nil, environment: [String: String] = [:], flags: [String: (name: String, text: String)] = [:],
     startedIn currentDirectory: String? = nil
@@ -23,7 +23,7 @@ func faults(_ text: String?, environment: [String: String] = [:]) -> [Configurat
     } catch { return error.faults }
 }
 
-/// A file that is gone after the test.
+/// Runs the body with a file that is removed afterwards.
 func withFile(_ text: String, body: (String) throws -> Void) throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "config-\(UUID().uuidString)").path
     try Data(text.utf8).write(to: URL(filePath: path))
@@ -31,5 +31,5 @@ func withFile(_ text: String, body: (String) throws -> Void) throws {
     try body(path)
 }
 
-/// One connection with this inside.
+/// A configuration of one connection with these members.
 func connection(_ members: String) -> String { #"{"connections": [{\#(members)}]}"# }

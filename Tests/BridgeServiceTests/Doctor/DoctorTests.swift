@@ -8,7 +8,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// Sockets that say what the test lets them, as soon as they are opened.
+/// Sockets that send the scripted events once they are open.
 private final class ScriptedSockets: WebSocketClient {
     final class Link: WebSocketLink {
         let closed = Locked(false)
@@ -40,7 +40,7 @@ private final class ScriptedSockets: WebSocketClient {
         return link
     }
 
-    /// After the machine knows its link, as a real socket would.
+    /// Speaks once the machine knows its link, as a real socket would.
     func speak() { for event in events { links.withLock { $0.last }?.handler(event) } }
 }
 

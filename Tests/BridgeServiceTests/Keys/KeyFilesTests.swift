@@ -119,7 +119,7 @@ struct KeyFilesTests {
         let data = try #require(FileManager.default.contents(atPath: folder + "/config/session-keys.json"))
         let reference = try JSONDecoder().decode(Reference.self, from: data)
         #expect(reference.keys == ["ses_1": Self.hex] && reference.savedAt == "2026-02-02T02:40:00.123Z")
-        // And back again.
+        // The way back gives the same.
         let again = try open().ring
         #expect(again.figures.held == 1 && again.isSealed(SessionID("ses_1")))
     }
@@ -163,7 +163,7 @@ struct KeyFilesTests {
             writer.save(StoredKeyRing()) { isSaved in answers.withLock { $0.append(isSaved) } }
             while answers.withLock({ $0.count }) == count { sched_yield() }
         }
-        // A file in a directory's place, so that no user can write below it.
+        // A file in a directory's place: no user can write below it.
         try FileManager.default.removeItem(atPath: folder + "/config")
         try Data().write(to: URL(filePath: folder + "/config"))
         try Data().write(to: URL(filePath: folder + "/state"))

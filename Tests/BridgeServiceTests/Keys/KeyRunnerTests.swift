@@ -7,7 +7,7 @@ import Vocabulary
 
 @Suite("The ring of keys on its edges")
 struct KeyRunnerTests {
-    /// Everything the runner does to the outside, one line each, and what the outside does on order.
+    /// Records every effect of the runner, one line each, and plays the outside on order.
     private final class Outside: HTTPClient, Clock, Alarm {
         struct State {
             var lines: [String] = []

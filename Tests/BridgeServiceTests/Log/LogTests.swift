@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// A log whose lines and time the test has in hand.
+/// A log whose lines and time the test controls.
 private final class Desk: Sendable {
     let clock = HandClock(wallMilliseconds: 1_763_714_483_005)
     private let said = Locked<[String]>([])

@@ -8,7 +8,7 @@ import Vocabulary
 struct RecorderTests {
     private static let secret = "plain\\hex/without\"shape-0123"
 
-    /// The lines that a recording of these frames has behind its first one.
+    /// Lines behind the first one in a recording of these frames.
     private static func recorded(hiding secrets: SecretCover, _ record: (Recorder) -> Void) throws -> [String] {
         let directory = FileManager.default.temporaryDirectory.appending(path: "recorder-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -53,7 +53,7 @@ struct RecorderTests {
             }
             // Within a string of another document.
             recorder.agent(ChannelID(1), true, Self.delta(#"{"text":"Itis tok-0123456"}"#))
-            // A piece that no end of a string cuts, and one that is too short, are words as others.
+            // Ordinary words: a piece that no end of a string cuts, and one that is too short.
             recorder.agent(ChannelID(1), true, Self.delta("not 456789abc, is it?"))
             recorder.agent(ChannelID(1), true, Self.delta("It is tok-012"))
         }

@@ -30,7 +30,7 @@ struct SecretCoverTests {
             "p/q\"ä\u{1F511}\\end&key",
         ] { #expect(cover.covered("a \(text) b") == "a *** b", "\(text)") }
         #expect(cover.covered(#"a p/q\\\"ä🔑\\\\end&key b"#) == "a *** b", "escaped twice")
-        // The slashes of base64 as well.
+        // Also the slashes of base64.
         cover.cover(Secret("???>>>???>>>"))
         let encoded = Data("???>>>???>>>".utf8).base64EncodedString().replacing("/", with: #"\/"#)
         #expect(cover.covered("a \(encoded) b") == "a *** b")

@@ -18,7 +18,7 @@ struct OutputQueueTests {
         Entry(1, .milestone, subject: subject, text)
     }
 
-    /// What is written, and of what was dropped the count.
+    /// Written texts, and the counts of dropped ones.
     private static func rest(_ queue: inout OutputQueue) -> [String] {
         var texts: [String] = []
         while let next = queue.next() {

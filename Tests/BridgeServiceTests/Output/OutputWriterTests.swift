@@ -16,7 +16,7 @@ private final class Pipe: @unchecked Sendable {
         _ = fcntl(writer, 1_031, 4_096)
     }
 
-    /// Empty when nothing comes: a test that fails must not hang.
+    /// Empty if nothing comes, because a failing test must not hang.
     func read() -> String {
         var waiting = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
         guard poll(&waiting, 1, 20_000) > 0 else { return "" }
@@ -25,7 +25,7 @@ private final class Pipe: @unchecked Sendable {
         return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
 
-    /// Until the text ends so.
+    /// Reads until the text ends like this.
     func read(to end: String) -> String {
         var text = ""
         while !text.hasSuffix(end) {
@@ -88,7 +88,7 @@ struct OutputWriterTests {
         writer.put(Entry(full, .result, "text\n"))
         #expect(writer.flush(atMost: .seconds(30)))
         #expect(writer.failure == .unwritable(ENOSPC))
-        // Neither held up nor written.
+        // The entry is neither delayed nor written.
         writer.putWhenThereIsRoom(Entry(full, .result, String(repeating: "x", count: 1 << 20)))
 
         let enduring = Self.writer(full)
@@ -147,7 +147,7 @@ struct OutputWriterTests {
     }
 }
 
-/// A thread that can be waited for.
+/// A thread that a test can join.
 private struct Thread {
     private final class Work: Sendable {
         let work: @Sendable () -> Void

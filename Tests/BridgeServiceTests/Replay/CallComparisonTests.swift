@@ -12,7 +12,7 @@ struct CallComparisonTests {
         #"80 finishTask {"session_id":"ses_1","task_id":"t","status":"completed","idempotency_key":"int_1-t-x-end"}"#,
         #"90 sendMessageEnd {"message_id":"msg_2","text":"Hello","idempotency_key":"int_1-end"}"#,
     ]
-    /// The same at a relay that gives other names, with a turn that has no interaction.
+    /// The same at a relay with other names, by a turn without an interaction.
     private static let found = [
         #"sendMessage {"session_id":"s-9","text":" ","idempotency_key":"run-77-open"}"#,
         #"sendMessageDelta {"message_id":"m-4","delta":"Hello","idempotency_key":"run-77-d1-1"}"#,

@@ -7,7 +7,8 @@ import Worlds
 
 @testable import BridgeService
 
-/// A bridge on its edges with one sealed chat: a relay that answers on order, a journal, and the chat's key. One thread.
+/// A bridge on its edges with one sealed chat: a relay that answers on order, a journal, and the chat's key.
+/// Single-threaded.
 final class SealedOutside: HTTPClient, Alarm, @unchecked Sendable {
     static let chat = SessionID("ses_1")
     static let agent = AgentSession("chat")
@@ -32,10 +33,10 @@ final class SealedOutside: HTTPClient, Alarm, @unchecked Sendable {
     let key: SecretKey
     let keyName: KeyName
     private let recordKey: SecretKey
-    /// What the ring of keys has.
+    /// Keys of the ring.
     var keys: [KeyName: SecretKey]
     private(set) var calls: [Call] = []
-    /// Everything that was ever sent, also by earlier processes.
+    /// Every call ever sent, including those of earlier processes.
     private(set) var sent: [(method: String, body: [UInt8])] = []
     private(set) var said: [String] = []
     private(set) var commands: [AgentCommand] = []
@@ -111,14 +112,14 @@ final class SealedOutside: HTTPClient, Alarm, @unchecked Sendable {
         }
     }
 
-    /// Until nothing is left to be done within that time.
+    /// Advances time until nothing remains within that duration.
     func pass(_ duration: Duration = .milliseconds(500)) {
         let end = time.now + duration
         time.at(end) {}
         while time.step(until: end) {}
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     func opening(_ number: Int = 1, text: String = words, sealing: TurnSealing? = nil) -> TurnOpening {
         let interaction = InteractionID("int_\(number)")
@@ -144,7 +145,7 @@ final class SealedOutside: HTTPClient, Alarm, @unchecked Sendable {
         pass()
     }
 
-    /// Its run has begun, and its bubble is open.
+    /// The run has begun, and the bubble is open.
     func running() {
         begins(opening())
         answerAll()
@@ -188,15 +189,15 @@ final class SealedOutside: HTTPClient, Alarm, @unchecked Sendable {
         while let call = try? next() { answer(call) }
     }
 
-    /// What the phone reads of a field.
+    /// A field as the phone reads it.
     func read(_ sealed: String?, _ path: SealedPath = .messages) throws -> String {
         guard let sealed else { throw Missing() }
         return try sealer(key).text(of: sealed, path, mayBeEmpty: true)
     }
 
-    // MARK: What can be read without the key
+    // MARK: Readable without the key
 
-    /// All that the journal holds and all that was sent.
+    /// The journal's whole content and every call sent.
     var readable: String {
         let contents = journal.load()
         var bytes: [UInt8] = []
@@ -227,7 +228,7 @@ final class SealedOutside: HTTPClient, Alarm, @unchecked Sendable {
 }
 
 extension SealedOutside {
-    /// The members of a body that are texts.
+    /// Members of a body with text values.
     static func texts(in body: [UInt8]) -> [String: String] {
         struct Text: Decodable {
             var value: String?

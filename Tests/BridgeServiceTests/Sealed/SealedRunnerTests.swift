@@ -79,7 +79,7 @@ struct SealedRunnerTests {
         "what a kill leaves behind is not readable, whatever waits: cards, an approval, an end, a message of the user")
     func unreadable() throws {
         outside.running()
-        // The relay is silent from here on, so that all of it waits.
+        // The relay is silent from here on, so everything waits.
         let call = ToolCallID("c1")
         outside.says(.text(.append("The \(Self.words) ")))
         outside.says(

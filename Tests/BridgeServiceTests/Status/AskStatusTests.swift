@@ -98,7 +98,7 @@ struct AskStatusTests {
         #expect(said(old, ask("a", ago: 10, isOnPhone: false)) == ["a 1"])
         #expect(said(old, ask("a", ago: 10, isOnPhone: false), ask("a", ago: 5, isOnPhone: false)) == ["a 1"])
         #expect(said(old, ask("a", ago: 10, cards: 2), ask("a", ago: 5, isOnPhone: false)) == [])
-        // The next card may have left before the end of the one before it is reported.
+        // The next card may leave before the end of the one before is reported.
         #expect(said(old, ask("a", ago: 10, cards: 3), ask("a", ago: 5, isOnPhone: false)) == ["a 3"])
         #expect(said(ask("old", ago: 900, cards: 4, isOnPhone: false)) == ["old 4"])
         // A question has no card.

@@ -55,7 +55,7 @@ struct TopPictureTests {
     @Test("no line is wider than the terminal, and nothing is lost", arguments: [1, 2, 8, 20, 40, 80, 200])
     func widths(width: Int) {
         let lines = lines(width)
-        // A letter of two columns has to go somewhere.
+        // A letter of two columns must fit somewhere.
         #expect(lines.allSatisfy { DisplayWidth.of($0) <= max(2, width) }, "\(lines)")
         let letters = { (lines: [String]) in lines.joined().filter { $0 != " " } }
         #expect(letters(lines).count == letters(self.lines(80)).count)

@@ -6,7 +6,7 @@ import Worlds
 
 @Suite("The hour of the machine")
 struct MachineHourTests {
-    /// As the machine itself writes it.
+    /// The moment as the machine itself writes it.
     private static func written(_ milliseconds: Int64) -> String {
         var moment = time_t(milliseconds / 1_000)
         var local = tm()

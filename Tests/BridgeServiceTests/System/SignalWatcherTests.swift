@@ -5,12 +5,12 @@ import Testing
 
 @Suite("Signals")
 struct SignalWatcherTests {
-    /// What was caught, as a stream, with `left` at its end.
+    /// A stream of caught signals, with `left` at its end.
     private enum Seen: Hashable { case caught(SignalWatcher.Caught), left }
 
     @Test("hang-ups are told each time, the first stop is told, and the second ends the process at once")
     func stops() async throws {
-        // Blocked here too, so that a signal which comes before the watcher's thread has begun to wait is kept for it.
+        // Blocked here as well: a signal that arrives before the watcher's thread waits must stay pending.
         SignalWatcher.block()
         let (seen, tell) = AsyncStream.makeStream(of: Seen.self)
         let watcher = try SignalWatcher(

@@ -23,7 +23,7 @@ struct SystemFoldersTests {
         #expect(looks.withLock(\.self) == 1)
         gate.signal()
         var last = folders.look(at: "/mnt/far")
-        // Its late answer is on its way; one that does not come ends with the run's time limit.
+        // The late answer is on its way. If it never comes, the time limit of the test run ends this.
         while last == refused { last = folders.look(at: "/mnt/far") }
         #expect(last == .found("/mnt/far"))
     }

@@ -3,7 +3,7 @@ import Testing
 import Vocabulary
 import Worlds
 
-/// One link and the runner's side of it: a line an event, and what was ordered since.
+/// One link and the runner's side of it: one line for each event, and the orders since then.
 final class LinkConversation {
     typealias Order = RelayLink.Order
 
@@ -24,7 +24,7 @@ final class LinkConversation {
                 relay: relay, token: Secret("inst_1:s_test_1"), helloVersion: helloVersion, updateLimit: updateLimit))
     }
 
-    /// A link that the relay took in, with nothing left to read.
+    /// A link that the relay accepted, with nothing left to read.
     static func live(updateLimit: Int = 256) -> LinkConversation {
         let talk = LinkConversation(updateLimit: updateLimit)
         talk.start()
@@ -34,13 +34,13 @@ final class LinkConversation {
         return talk
     }
 
-    /// What was ordered since this was asked last.
+    /// Orders since the last read of this property.
     var orders: [Order] {
         defer { collected = [] }
         return collected
     }
 
-    /// The texts that were sent since, other orders left aside.
+    /// Texts sent since the last read of `orders`, without the other orders.
     var sent: [String] {
         orders.compactMap { if case .send(let bytes) = $0 { String(decoding: bytes, as: UTF8.self) } else { nil } }
     }
@@ -73,7 +73,7 @@ final class LinkConversation {
 
     func acknowledge(_ ids: Int...) { acknowledge(ids.map { "\($0)" }) }
 
-    /// Those that came last under an id; an update that was never received cannot be acknowledged.
+    /// Acknowledges the newest update of each id. An update that never arrived is skipped.
     func acknowledge(_ ids: [String]) {
         for id in ids { if let update = seen[UpdateID(id)] { link.acknowledge(update, at: now) } }
         collect()
@@ -121,7 +121,7 @@ final class LinkConversation {
 
     func pass(_ seconds: Double, asleep: Bool = false) {
         let end = now + .seconds(seconds)
-        // A runner calls at each deadline; one that slept does not.
+        // A runner calls at each deadline, unless it slept.
         while !asleep, let next = link.nextDeadline, next <= end {
             move(to: max(next, now))
             tick()
@@ -130,7 +130,7 @@ final class LinkConversation {
         if asleep { tick() }
     }
 
-    /// The wall clock moves on while the monotonic one stops.
+    /// The wall clock advances while the monotonic one stands still.
     func standStill(_ seconds: Int64) {
         wall += seconds * 1_000
         tick()

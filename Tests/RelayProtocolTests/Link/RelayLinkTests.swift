@@ -116,7 +116,7 @@ struct RelayLinkTests {
             }
         }
         for _ in 0..<4 {
-            // Taken in, and closed at once (W36).
+            // The relay accepts the socket and closes it at once (W36).
             talk.open()
             talk.receive(#"{"type":"ready"}"#)
             talk.close(1000)

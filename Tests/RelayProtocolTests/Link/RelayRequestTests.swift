@@ -81,14 +81,14 @@ struct RelayRequestTests {
         talk.pong()
         let third = Self.requests(talk)
         #expect(third.map(\.id) == ["r3"] && talk.link.heldBytes == 0)
-        // What is small holds up nothing.
+        // A small answer does not block the files behind it.
         talk.reply(.failed(code: "not_found", message: "no"), to: first[1])
         #expect(Self.requests(talk).map(\.id) == ["r4"])
         talk.receive(#"{"type":"models.list.req","req_id":"m"}"#)
         #expect(Self.requests(talk).map(\.id) == ["m"], "they hold up no other request")
         talk.reply(Self.picture, to: third[0])
         _ = talk.orders
-        // It is never answered: the others do not wait for ever, and those that did get an error in time.
+        // No pong follows this picture. The other files do not wait without end: each gets an error in time.
         talk.pass(21)
         #expect(talk.sent.count { $0.contains("no answer in time") } == 4)
         Self.asks(7...9, talk)

@@ -57,7 +57,7 @@ struct RelayUpdateTests {
         #expect(talk.orders.filter { $0 == .note(.full(waiting: 2)) }.count == 1)
         talk.acknowledge(1, 2)
         #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"2"}"#])
-        // Taken now, 5 would be acknowledged over 3 and 4, which were left out.
+        // An acknowledgement of 5, if it were accepted now, would cover 3 and 4, which the link left out.
         talk.receive(5)
         #expect(talk.updates.isEmpty)
         for id in 3...5 { talk.receive(id) }

@@ -3,14 +3,16 @@ package import ConversationEngine
 package import JSONReading
 package import Vocabulary
 
-/// The least that an agent on the engine needs: a made-up program that is told words on a line, and answers with objects. A request begins
-/// with its name, which its answer has in `answer`; what the program says by itself stands in a member named for it.
+/// The smallest dialect that the engine can drive: a made-up program that reads one line of words per request and
+/// answers with objects.
+/// The member `answer` of an answer is the first word of its request. A member of `LeastReading.hears` reports an
+/// event of the program.
 package struct LeastDialect: Dialect {
     package struct Settings: Sendable {
         package var command = ["least", "-", "-"]
         package var folder = "/work"
         package var habits = Habits()
-        /// The course of the walk `reach`.
+        /// How the walk `reach` goes.
         package var reach = Reach.atOnce
 
         package init() {}
@@ -158,7 +160,7 @@ package struct LeastDialect: Dialect {
 
 package struct LeastReading: ConversationReading {
     let session: AgentSession
-    /// The name of the session in the program.
+    /// Name of the session within the program.
     var native: String?
     var prompted: RunID?
     package private(set) var going: RunID?

@@ -33,7 +33,7 @@ package struct LeastPlugin: AgentPlugin {
     }
 }
 
-/// The dialect's own reading, and the lines of the bridge, for recordings.
+/// Reads recordings: the frames by `LeastReading`, the bridge's lines by their words.
 struct LeastDecoder: AgentDecoder {
     private let parser = FrameParser()
     private var reading = LeastReading(session: AgentSession("least"))

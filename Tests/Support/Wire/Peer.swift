@@ -1,7 +1,8 @@
 import Glibc
 import Locking
 
-/// A Python program of Tests/Peers, as a child. It ends with its standard input, so with this process at the latest.
+/// A Python program of Tests/Peers, run as a child. Closing its standard input ends it, so it never outlives this
+/// process.
 package final class Peer: Sendable {
     package enum Failure: Error { case cannotStart(String), timedOut, ended }
 
@@ -10,7 +11,7 @@ package final class Peer: Sendable {
     private let output: Int32
     private let buffered = Locked<[UInt8]>([])
 
-    /// One start at a time: a child must not inherit the pipes of another, or it would keep them open.
+    /// Serialises starts: a child that inherits another's pipes would keep them open.
     private static let starting = Locked(())
 
     /// `root` is the folder that holds Package.swift.
@@ -51,7 +52,7 @@ package final class Peer: Sendable {
         return (child, input[1], output[0])
     }
 
-    /// The next line it says.
+    /// The next line of the program's output.
     package func line() throws -> String {
         try buffered.withLock { buffered in
             var chunk = [UInt8](repeating: 0, count: 4_096)

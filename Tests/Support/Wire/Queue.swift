@@ -1,6 +1,6 @@
 import Locking
 
-/// What happens on other threads, for a test to take in order, with a deadline.
+/// Hands events of other threads to a test in their order, with a deadline.
 package final class Queue<Element: Sendable>: Sendable {
     package struct TimedOut: Error {}
 
@@ -14,7 +14,7 @@ package final class Queue<Element: Sendable>: Sendable {
         arrivals.raise()
     }
 
-    /// Fails after `patience` seconds without any.
+    /// Throws `TimedOut` if no element arrives within `patience` seconds.
     package func next() throws -> Element {
         guard arrivals.wait() else { throw TimedOut() }
         return elements.withLock { $0.removeFirst() }

@@ -1,9 +1,10 @@
 import Glibc
 
-/// The limit of every wait for a far side, in seconds. Dozens of peers start at once on a busy machine, each an interpreter of its own.
+/// Limit of every wait for a far side, in seconds. Dozens of Python peers may start at once on a busy machine, hence
+/// so long.
 package let patience = 60
 
-/// A count that threads raise and a test waits for, with a deadline.
+/// Counting semaphore that threads raise and a test waits for, with a deadline.
 package final class Signal: @unchecked Sendable {
     // Unchecked, because a semaphore is made for several threads.
     private let semaphore: UnsafeMutablePointer<sem_t>
@@ -20,7 +21,7 @@ package final class Signal: @unchecked Sendable {
 
     package func raise() { sem_post(semaphore) }
 
-    /// False after `patience` seconds without it.
+    /// False if `patience` seconds pass first.
     package func wait(times: Int = 1) -> Bool {
         var deadline = timespec()
         clock_gettime(CLOCK_REALTIME, &deadline)

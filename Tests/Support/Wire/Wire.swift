@@ -1,6 +1,6 @@
 import Glibc
 
-/// A bare HTTP client over one socket, so that the tests see the bytes and the ends of connections as they are.
+/// A bare HTTP client over one socket: tests see the exact bytes, and how a connection ends.
 /// Every wait has a deadline; nothing sleeps.
 package final class Wire {
     package struct Reply: Equatable {
@@ -17,7 +17,7 @@ package final class Wire {
     private let port: Int
     private var received: [UInt8] = []
 
-    /// `receiveBuffer` makes the kernel take little for a reader that does not read.
+    /// A small `receiveBuffer` makes the kernel push back early against a test that does not read.
     package init(port: Int, receiveBuffer: Int32? = nil) throws {
         self.port = port
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -66,7 +66,7 @@ package final class Wire {
 
     package func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-    /// The head of a request with Host and, for a body, Content-Length.
+    /// Sends a request with a Host header and, if there is a body, Content-Length.
     package func request(_ method: String, _ target: String, headers: [String] = [], body: [UInt8]? = nil) throws {
         var lines = ["\(method) \(target) HTTP/1.1", "Host: 127.0.0.1:\(port)"] + headers
         if let body { lines.append("Content-Length: \(body.count)") }
@@ -90,7 +90,7 @@ package final class Wire {
         return reply
     }
 
-    /// The head alone; what follows stays to be read.
+    /// Reads the head alone; the body stays unread.
     package func head() throws -> Reply {
         let head = try text(through: "\r\n\r\n")
         let lines = head.split(separator: "\r\n")
@@ -128,7 +128,7 @@ package final class Wire {
         return nil
     }
 
-    /// Reads until the connection ends, and says how.
+    /// Reads until the connection ends. Returns the bytes read and how it ended.
     package func end() -> (count: Int, failure: Failure) {
         var count = received.count
         received = []

@@ -1,13 +1,13 @@
 import Locking
 package import Vocabulary
 
-/// Always the middle of the range, so that a back-off has no jitter.
+/// Always draws the middle of the range, so a back-off has no jitter.
 package struct NoJitter: RandomNumberGenerator {
     package init() {}
     package mutating func next() -> UInt64 { 1 << 63 }
 }
 
-/// Signs by turning the text round; a gateway turns it back.
+/// Signs by reversing the text; a gateway reverses it again to check.
 package struct MirrorSigner: Signer {
     package let publicKey = [UInt8](repeating: 7, count: 32)
     package init() {}
@@ -23,7 +23,7 @@ package final class SeededSource: RandomSource {
     package func next() -> UInt64 { generator.withLock { $0.next() } }
 }
 
-/// Time that the test moves, both clocks together.
+/// A clock that the test moves, monotonic and wall time together.
 package final class HandClock: Clock {
     private struct State {
         var now: Instant
@@ -40,7 +40,7 @@ package final class HandClock: Clock {
     package var now: Instant { state.withLock { $0.now } }
     package var wallMilliseconds: Int64 { state.withLock { $0.wall } }
 
-    /// Its alarms that are due by then ring.
+    /// Rings the alarms that are due by then.
     package func pass(_ duration: Duration) {
         let (now, alarms) = state.withLock { state in
             state.now = state.now + duration
@@ -50,10 +50,10 @@ package final class HandClock: Clock {
         for alarm in alarms { alarm.ring(ifDueBy: now) }
     }
 
-    /// The next moment that one of its alarms is set to.
+    /// The earliest moment that an alarm of this clock is set to.
     package var alarm: Instant? { state.withLock { $0.alarms }.compactMap(\.moment).min() }
 
-    /// One that rings when its time has passed.
+    /// Makes an alarm that rings once this clock passes its moment.
     package func makeAlarm() -> HandAlarm {
         let alarm = HandAlarm()
         state.withLock { $0.alarms.append(alarm) }
@@ -61,7 +61,7 @@ package final class HandClock: Clock {
     }
 }
 
-/// Rings when the test says so.
+/// An alarm that rings when the test says so, or by its `HandClock`.
 package final class HandAlarm: Alarm {
     private let setting = Locked<(moment: Instant, ring: @Sendable () -> Void)?>(nil)
 

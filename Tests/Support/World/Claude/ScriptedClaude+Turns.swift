@@ -1,10 +1,10 @@
 import Vocabulary
 
-// What a turn says, and what stays of it in the session's file.
+// Frames of a turn, and the rows that it leaves in the session's file.
 extension ScriptedClaude {
-    // MARK: Its begin
+    // MARK: The beginning
 
-    /// All prompts that wait become one.
+    /// Merges all queued prompts into one.
     func startNext(on number: Int) {
         guard let prompts = processes[number]?.queue, let last = prompts.last else { return }
         processes[number]?.queue = []
@@ -36,7 +36,7 @@ extension ScriptedClaude {
         }
     }
 
-    /// Once more, where the program died before anything of its answer was in the file.
+    /// A prompt begins again if the program died before any of its answer reached the session's file.
     private func begins(_ prompt: Prompt) {
         guard began.insert(prompt.key).inserted else { return tally.note("claude: begins a prompt again") }
         asked.append(AgentAsked(.prompt, prompt.text))
@@ -130,7 +130,7 @@ extension ScriptedClaude {
         stream(["type": "content_block_delta", "index": .integer(run.blocks.count), "delta": delta], on: number)
     }
 
-    /// The stream was cut in the block: no frame of it comes, and the next attempt says it again.
+    /// The stream breaks off within the block: the block sends nothing more, and the next attempt streams it again.
     private func voidBlock(on number: Int) {
         stream(["type": "content_block_stop", "index": 0], on: number)
         stream(["type": "message_stop"], on: number)
@@ -160,7 +160,7 @@ extension ScriptedClaude {
         stream(["type": "content_block_stop", "index": .integer(index)], on: number)
     }
 
-    /// Its blocks are in the file from now on.
+    /// Ends the message and writes its blocks to the session's file.
     private func endMessage(_ stop: String?, on number: Int) {
         endText(on: number)
         guard let run = processes[number]?.run, !run.blocks.isEmpty else { return }
@@ -221,7 +221,7 @@ extension ScriptedClaude {
         scheduleNext(run.number, on: number)
     }
 
-    /// The call fails with these words, and the model continues.
+    /// Fails the call with these words. The model continues.
     func deny(_ words: String, isPersons: Bool, on number: Int) {
         guard let run = processes[number]?.run, let ask = run.ask else { return }
         processes[number]?.run?.ask = nil
@@ -255,7 +255,7 @@ extension ScriptedClaude {
         tellRequest(on: number)
     }
 
-    /// Prompts that came by then are told with the result: what the model would have said is never said.
+    /// Tells the model queued prompts together with the tool's result. The rest of the current script is dropped.
     private func fold(on number: Int) {
         guard let prompts = processes[number]?.queue, let last = prompts.last, processes[number]?.run != nil else {
             return
@@ -317,7 +317,7 @@ extension ScriptedClaude {
         endTurn(end, "completed", "completed", isLost: losesEnd, on: number)
     }
 
-    /// What was said before it stays; open calls fail.
+    /// Keeps the text so far and fails the open call.
     func abort(on number: Int) {
         guard let run = processes[number]?.run else { return }
         let inCall = run.tool != nil
@@ -352,7 +352,7 @@ extension ScriptedClaude {
         let index = processes[number]?.results ?? 0
         processes[number]?.results += 1
         processes[number]?.lastFailed = reason == "api_error"
-        // The first member of this frame is not its type.
+        // The real program does not put `type` first in this frame.
         var frame: GatewayValue = [
             "duration_api_ms": 90, "type": "result", "num_turns": 1, "permission_denials": .array(run.denials),
             "usage": ["input_tokens": 12, "output_tokens": 3],

@@ -1,24 +1,24 @@
 package import Vocabulary
 
-/// `claude -p` with JSON lines both ways, as programs on virtual time, sharing no code with the bridge's side. A program has
-/// one session and one turn at a time; its session file holds what was complete. Left alone, a program denies every question
-/// and works on to its end.
+/// `claude -p` with JSON lines in both directions: programs on virtual time that share no code with the bridge. A
+/// program has one session and one turn at a time, and writes only complete blocks to its session file. Once its
+/// input ends, it denies every question and works on to the end.
 package final class ScriptedClaude: ScriptedAgent {
-    /// Differences between versions, and between days.
+    /// How versions and days of the program differ.
     package struct Habits: Sendable {
-        /// Without the fates of prompts, without their ids in results, without reasons of ends.
+        /// Leaves out the fates of prompts, the ids of prompts in results, and the reasons of ends.
         package var isOld = false
-        /// How often a line that is no frame comes in front of a frame.
+        /// Share of frames with a line before them that is no frame.
         package var noise = 0.0
-        /// How often a turn has frames of kinds that no document has.
+        /// Share of turns with frames of undocumented kinds.
         package var strangeness = 0.0
-        /// How often the stream of a text is cut in its block and begins again.
+        /// Share of texts whose stream breaks off within the block and begins again.
         package var cuts = 0.0
-        /// How often a text comes whole, without a single piece before it.
+        /// Share of texts that come whole, without a delta before.
         package var wholeTexts = 0.0
-        /// How often a turn of the session's own making follows a turn.
+        /// Share of turns after which the session starts one of its own.
         package var ownTurns = 0.0
-        /// The states of the session are told.
+        /// Reports each change of the session's state.
         package var tellsStates = false
 
         package init() {}
@@ -36,7 +36,7 @@ package final class ScriptedClaude: ScriptedAgent {
         }
     }
 
-    /// The text of a turn of the session's own making.
+    /// Text of a turn that the session starts by itself.
     package static let ownWords = "The work in the background is done."
 
     struct Prompt {
@@ -48,21 +48,21 @@ package final class ScriptedClaude: ScriptedAgent {
     struct Run {
         var number: Int
         var prompts: [Prompt]
-        /// Prompts that met a call and were told to the model with its result.
+        /// Prompts that arrived during a tool call; the model heard them with its result.
         var folded: [String] = []
         var steps: ArraySlice<GatewayScript.Timed>
-        /// The text of the streamed block. Nil between blocks.
+        /// Text of the open block, or nil between blocks.
         var said: String?
-        /// The text comes in one frame with its end, without a stream.
+        /// The text comes in one frame at its end, without deltas.
         var isWhole = false
-        /// Blocks of the message that is not complete, with the uuids of their rows.
+        /// Blocks of the open message, with the uuids of their rows.
         var blocks: [(key: String, block: GatewayValue)] = []
         var texts: [String] = []
-        /// The question that holds it: its id, the command, and what the script calls it.
+        /// The open question: the command, and the script's name for it.
         var ask: (command: String, name: String)?
         var tool: (id: String, command: String)?
         var denials: [GatewayValue] = []
-        /// The turn began without a prompt.
+        /// The session started this turn without a prompt.
         var isOwn = false
         var hasBegun = false
     }
@@ -72,13 +72,13 @@ package final class ScriptedClaude: ScriptedAgent {
         var session: String
         var run: Run?
         var queue: [Prompt] = []
-        /// Prompts that it took, to run none of them twice.
+        /// Prompts already accepted. A second copy is ignored.
         var seen: Set<String> = []
-        /// Commands that the person allows for the rest of the session.
+        /// Commands allowed for the rest of the session.
         var allowed: Set<String> = []
-        /// The bridge left the line: the process has no reader and gets no answer.
+        /// The bridge closed the line: the process has no reader, and questions get no answer.
         var isLeft = false
-        /// An interrupt came before the turn had begun.
+        /// An interrupt arrived before the turn had begun.
         var isLatched = false
         var results = 0
         var lastFailed = false
@@ -91,9 +91,9 @@ package final class ScriptedClaude: ScriptedAgent {
     package internal(set) var attached: [GatewayFiles] = []
     package internal(set) var breaches: [String] = []
     package let tally = HabitTally()
-    /// Prompts whose answer is whole in a session file.
+    /// Prompts whose whole answer is in a session file.
     package internal(set) var finished: Set<String> = []
-    /// Prompts whose own answer is never said.
+    /// Prompts that never get an answer of their own.
     package internal(set) var lost: Set<String> = []
     var processes: [Int: Process] = [:]
     var files: [String: [GatewayValue]] = [:]
@@ -101,9 +101,9 @@ package final class ScriptedClaude: ScriptedAgent {
     var ends: [String: Instant] = [:]
     var serial = 0
     private var answered: Set<String> = []
-    /// Prompts that began, by their uuids: one that has no answer yet may begin once more, and is the same run.
+    /// Uuids of prompts that began. One without any answer may begin again, as the same run.
     var began: Set<String> = []
-    /// Sessions, by the programs whose files say that they have them. Such a file outlives a program that was killed.
+    /// Session by program, as the program's file names it. The file outlives a killed program.
     private var holders: [Int: String] = [:]
     let time: VirtualTime
     let habits: Habits
@@ -120,18 +120,18 @@ package final class ScriptedClaude: ScriptedAgent {
     package func endedAt(_ prompt: String) -> Instant? { ends[prompt] }
     package func isLost(_ prompt: String) -> Bool { lost.contains(prompt) }
 
-    /// The rows of a session file, a line each; nil: there is none.
+    /// Rows of a session file, one per line, or nil if there is no such file.
     package func transcript(of session: String) -> [UInt8]? {
         files[session].map { rows in rows.flatMap { $0.bytes + [UInt8(ascii: "\n")] } }
     }
 
-    /// The living program that has a session.
+    /// The living program that has the session open.
     package func holder(of session: String) -> Int? { processes.first { $0.value.session == session }?.key }
 
-    /// The session that has a prompt.
+    /// The session that received the prompt.
     package func session(of prompt: String) -> String? { sessions[prompt] }
 
-    // MARK: Its folder
+    // MARK: The folder
 
     package static let folder = "/home/ada/.claude"
     private static let transcripts = "\(folder)/projects/-work/"
@@ -182,13 +182,13 @@ package final class ScriptedClaude: ScriptedAgent {
         return true
     }
 
-    /// By itself, with nothing under way.
+    /// Ends a program that has nothing under way.
     func exit(_ number: Int) -> DoubleLine? {
         holders[number] = nil
         return processes.removeValue(forKey: number)?.line
     }
 
-    /// The program ends at once, with its reason in a frame where it has one.
+    /// Ends the program at once. A reason also goes out as a frame.
     private func refuse(_ line: DoubleLine, _ reason: String?) -> Bool {
         if let reason {
             let end: GatewayValue = [
@@ -200,7 +200,7 @@ package final class ScriptedClaude: ScriptedAgent {
         return true
     }
 
-    /// Its kill takes the message under way with it; the end of its input does not.
+    /// A kill loses the message under way; the end of input does not.
     package func broken(_ line: DoubleLine) { processes[line.number] = nil }
     package func runs(_ line: DoubleLine) -> Bool { processes[line.number] != nil }
 
@@ -254,13 +254,13 @@ package final class ScriptedClaude: ScriptedAgent {
         if processes[number]?.run == nil { startNext(on: number) }
     }
 
-    /// Without what is told before it.
+    /// The prompt without the text that the bridge puts before it.
     private func asked(_ whole: String) -> String {
         guard scripts[whole] == nil, let end = whole.ranges(of: "\n\n").last?.upperBound else { return whole }
         return String(whole[end...])
     }
 
-    /// Whether the answer to it has begun, by the session's file.
+    /// Whether the session's file holds the beginning of an answer to the prompt.
     private func isAnswered(_ key: String, on number: Int) -> Bool {
         var isFound = false
         for row in files[processes[number]?.session ?? ""] ?? [] {
@@ -319,7 +319,7 @@ package final class ScriptedClaude: ScriptedAgent {
         say(["type": "system", "subtype": "session_state_changed", "state": "\(state(of: number))"], on: number)
     }
 
-    /// Between turns it stops nothing.
+    /// Between turns an interrupt stops nothing.
     private func interrupt(_ id: String, _ request: GatewayValue, on number: Int) {
         let waiting = processes[number]?.queue ?? []
         let cancels = request["cancel_queued"] == .flag(true)
@@ -344,7 +344,7 @@ package final class ScriptedClaude: ScriptedAgent {
 
     // MARK: Answers to questions
 
-    /// A late or second answer is ignored in silence.
+    /// Ignores a late or second answer, as the real program does.
     private func decide(_ response: GatewayValue, on number: Int) {
         guard let name = response["request_id"]?.string else { return breaches.append("an answer without an id") }
         let answer = response["response"] ?? [:]

@@ -2,36 +2,36 @@ import Vocabulary
 
 /// A thread on the disk of the scripted Codex (codex.md#what-survives).
 final class CodexRollout {
-    /// A thread without a turn has no file; the file of its first turn is empty until the user's message is written.
+    /// A thread without a turn has no file. The file stays empty until the first turn writes the user's message.
     enum File { case absent, empty, written }
 
     let id: String
     var file = File.absent
-    /// With a message of the user's, in order.
+    /// Turns with a message of the user, oldest first.
     var turns: [CodexServedTurn] = []
-    /// Of all its model requests.
+    /// Tokens of all model requests of the thread.
     var tokens = 0
     var isArchived = false
-    /// Until then another program writes it, where no process of ours has it loaded.
+    /// Another program writes the thread until then, unless the server has it loaded.
     var foreignUntil = Instant.zero
 
     init(_ id: String) { self.id = id }
 }
 
-/// A thread while the server's process has it loaded.
+/// A thread that the server's process has loaded.
 final class CodexLoaded {
     let rollout: CodexRollout
     var subscribers: Set<Int> = []
     var status = "idle"
     var turn: CodexServedTurn?
-    /// By the number of their requests.
+    /// Open asks, by the number of the request.
     var asks: [Int: CodexServedAsk] = [:]
-    /// Commands that were allowed for the session.
+    /// Commands allowed for the session.
     var grants: Set<String> = []
-    /// Commands that outlive their turn, by process.
+    /// Commands that outlive their turn, by process id.
     var terminals: [String: (item: GatewayValue, turn: String)] = [:]
     var wasInterrupted = false
-    /// Interrupts of a turn that was interrupted already: answered when the next one ends.
+    /// Interrupts of an interrupted turn. Codex answers them when the next turn ends.
     var lateInterrupts: [(client: Int, id: GatewayValue)] = []
 
     init(_ rollout: CodexRollout) { self.rollout = rollout }
@@ -41,24 +41,24 @@ final class CodexLoaded {
 
 final class CodexServedTurn {
     let id: String
-    /// Whose message began it; nil: another client's.
+    /// Label of the client message that began the turn, or nil for another client's turn.
     let label: String?
-    /// All that it answers: steering adds to them.
+    /// Prompts that the turn answers. Steering adds to them.
     var prompts: [String]
     var isForeign: Bool
     var steps: ArraySlice<GatewayScript.Timed>
     /// Messages for the next model request.
     var steers: [CodexSteer] = []
-    /// The model request that is played: a steer makes another one.
+    /// Counts model requests. A steer starts another one.
     var request = 0
-    /// In the record: what has ended.
+    /// Items that have ended, as the record has them.
     var items: [GatewayValue] = []
     var status = "inProgress"
-    /// Its end was reported to some client, by itself or in a list.
+    /// A client has heard of the end, by a notification or in a list.
     var endIsKnown = false
     var error: GatewayValue?
     var hasBegun = false
-    /// Nil while it runs, and for ever where its process died.
+    /// Nil while the turn runs. A turn whose process died keeps nil.
     var completedAt: Int?
     /// The message that is being streamed.
     var message: (id: String, text: String)?
@@ -66,7 +66,7 @@ final class CodexServedTurn {
     var answer: GatewayValue?
     /// The command that has begun and not ended.
     var tool: GatewayValue?
-    /// The request that holds it.
+    /// Number of the request that the turn waits for.
     var waitsFor: Int?
 
     init(_ id: String, _ prompt: String, label: String?, isForeign: Bool, _ steps: [GatewayScript.Timed]) {
@@ -79,7 +79,7 @@ final class CodexServedTurn {
 
     var isOver: Bool { status != "inProgress" }
 
-    /// As a list of turns shows them.
+    /// Items that a list of turns shows in this view.
     func items(_ view: String) -> [GatewayValue] {
         switch view {
         case "full": items
@@ -90,7 +90,7 @@ final class CodexServedTurn {
         }
     }
 
-    /// `items`: as many as the place has that it is shown in.
+    /// The turn as JSON. `items` depends on the view: full, summary or none.
     func value(_ items: [GatewayValue]) -> GatewayValue {
         [
             "id": "\(id)", "items": .array(items), "status": "\(status)", "error": error ?? .null,
@@ -99,57 +99,57 @@ final class CodexServedTurn {
     }
 }
 
-/// A message that met a turn.
+/// A message that arrived during a turn.
 struct CodexSteer {
     var text: String
     var label: String?
     var steps: [GatewayScript.Timed]
-    /// It counts as asked from its receipt on; else from its item on.
+    /// Counts as asked from the receipt on. False if it counts only once its item begins.
     var isCounted = true
 }
 
-/// What the clients of a thread are asked.
+/// A request of the server to the clients of a thread.
 struct CodexServedAsk {
     var turn: CodexServedTurn
     var method: String
     var params: GatewayValue
-    /// As the script names it.
+    /// The script's name of the approval.
     var approval: String
     var isQuestion: Bool
     var command: String
     var trick: CodexTrick?
-    /// Behind a yes.
+    /// Effect of a yes.
     var executes: AgentExecuted
 
-    /// Its item has asked before.
+    /// The same item has asked before.
     var isAgain: Bool { approval.hasSuffix("-2") }
 
-    /// The item of the patch that it is about.
+    /// The patch item that the ask is about.
     var change: GatewayValue? {
         trick == .patch || trick == .grantRoot ? params["itemId"].map { ScriptedCodex.change(command, $0) } : nil
     }
 }
 
-/// One process of the server: all of it ends with it but the disk.
+/// One process of the server. Only the disk outlives it.
 final class CodexProcess {
     struct Client {
         var line: DoubleLine
         var isGreeted = false
         var isExperimental = false
         var silenced: Set<String> = []
-        /// Frames of the client, which are taken up one after another.
+        /// Frames of the client that wait. The server handles one after another.
         var inbox: ArraySlice<GatewayValue> = []
         var isWorking = false
     }
 
-    /// Nil: a person started it.
+    /// The bridge's child, or nil if a person started the server.
     let program: DoubleLine?
     var isListening = false
     var threads: [String: CodexLoaded] = [:]
     var clients: [Int: Client] = [:]
-    /// Of the server's own, of all threads: the first is 0.
+    /// Number of the server's next request, over all threads, from 0.
     var requests = 0
-    /// What each of them asked about.
+    /// Name of the approval, by request.
     var approvals: [Int: String] = [:]
 
     init(_ program: DoubleLine?) { self.program = program }

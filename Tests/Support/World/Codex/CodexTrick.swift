@@ -1,26 +1,27 @@
-/// What an agent does with an ask to get more out of a yes than was shown (codex.md#server-requests).
+/// Tricks of an agent that gets more out of a yes than the card showed (codex.md#server-requests).
 package enum CodexTrick: CaseIterable, Hashable, Sendable {
-    /// A program of the workspace that is called like a shell.
+    /// A program of the workspace named like a shell.
     case ownShell
     /// Permissions beside the command.
     case morePermissions
-    /// Bytes for a process that runs.
+    /// Bytes for the input of a running process.
     case input
-    /// A tool whose request says nothing of what is to be displayed.
+    /// An MCP tool whose request carries nothing to display.
     case tool
     case patch
-    /// A patch whose yes opens a folder besides.
+    /// A patch whose yes also opens a folder.
     case grantRoot
     /// Permissions without a command.
     case permissions
-    /// A host, and no command.
+    /// A host without a command.
     case network
-    /// Behind a yes whose confirmation is lost, the same item asks for another command.
+    /// The confirmation of a yes is lost, and the same item asks about another command.
     case another
 }
 
 extension CodexTrick {
-    /// The words of a command, as a shell splits them: of quotes and backslashes alone, since nothing is expanded here.
+    /// Words of a command as a shell splits them. Quotes and backslashes are all it knows: nothing here needs
+    /// expansion.
     static func words(of command: String) -> [String] {
         var words: [String] = []
         var word: String.UnicodeScalarView?

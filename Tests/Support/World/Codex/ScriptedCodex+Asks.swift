@@ -1,11 +1,11 @@
 import AgentKit
 import Vocabulary
 
-// What it asks of a person (codex.md#server-requests), and what happens at it without the bridge.
+// Asks of the scripted Codex (codex.md#server-requests), and other clients that answer them.
 extension ScriptedCodex {
     // MARK: Asking
 
-    /// The item has begun; the request waits without limit.
+    /// The item has begun. The request waits without limit.
     func ask(_ approval: String, _ command: String, _ turn: CodexServedTurn, _ thread: CodexLoaded) {
         guard process != nil else { return }
         guard !thread.grants.contains(command) else {
@@ -101,7 +101,7 @@ extension ScriptedCodex {
         }
     }
 
-    /// The item of a patch that adds this text.
+    /// Item of a patch that adds this text.
     static func change(_ text: String, _ id: GatewayValue) -> GatewayValue {
         let change: GatewayValue = ["path": "\(patched)", "kind": ["type": "add"], "diff": "\(text)"]
         return ["type": "fileChange", "id": id, "status": "inProgress", "changes": [change]]
@@ -114,7 +114,7 @@ extension ScriptedCodex {
     private static let host = "xn--evil\u{202E}.example"
     private static let permissions: GatewayValue = ["network": ["enabled": true], "fileSystem": ["write": ["/srv"]]]
 
-    /// A path that is as long as a command, and looks like one.
+    /// Permission for a path that looks like the command.
     private static func permissions(_ command: String) -> GatewayValue {
         ["network": ["enabled": false], "fileSystem": ["read": .array([]), "write": ["/srv", "/\(command)"]]]
     }
@@ -126,7 +126,7 @@ extension ScriptedCodex {
     private static func text(_ value: GatewayValue) -> String { String(decoding: value.bytes, as: UTF8.self) }
 
     private static func line(_ command: String, _ trick: CodexTrick?) -> String {
-        // The shell splits by scalars: a combining mark does not change a quote.
+        // A shell splits by scalars, so a combining mark must not hide a quote.
         let quoted = command.unicodeScalars.map { $0 == "'" ? #"'\''"# : String($0) }.joined()
         return "\(trick == .ownShell ? "/home/ada/.tools/bash" : "/bin/bash") -lc '\(quoted)'"
     }
@@ -158,7 +158,7 @@ extension ScriptedCodex {
         ]
     }
 
-    /// By another client of the server.
+    /// Another client of the server answers.
     private func answersElsewhere(_ request: Int, _ process: CodexProcess, _ thread: CodexLoaded) {
         time.after(.milliseconds(Int64.random(in: 300...3_000, using: &random))) { [self] in
             guard self.process === process, let ask = thread.asks[request] else { return }
@@ -171,13 +171,13 @@ extension ScriptedCodex {
 
     // MARK: Answers
 
-    /// One to nothing, or of a client that is not subscribed, is dropped without a word.
+    /// Drops an answer to no open request, or of a client without a subscription, in silence.
     func answered(_ frame: GatewayValue, on number: Int) {
         guard let request = frame["id"]?.number, let approval = process?.approvals[request] else { return }
         guard let thread = process?.loaded.first(where: { $0.asks[request] != nil }), let ask = thread.asks[request],
             thread.subscribers.contains(number)
         else {
-            // It is a person's word all the same.
+            // A refusal is a person's decision even if it arrives too late.
             if Self.isRefusal(frame["result"]) { decided.append(AgentDecided(approval, isYes: false)) }
             return
         }
@@ -195,7 +195,7 @@ extension ScriptedCodex {
         resolve(request, ask, isYes: isYes, endsTurn: decision?.string == "cancel", thread)
     }
 
-    /// An elicitation has an action where others have a decision.
+    /// An elicitation has `action` instead of `decision`.
     private static func word(_ result: GatewayValue?) -> String? { (result?["decision"] ?? result?["action"])?.string }
     private static func isConsent(_ result: GatewayValue?) -> Bool {
         result?["permissions"].map { !$0.names.isEmpty } ?? ["accept", "acceptForSession"].contains(word(result))
@@ -222,7 +222,7 @@ extension ScriptedCodex {
         scheduleNext(ask.turn, thread)
     }
 
-    /// The command failed in its sandbox, and is to run without: the same item and the same words.
+    /// The command failed in its sandbox and asks to run without it, under the same item and with the same words.
     private func asksAgain(_ ask: CodexServedAsk, _ thread: CodexLoaded) -> Bool {
         guard habits.asksAgain > 0, !ask.isQuestion, !ask.turn.isForeign, ask.trick == nil, !ask.isAgain,
             !thread.grants.contains(ask.command), random.happens(habits.asksAgain)
@@ -232,7 +232,7 @@ extension ScriptedCodex {
         return true
     }
 
-    /// The confirmation of the first is lost with the connections of all that have the thread.
+    /// Cuts all clients of the thread before they hear the confirmation of the first ask.
     private func asksForAnother(_ ask: CodexServedAsk, _ thread: CodexLoaded) {
         let lines = thread.subscribers.sorted().compactMap { process?.clients[$0]?.line }
         for line in lines {
@@ -243,7 +243,7 @@ extension ScriptedCodex {
         self.ask("\(ask.approval)-2", other, isQuestion: false, nil, ask.turn, thread)
     }
 
-    /// Which of its approvals a frame of the bridge answers.
+    /// The approval that a frame of the bridge answers.
     package func approval(answeredBy frame: [UInt8]) -> String? {
         guard let value = GatewayValue.parse(frame), value["method"] == nil, let request = value["id"]?.number else {
             return nil

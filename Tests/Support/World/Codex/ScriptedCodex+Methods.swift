@@ -1,6 +1,6 @@
 import Vocabulary
 
-// What clients ask of it (codex.md#methods).
+// Methods that clients call (codex.md#methods).
 extension ScriptedCodex {
     private static let unloadAfter = Duration.seconds(60)
     private static let experimental: Set = [
@@ -78,7 +78,7 @@ extension ScriptedCodex {
 
     // MARK: Threads
 
-    /// What is left out would be decided by others (codex.md#settings).
+    /// Codex takes a missing setting from elsewhere (codex.md#settings), so each must be present.
     private func judge(_ params: GatewayValue) {
         let said = ["sandbox", "approvalPolicy", "approvalsReviewer"].map { params[$0]?.string ?? "" }
         if said != ["workspace-write", "on-request", "user"] { breaches.append("settings \(said)") }
@@ -120,13 +120,13 @@ extension ScriptedCodex {
         return ["type": "active", "activeFlags": flags]
     }
 
-    /// To all connections.
+    /// Every connection hears the status.
     func tellStatus(_ thread: CodexLoaded, _ status: String? = nil) {
         thread.status = status ?? thread.status
         broadcast("thread/status/changed", ["threadId": "\(thread.id)", "status": self.status(of: thread)])
     }
 
-    /// The sentence why there is no such thread.
+    /// The thread on the disk, or the words and code of the refusal.
     private func missing(_ name: String) -> (rollout: CodexRollout?, why: String, code: Int) {
         guard let rollout = rollouts.first(where: { $0.id == name }), rollout.file != .absent else {
             troubles.hasLostThread = true
@@ -171,7 +171,7 @@ extension ScriptedCodex {
         }
     }
 
-    /// The newest turn as a list has it, with the changes of files that are open and in no list.
+    /// The newest turn as a list shows it, plus open changes of files, which no list has.
     private func newest(_ page: GatewayValue, of thread: CodexLoaded) -> GatewayValue {
         guard let turn = thread.rollout.turns.last else { return ["data": [], "nextCursor": .null] }
         if page["limit"]?.number != 1 || page["itemsView"]?.string != "full" {
@@ -188,7 +188,7 @@ extension ScriptedCodex {
         reply(id, ["thread": ["id": "\(name)", "status": ["type": "notLoaded"], "turns": []]], on: number)
     }
 
-    /// Nil: it was refused.
+    /// Nil if the request was refused.
     private func turns(of name: String, _ id: GatewayValue, on number: Int) -> [CodexServedTurn]? {
         if let thread = process?.threads[name] { return thread.rollout.turns }
         let (found, why, code) = missing(name)
@@ -196,7 +196,7 @@ extension ScriptedCodex {
         return found?.turns
     }
 
-    /// The oldest first.
+    /// Oldest first.
     private func listItems(_ name: String, _ id: GatewayValue, _ params: GatewayValue, on number: Int) {
         guard let turns = turns(of: name, id, on: number) else { return }
         let wanted = params["turnId"]?.string

@@ -1,28 +1,28 @@
 import Vocabulary
 
-/// What happens at a Codex without the bridge.
+/// Troubles of a Codex that the bridge has no part in.
 package enum CodexMisfortune: Sendable {
-    /// Another client prompts in a thread; `thread`: which of those that exist, by its place.
+    /// Another client prompts in the idle thread at this place.
     case prompt(name: String, thread: Int)
-    /// Another client interrupts the turn that goes on in one.
+    /// Another client interrupts the running turn at this place.
     case interrupts(thread: Int)
-    /// SIGKILL of its process.
+    /// SIGKILL of the server's process.
     case kills
-    /// A socket that is too slow is cut.
+    /// Cuts every socket, as Codex does with a slow one.
     case cuts
-    /// Requests are not answered.
+    /// Requests get no answer.
     case mutes(Duration)
     case slows(Duration)
-    /// So many requests are refused.
+    /// Refuses this many requests as overloaded.
     case overloads(Int)
     case logsOut(Duration)
     case losesEnds(Int)
     case archives(thread: Int)
     case deletes(thread: Int)
-    /// Another program writes the thread whenever it is not loaded.
+    /// Another program writes the thread whenever the server does not have it loaded.
     case holds(thread: Int, Duration)
 
-    /// Runs may go with it.
+    /// Whether runs may be lost.
     var losesRuns: Bool {
         switch self {
         case .kills, .mutes, .logsOut, .overloads, .holds, .deletes, .slows, .prompt, .interrupts: true
@@ -50,7 +50,7 @@ extension ScriptedCodex {
         case .deletes(let place):
             guard let rollout = picked(place), isIdle(rollout) else { return }
             if let thread = process?.threads[rollout.id] { unload(thread) }
-            // With the record goes the only place in which an end that was not reported can be found.
+            // The record was the only place to find an end that no client had heard.
             for turn in rollout.turns where !turn.endIsKnown { lost.formUnion(turn.prompts) }
             rollouts.removeAll { $0 === rollout }
             troubles.hasLostThread = true
@@ -73,7 +73,7 @@ extension ScriptedCodex {
         }
     }
 
-    /// It keeps from prompting while a turn goes on, as the bridge does.
+    /// Another client prompts in idle threads only, as the bridge does.
     private func anotherPrompts(_ name: String, _ place: Int) {
         let idle = process?.loaded.filter { $0.turn == nil } ?? []
         guard !idle.isEmpty else { return }
@@ -97,22 +97,22 @@ extension ScriptedCodex {
         interrupt(turn, busy[place % busy.count])
     }
 
-    // MARK: As the world has them for any agent
+    // MARK: Troubles that the world has for any agent
 
-    /// The process ends, and a person starts another where it is theirs.
+    /// The process ends. A person starts another if the server is theirs.
     package func restarts() {
         kill()
         if habits.isNamed { start(nil) }
     }
 
-    /// The bridge's own server is on its computer: what takes the socket away for a while takes the process.
+    /// A server that the bridge started shares its computer: losing the socket for a while means losing the process.
     package func isCut(for away: Duration) -> Duration {
         guard !habits.isNamed else { return away }
         if away > .zero { kill() }
         return .zero
     }
 
-    /// True: it says itself why it does nothing.
+    /// True if Codex itself says why it does nothing.
     package func refuses(for duration: Duration) -> Bool {
         guard !habits.isNamed || random.happens(0.5) else { return false }
         troubles.loggedOutUntil = time.now + duration
@@ -124,7 +124,7 @@ extension ScriptedCodex {
         for rollout in rollouts { rollout.foreignUntil = .zero }
     }
 
-    /// The numbers of requests name what they belong to: one that is another is no misfortune of the outside.
+    /// Frames with an id stay as they are: another id would not be a trouble that the outside can have.
     package func mayDistort(_ frame: [UInt8]) -> Bool { GatewayValue.parse(frame)?["id"] == nil }
 
     package func passes(_ frame: [UInt8], toBridge isIncoming: Bool) {

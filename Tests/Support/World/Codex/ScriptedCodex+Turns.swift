@@ -4,7 +4,7 @@ import Vocabulary
 extension ScriptedCodex {
     private static let withoutLogin = Duration.seconds(13)
 
-    // MARK: Its beginning
+    // MARK: The beginning
 
     func startTurn(_ id: GatewayValue, _ params: GatewayValue, _ thread: CodexLoaded, on number: Int) {
         let input = params["input"]?.elements ?? []
@@ -22,7 +22,7 @@ extension ScriptedCodex {
         }
         asked.append(AgentAsked(.prompt, text))
         if let turn = thread.turn {
-            // In silence: the active turn's name, and no error.
+            // Codex answers with the active turn, without an error.
             reply(id, ["turn": turn.value([])], on: number)
             return steer(turn, text, label, script, thread)
         }
@@ -30,7 +30,7 @@ extension ScriptedCodex {
         reply(id, ["turn": turn.value([])], on: number)
     }
 
-    /// In a thread in which none goes on.
+    /// Starts a turn in an idle thread.
     @discardableResult
     func makeTurn(
         _ text: String, label: String?, isForeign: Bool, _ steps: [GatewayScript.Timed], _ thread: CodexLoaded
@@ -55,7 +55,7 @@ extension ScriptedCodex {
         return turn
     }
 
-    /// The first sign of the turn on the disk.
+    /// The user's message is the first sign of the turn on the disk.
     private func userSays(_ text: String, _ label: String?, _ turn: CodexServedTurn, _ thread: CodexLoaded) {
         let content: GatewayValue = [["type": "text", "text": "\(text)", "text_elements": []]]
         let item: GatewayValue = [
@@ -69,7 +69,7 @@ extension ScriptedCodex {
         completes(item, turn, thread)
     }
 
-    /// Without a login the provider refuses each try.
+    /// Without a login the provider refuses each attempt.
     private func works(_ turn: CodexServedTurn, _ thread: CodexLoaded) {
         guard time.now < troubles.loggedOutUntil else { return scheduleNext(turn, thread) }
         time.after(Self.withoutLogin) { [self] in
@@ -80,8 +80,9 @@ extension ScriptedCodex {
         }
     }
 
-    /// The model is asked once more, at once or behind the command that runs: what it was saying is cut off, and what it would have said
-    /// is never said. The message is an item of the turn behind those that were there, also where the turn has not begun yet.
+    /// Codex asks the model again, at once or after the running command. The answer so far breaks off, and the rest
+    /// of the script is never said.
+    /// The message becomes an item behind the others, even if the turn has not begun yet.
     private func steer(
         _ turn: CodexServedTurn, _ text: String, _ label: String?, _ script: GatewayScript, _ thread: CodexLoaded
     ) {
@@ -96,7 +97,7 @@ extension ScriptedCodex {
         scheduleNext(turn, thread)
     }
 
-    /// By the turn's name: it is queued, and its item says that it was taken (codex.md#stop-steer-busy).
+    /// Queues a message for the turn of this name. Its item confirms that Codex took it (codex.md#stop-steer-busy).
     func steerTurn(_ id: GatewayValue, _ params: GatewayValue, _ thread: CodexLoaded, on number: Int) {
         let text = ScriptedGateway.asked(
             (params["input"]?.elements ?? []).compactMap { $0["text"]?.string }.joined(separator: "\n"))
@@ -116,7 +117,7 @@ extension ScriptedCodex {
         lost.formUnion(turn.prompts)
         turn.steers.append(
             CodexSteer(text: text, label: params["clientUserMessageId"]?.string, steps: script.steps, isCounted: false))
-        // While it waits for an answer nothing happens.
+        // A turn that waits for an answer or a tool takes the message later.
         guard turn.waitsFor == nil, turn.tool == nil else { return }
         turn.message = nil
         scheduleNext(turn, thread)
@@ -134,7 +135,7 @@ extension ScriptedCodex {
                 }
                 userSays(steer.text, steer.label, turn, thread)
             }
-            // The answer is to all of them.
+            // The answer covers all of the messages, so the turn counts as the bridge's.
             turn.isForeign = false
             turn.steers = []
             turn.steps = last.steps[...]
@@ -142,7 +143,7 @@ extension ScriptedCodex {
         }
     }
 
-    // MARK: Its course
+    // MARK: The course
 
     func scheduleNext(_ turn: CodexServedTurn, _ thread: CodexLoaded) {
         guard !turn.isOver, turn.waitsFor == nil else { return }
@@ -164,7 +165,7 @@ extension ScriptedCodex {
         case .toolReturns(_, let output): toolEnds(["status": "completed", "exitCode": 0], output, turn, thread)
         case .asksApproval(let id, let command): ask(id, command, turn, thread)
         case .attemptFails(let why):
-            // What was being said leaves no trace.
+            // The text of the failed attempt leaves no trace.
             turn.message = nil
             let error: GatewayValue = ["message": "Reconnecting... 1/5 \(why)", "codexErrorInfo": "other"]
             tell("error", ["error": error, "willRetry": true], turn, thread)
@@ -247,7 +248,7 @@ extension ScriptedCodex {
         countTokens(turn, thread)
     }
 
-    /// Of a command that outlived its turn.
+    /// End of a command that outlived its turn.
     func terminalEnds(_ number: String, _ end: GatewayValue, _ thread: CodexLoaded) {
         guard let (item, turn) = thread.terminals.removeValue(forKey: number) else { return }
         let whole = item.with("status", end["status"]).with("exitCode", end["exitCode"])
@@ -269,7 +270,7 @@ extension ScriptedCodex {
         notify("thread/tokenUsage/updated", usage(thread, turn.id), thread)
     }
 
-    // MARK: Its end
+    // MARK: The end
 
     private func finish(losesEnd: Bool, _ turn: CodexServedTurn, _ thread: CodexLoaded) {
         endMessage(turn, thread)
@@ -333,7 +334,7 @@ extension ScriptedCodex {
         interrupt(turn, thread) { [self] in reply(id, [:], on: number) }
     }
 
-    /// The streamed part is in no record, and the command that runs goes on.
+    /// The interrupted text reaches no record, and the running command continues as a terminal of the thread.
     func interrupt(_ turn: CodexServedTurn, _ thread: CodexLoaded, answer: () -> Void = {}) {
         turn.message = nil
         if turn.waitsFor == nil, let item = turn.tool, let terminal = item["processId"]?.string {

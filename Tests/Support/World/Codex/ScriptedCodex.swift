@@ -1,33 +1,33 @@
 import AgentKit
 package import Vocabulary
 
-/// Codex's app-server on virtual time, written from codex.md and sharing no code with the bridge's side: a process with its sockets, and
-/// the threads on its disk, which outlive it.
+/// Codex's app-server on virtual time, written from codex.md without code of the bridge: a process with its sockets,
+/// and threads on a disk that outlives it.
 package final class ScriptedCodex: ScriptedAgent {
-    /// What distinguishes one Codex from another.
+    /// How one Codex differs from another.
     package struct Habits: Sendable {
-        /// A person runs the server and the bridge joins it; otherwise the bridge starts it.
+        /// A person runs the server and the bridge joins it. Otherwise the bridge starts it.
         package var isNamed = false
-        /// From the start of the process until it listens.
+        /// Time from the start of the process until it listens.
         package var startup = Duration.milliseconds(130)
-        /// In milliseconds, from the answer to a prompt to the turn's beginning.
+        /// Milliseconds from the answer to a prompt until the turn begins.
         package var beginning: ClosedRange<Int64> = 10...60
-        /// How often it asks by a question instead of an approval.
+        /// Share of asks that are questions instead of approvals.
         package var choices = 0.0
-        /// How often another client answers an approval.
+        /// Share of asks that another client answers.
         package var elsewhere = 0.0
-        /// How often a turn continues after an interrupt.
+        /// Share of interrupts that a turn ignores.
         package var ignoresStops = 0.0
-        /// How often the end of a turn is not reported (codex.md#known-bugs).
+        /// Share of turns whose end is not reported (codex.md#known-bugs).
         package var losesEnds = 0.0
-        /// How often a frame that concerns no chat comes in front of another.
+        /// Share of frames with a frame before them that concerns no chat.
         package var noise = 0.0
-        /// How often a call that was allowed asks once more under its item, and how often a list of turns comes late.
+        /// Share of allowed calls that ask again under the same item, and of lists of turns that come late.
         package var asksAgain = 0.0
         package var lateLists = 0.0
-        /// How often a request that a Stop makes is refused for now.
+        /// Share of a Stop's requests that Codex refuses for now.
         package var refusesStops = 0.0
-        /// Its approvals are such, one of them drawn for each; none: they are as Codex itself makes them.
+        /// Tricks to draw from for each approval. If empty, approvals are as Codex makes them.
         package var tricks: [CodexTrick] = []
 
         package init() {}
@@ -49,20 +49,20 @@ package final class ScriptedCodex: ScriptedAgent {
     package var scripts: [String: GatewayScript] = [:]
     package internal(set) var asked: [AgentAsked] = []
     package internal(set) var decided: [AgentDecided] = []
-    /// In order.
+    /// Allowed commands that ran, in order.
     package internal(set) var executed: [AgentExecuted] = []
     package internal(set) var breaches: [String] = []
-    /// What its programs have written into the log that the bridge gave them.
+    /// Lines that the server's programs wrote to the log that the bridge gave them.
     package private(set) var log: [UInt8] = []
     package internal(set) var questions: Set<String> = []
     package let tally = HabitTally()
     package internal(set) var decidedElsewhere: [String: Bool] = [:]
-    /// Prompts whose answer ended with the server's process, or with another's words in it.
+    /// Prompts whose answer died with the server's process or got mixed with another prompt's.
     var lost: Set<String> = []
-    /// Prompts that were taken when no list had them yet.
+    /// Prompts that Codex accepted and no list shows yet.
     var unwritten: Set<String> = []
     var stubborn: Set<String> = []
-    /// First prompts of threads that were made since one was deleted.
+    /// First prompts of threads made after one was deleted.
     var withoutPast: Set<String> = []
     var ends: [String: Instant] = [:]
     var rollouts: [CodexRollout] = []
@@ -73,7 +73,7 @@ package final class ScriptedCodex: ScriptedAgent {
     let time: VirtualTime
     let habits: Habits
     var random: SeededGenerator
-    /// A generator of its own, so that its draws change no other.
+    /// A separate generator, so draws for Stops change no other draw.
     private var stopRandom: SeededGenerator
 
     struct Counts {
@@ -82,15 +82,15 @@ package final class ScriptedCodex: ScriptedAgent {
         var items = 0
     }
 
-    /// What is wrong for a while.
+    /// Temporary troubles.
     struct Troubles {
         var loggedOutUntil = Instant.zero
-        /// Requests that come before are never answered, nor carried out.
+        /// Drops every request before this moment, without an answer.
         var mutedUntil = Instant.zero
         var slowUntil = Instant.zero
-        /// So many requests more are refused.
+        /// Number of requests still to refuse.
         var overloads = 0
-        /// So many ends more are not reported.
+        /// Number of turns whose end will not be reported.
         var lostEnds = 0
         var hasLostThread = false
     }
@@ -113,7 +113,7 @@ package final class ScriptedCodex: ScriptedAgent {
 
     // MARK: The process
 
-    /// `program`: as the bridge started it; nil: a person did.
+    /// `program` is the child that the bridge started, or nil if a person started the server.
     func start(_ program: DoubleLine?) {
         let new = CodexProcess(program)
         process = new
@@ -124,7 +124,7 @@ package final class ScriptedCodex: ScriptedAgent {
         time.after(habits.startup) { new.isListening = true }
     }
 
-    /// SIGKILL: turns end where they are, and nothing of the process is left but the disk.
+    /// SIGKILL: turns stop where they are, and only the disk remains.
     func kill() {
         guard let process else { return }
         self.process = nil
@@ -137,7 +137,7 @@ package final class ScriptedCodex: ScriptedAgent {
         process.program?.end(isCut: true)
     }
 
-    /// It reads as interrupted, without the time of its end, and what was being streamed is lost.
+    /// A killed turn reads as interrupted, without `completedAt`. Its streamed text is lost.
     private func die(_ turn: CodexServedTurn) {
         turn.status = "interrupted"
         (turn.message, turn.tool, turn.waitsFor) = (nil, nil, nil)
@@ -149,7 +149,7 @@ package final class ScriptedCodex: ScriptedAgent {
     package func opened(_ line: DoubleLine) -> Bool {
         guard !line.arguments.contains("app-server") else {
             guard process == nil else {
-                // The server has no pipe for standard error: the log has the complaint.
+                // The server has no pipe for standard error, so the complaint goes to the log.
                 log += Array("Error: app-server control socket is already in use\n".utf8)
                 line.end(.failed(words: ""))
                 return true
@@ -259,7 +259,7 @@ package final class ScriptedCodex: ScriptedAgent {
             ["method": "\(method)", "params": params, "emittedAtMs": .integer(Int(time.wallMilliseconds))], on: number)
     }
 
-    /// To those who are subscribed.
+    /// Tells the subscribers of the thread.
     func notify(_ method: String, _ params: GatewayValue, _ thread: CodexLoaded) {
         let params = params.with("threadId", "\(thread.id)")
         for number in thread.subscribers.sorted() { notify(method, params, on: number) }
@@ -269,7 +269,7 @@ package final class ScriptedCodex: ScriptedAgent {
         for number in (process?.clients.keys.sorted() ?? []) { notify(method, params, on: number) }
     }
 
-    /// What a client has to leave aside.
+    /// Frames that a client must ignore.
     private func makeNoise(on number: Int) {
         tally.note("Codex: says what concerns no chat")
         let frame: GatewayValue = random.pick([
@@ -282,11 +282,12 @@ package final class ScriptedCodex: ScriptedAgent {
     }
 }
 
-/// What the bridge has seen of each thread, by the frames that arrived there: a prompt that leaves while a turn is seen to go on would steer it.
+/// How the bridge sees each thread, by the frames that reached it. A prompt into a thread that it sees busy would
+/// steer the running turn.
 struct CodexSight {
     private var busy: Set<String> = []
 
-    /// At the bridge.
+    /// Notes a frame that reached the bridge.
     mutating func arrived(_ frame: [UInt8]) {
         let text = String(decoding: frame, as: UTF8.self)
         guard text.contains("turn/") || text.contains("status/changed") || text.contains("\"result\""),
@@ -309,7 +310,7 @@ struct CodexSight {
         if isBusy { busy.insert(thread) } else { busy.remove(thread) }
     }
 
-    /// From the bridge. The sentence of what it may not do.
+    /// Checks a frame from the bridge. Returns the breach, or nil if the frame is allowed.
     mutating func leaves(_ frame: [UInt8]) -> String? {
         let text = String(decoding: frame, as: UTF8.self)
         guard text.contains("turn/start") || text.contains("initialize"), let value = GatewayValue.parse(frame),

@@ -3,7 +3,7 @@ import RelayProtocol
 import RelayRules
 import Vocabulary
 
-/// What the user, the agent, the network and the killer of processes do.
+/// Happenings: the user, the agent, the network, and kills of the process.
 extension CoreWorld {
     mutating func handle(_ happening: Happening, _ bridge: inout Bridge) {
         switch happening {
@@ -22,7 +22,7 @@ extension CoreWorld {
             guard let decision = plan.messages[index].script.decision else { return }
             guard progress[index]?.aborted == false, progress[index]?.decided == false else { return }
             guard relay.userDecides(approval: decision.approval.text, decision.decision.rawValue, at: moment) else {
-                // The card has not reached the phone yet.
+                // The phone does not have the card yet.
                 return schedule(.decides(index), after: .seconds(1))
             }
             progress[index]?.decided = true
@@ -96,15 +96,15 @@ extension CoreWorld {
         say(index, step, &bridge)
     }
 
-    /// An agent continues only when it knows what was decided.
+    /// An agent continues only once it knows the decision or the answer.
     func waitsForDecision(_ step: RunScript.Step, _ known: Progress) -> Bool {
         if case .approvalSettled = step.event { return !known.decided }
         if case .questionSettled = step.event { return messageOfTurn[known.turn].map(waitsForAnswer) ?? false }
         return step.inFollowUp && !known.decided
     }
 
-    /// After a gap the bus repeats what it keeps: ended messages, tools and open approvals, but neither the text as it grew
-    /// nor the end (oppi.md#catch-up, openclaw.md#disconnects).
+    /// After a gap the bus repeats what it keeps: ended messages, tools and open approvals, but neither the text as
+    /// it grew nor the end (oppi.md#catch-up, openclaw.md#disconnects).
     mutating func catchUp(_ index: Int, _ bridge: inout Bridge) {
         let steps = plan.messages[index].script.steps
         for step in progress[index]?.missedSteps ?? [] {
@@ -122,7 +122,7 @@ extension CoreWorld {
         guard let known = progress[index] else { return }
         let steps = plan.messages[index].script.steps
         if plan.messages[index].script.isSegmented {
-            // A decoder leaves additions out that belong to a message whose beginning it missed.
+            // A decoder drops additions to a message whose beginning it missed.
             switch steps[step].event {
             case .text(.append) where known.lacksBeginning: return
             case .text(.segmentEnded) where known.nextStep == step + 1: progress[index]?.lacksBeginning = false
@@ -146,7 +146,8 @@ extension CoreWorld {
                 event: faults.heard(steps[step].event) ?? steps[step].event), at: now)
     }
 
-    /// White space at the end of a text waits for what follows it: it is no text that is kept waiting.
+    /// True if the event adds visible text. The bridge holds white space at the end of a text back until more
+    /// follows, so a wait for it is no delay.
     mutating func tellsMore(_ event: RunEvent, _ turn: TurnID) -> Bool {
         guard case .text(let change) = event else { return false }
         let before = told[turn] ?? ""
@@ -206,7 +207,7 @@ extension CoreWorld {
     mutating func lookUp(_ index: Int, _ bridge: inout Bridge) {
         guard let known = progress[index], !agentIsAway else { return }
         let script = plan.messages[index].script
-        // The first run of a detached approval is over when the follow-up is all that is left.
+        // Once only follow-up steps remain, the first run of a detached approval has ended.
         let firstRun = script.steps.prefix { !$0.inFollowUp }.count
         if known.nextStep >= script.steps.count {
             bridge.lookedUp(.ended(RunEnd(text: script.wholeText, includesFollowUp: true)), of: known.run, at: now)
@@ -217,7 +218,8 @@ extension CoreWorld {
         }
     }
 
-    /// The whole of the run's text after so many steps, as an agent would send it.
+    /// Text of the run after this many steps, as an agent would send it whole, or nil if the agent sends one message
+    /// at a time.
     func textSoFar(_ script: RunScript, _ steps: Int) -> String? {
         var text = ""
         for step in script.steps.prefix(steps) where !step.inFollowUp {

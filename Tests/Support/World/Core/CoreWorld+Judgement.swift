@@ -2,7 +2,7 @@ import BridgeCore
 import RelayRules
 import Vocabulary
 
-/// What a bridge may not do, seen from outside: by the relay's own books and by what the agent was asked.
+/// The judge: checks the bridge from outside, by the relay's books and the commands that the agent received.
 extension CoreWorld {
     mutating func violation(_ sentence: String) {
         result.violations.append("at \(now - Instant.zero): \(sentence)")

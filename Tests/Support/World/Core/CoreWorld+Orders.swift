@@ -1,7 +1,7 @@
 import BridgeCore
 import Vocabulary
 
-/// What the bridge wants, carried out.
+/// Carries out the orders of the bridge.
 extension CoreWorld {
     mutating func perform(_ bridge: inout Bridge) {
         while bridge.hasOrders {
@@ -9,7 +9,7 @@ extension CoreWorld {
                 switch order {
                 case .keep(let kept, _):
                     do { try journal.keep(kept.record) } catch { violation("not kept: \(error)") }
-                    // Every other part is heard of, so that some go again.
+                    // Confirms only every other part, so the bridge writes some of them again.
                     let heard = kept.record.parts.pending.last { $0.number % 2 == 0 }
                     if let heard { bridge.partsWereKept(of: kept.record.id, through: heard.number) }
                 case .commandToKeep(let number, let command): keep(command, number, &bridge)
@@ -23,7 +23,7 @@ extension CoreWorld {
         }
     }
 
-    /// Answers wait for the disk, and everything that the bridge may not withdraw.
+    /// An answer waits for the disk, as does a command that the bridge must not withdraw.
     private mutating func keep(_ command: AgentCommand, _ number: CommandNumber, _ bridge: inout Bridge) {
         if case .answer = command {
             let wait = Int64.random(in: 1...40, using: &random)
@@ -35,7 +35,7 @@ extension CoreWorld {
         }
     }
 
-    /// Of the message that the command is about.
+    /// Whether the person stopped the message that the command is about.
     func isStopped(_ command: AgentCommand) -> Bool {
         let index: Int? =
             switch command {
@@ -104,7 +104,7 @@ extension CoreWorld {
         }
         underWay[attempt.turn, default: 0] += 1
         let life = life
-        // What a killed process had under way may still arrive beside what the next one sends.
+        // After a restart, a call of the killed process may still arrive beside the next one's.
         if underWay[attempt.turn, default: 0] > 1, plan.restarts.isEmpty {
             violation("two calls of \(attempt.turn) are under way at once")
         }

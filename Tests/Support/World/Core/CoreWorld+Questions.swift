@@ -2,17 +2,17 @@ import BridgeCore
 import RelayRules
 import Vocabulary
 
-// A run that asks, the person's replies, and what is judged of both.
+// A run that asks, the person's replies, and the judgement of both.
 extension CoreWorld {
-    /// What the agent and the phone know of one question.
+    /// One question, as the agent and the phone know it.
     struct Asked {
         var since: Instant?
-        /// The agent got it.
+        /// Answer that the agent received.
         var answer: QuestionAnswer?
         var isOver = false
-        /// By interaction: what the person wrote.
+        /// Replies of the person, by interaction.
         var replies: [String: String] = [:]
-        /// Those of them that were written after Stop: messages like any other.
+        /// Replies written after Stop, which are messages like any other.
         var afterStop: Set<TurnID> = []
     }
 
@@ -20,7 +20,7 @@ extension CoreWorld {
 
     // MARK: The agent
 
-    /// It continues when it is answered, or when its time is over.
+    /// The agent continues once it has an answer or its patience ends.
     func waitsForAnswer(_ index: Int) -> Bool {
         guard let asking = plan.messages[index].script.asking, let asked = asked[index] else { return false }
         return asked.answer == nil && now - (asked.since ?? now) < asking.patience
@@ -49,7 +49,7 @@ extension CoreWorld {
         settle(asking.question.id, .answered, index, &bridge)
     }
 
-    /// The end of the question, by itself: answered is confirmed already.
+    /// The question ends by itself. An answered one is already confirmed.
     mutating func questionEnds(_ index: Int, _ bridge: inout Bridge) {
         guard let asking = plan.messages[index].script.asking, asked[index]?.isOver == false else { return }
         asked[index]?.isOver = true
@@ -72,7 +72,7 @@ extension CoreWorld {
         if plan.messages[index].script.asking?.replies.isEmpty == false { schedule(.replies(index, 0), after: .zero) }
     }
 
-    /// A new link: what is open is asked again, and what was answered meanwhile is said again.
+    /// Over a new link the agent repeats open questions, and the settlement of those answered meanwhile.
     mutating func askAgain(_ index: Int, _ bridge: inout Bridge) {
         guard let asking = plan.messages[index].script.asking, let known = asked[index], let run = progress[index]?.run,
             progress[index]?.aborted == false
@@ -89,7 +89,7 @@ extension CoreWorld {
 
     // MARK: The person
 
-    /// The bubble's text ends with the question, as far as the phone has it.
+    /// Whether the phone shows the whole question, or nil once the bubble has ended.
     private func phoneShows(_ question: Question, _ known: Progress) -> Bool? {
         let bubble = bubble(known.session, known.interaction)
         guard bubble?.isFinal != true else { return nil }
@@ -105,7 +105,7 @@ extension CoreWorld {
         guard let asking = plan.messages[index].script.asking, let known = progress[index],
             asking.replies.indices.contains(number)
         else { return }
-        // A second reply is written without another look.
+        // The person writes a second reply without looking again.
         if number == 0 {
             guard let isShown = phoneShows(asking.question, known) else { return }
             guard isShown else { return schedule(.replies(index, 0), after: .milliseconds(100)) }
@@ -129,7 +129,7 @@ extension CoreWorld {
         schedule(.replies(index, number + 1), after: asking.replies[number + 1].after)
     }
 
-    /// A reply that came when the question was long over, or after Stop: the agent answers it like any message.
+    /// A reply long after the question closed, or after Stop, is an ordinary message to the agent.
     mutating func takesReplyForMessage(_ turn: TurnID, _ run: RunID) {
         guard let index = repliesByTurn[turn] else { return }
         if asked[index]?.isOver == false, asked[index]?.afterStop.contains(turn) == false {
@@ -155,7 +155,7 @@ extension CoreWorld {
         if said.hasPrefix("Answered") { violation("9 was taken for an option") }
     }
 
-    /// The words of the end without those that are ours. White space around a question is not the agent's.
+    /// Words of the end that the agent said. White space around a question comes from the bridge.
     func ownWords(of text: String, _ index: Int) -> [Substring] {
         guard let asking = plan.messages[index].script.asking else { return text.split(whereSeparator: \.isWhitespace) }
         let block = "\(asking.question.title)\n\n1. red\n2. blue\n3. none\n\n\(Self.hint)"

@@ -4,10 +4,11 @@ import RelayProtocol
 import RelayRules
 import Vocabulary
 
-/// The decisions of a whole connection on virtual time, against the relay's rules, with an invented agent and a network
-/// that loses and delays what it likes. The same plan gives the same run.
+/// The decisions of a whole connection on virtual time, between the relay's rules, an invented agent, and a network
+/// that loses and delays.
+/// The same plan gives the same run.
 package struct CoreWorld {
-    /// Indirect: events are swapped in a heap all the time, and the largest case holds a whole call.
+    /// Indirect, because the heap swaps events all the time and the largest case holds a whole call.
     indirect enum Happening {
         case userWrites(Int)
         case runStep(message: Int, index: Int)
@@ -19,7 +20,7 @@ package struct CoreWorld {
         case restart, agentBack
         case lookUp(Int)
         case abortAnswered(RunID)
-        /// The person writes that reply to a message's question.
+        /// The person writes the reply of this number to the question of this message.
         case replies(Int, Int)
         case questionConfirmed(Int)
         /// The record that a command waits for is on the disk.
@@ -38,7 +39,7 @@ package struct CoreWorld {
         var missedSteps: [Int] = []
         var lacksBeginning = false
         var aborted = false
-        /// The person has pressed Stop.
+        /// The person pressed Stop.
         var stopped = false
         var nextStep = 0
         var endKnownAt: Instant?
@@ -77,7 +78,7 @@ package struct CoreWorld {
         relay = Relay(options: options)
     }
 
-    /// Parts of a word or two, so that turns have many.
+    /// Small parts, so turns have many of them.
     var settings: BridgeSettings {
         var settings = BridgeSettings()
         settings.partBytes = 16

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Vocabulary
 
-/// What happens in one simulated stretch of time, all of it drawn from a seed or written by a test.
+/// One simulated stretch of time, drawn from a seed or written by a test.
 package struct CoreWorldPlan: Sendable {
     package struct Message: Sendable {
         package var at: Duration
@@ -17,10 +17,10 @@ package struct CoreWorldPlan: Sendable {
 
     package var messages: [Message] = []
     package var restarts: [Duration] = []
-    /// How likely a call meets a misfortune.
+    /// Probability that a call meets a misfortune.
     package var faultRate = 0.0
     package var latency: ClosedRange<Int64> = 1...40
-    /// Nothing in the plan explains a long wait: neither load, nor misfortunes, nor restarts.
+    /// Nothing in the plan explains a long wait: no load, no misfortunes, no restarts.
     package var expectsPromptness = true
     package var seed: UInt64
 
@@ -46,7 +46,7 @@ package struct CoreWorldPlan: Sendable {
         var asking = SeededGenerator(seed: seed ^ 0x6173_6B73)
         for index in plan.messages.indices where !isCrowded && asking.happens(0.25) {
             plan.messages[index].script = .asking(name: "\(seed)-\(index)", using: &asking)
-            // Another message of its chat would be taken for a reply.
+            // Another message of the same chat would count as a reply.
             plan.messages[index].chat = 1_000 + index
         }
         if !isCrowded, random.happens(0.4) {
@@ -60,14 +60,14 @@ package struct CoreWorldPlan: Sendable {
 
 package struct CoreWorldResult: Sendable {
     package var violations: [String] = []
-    /// From the end being known to the relay having it, per message.
+    /// Time from the bridge's knowledge of each end until the relay has it.
     package var endWaits: [Duration] = []
     package var openWaits: [Duration] = []
-    /// When the relay had each end.
+    /// When the relay received each end.
     package var endedAt: [Int: Duration] = [:]
     package var deltaTokensTaken = 0
     package var secondsWithWaitingText = 0.0
-    /// From text being known to a delta with it leaving.
+    /// Longest time from new text to the delta that carries it.
     package var longestTextWait = Duration.zero
     package var calls = 0
     package var steps = 0

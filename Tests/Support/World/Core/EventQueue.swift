@@ -1,7 +1,7 @@
 package import Vocabulary
 
-/// What is to happen, earliest first; of two at one moment, the one that was added first. A binary heap: the largest plans
-/// add and take hundreds of thousands.
+/// A binary heap of events, earliest first; equal moments keep the order in which they were added.
+/// A heap, because the largest plans add and take hundreds of thousands.
 package struct EventQueue<Happening> {
     private struct Event {
         var at: Instant

@@ -1,11 +1,11 @@
-/// The loads that the delivery is judged by, on virtual time and the relay's own buckets.
+/// Loads that measure the delivery, on virtual time and with the relay's own buckets.
 package enum Load {
-    /// So many chats, each with one run at 10 tokens a second.
+    /// One run in each of `turns` chats, at 10 tokens a second.
     package static func steady(turns: Int, seconds: Int) -> CoreWorldPlan {
         var plan = CoreWorldPlan(seed: UInt64(turns))
         plan.expectsPromptness = false
         for number in 0..<turns {
-            // Not all in the same millisecond: real users are not that punctual.
+            // Spread over a second: real users do not all write in the same millisecond.
             plan.messages.append(
                 CoreWorldPlan.Message(
                     at: .milliseconds(Int64(number * 1_000 / max(turns, 1))), chat: number,
@@ -14,7 +14,8 @@ package enum Load {
         return plan
     }
 
-    /// Six messages a second for a minute, each with a run of ten seconds: 12 `msg` calls a second against a refill of 10.
+    /// One chat per message, each with a run of ten seconds. Six a second make 12 `msg` calls a second against a
+    /// refill of 10.
     package static func messages(perSecond: Int, seconds: Int) -> CoreWorldPlan {
         var plan = CoreWorldPlan(seed: 6)
         plan.latency = 2...8
@@ -34,12 +35,12 @@ package enum Load {
         return plan
     }
 
-    /// How much later the ends of `loaded` are than those of `bare`, at most.
+    /// Largest delay of an end in `loaded` against the same end in `bare`.
     package static func worstDelay(of loaded: CoreWorldResult, against bare: CoreWorldResult) -> Duration {
         loaded.endedAt.map { index, at in bare.endedAt[index].map { at - $0 } ?? .zero }.max() ?? .zero
     }
 
-    /// Delta tokens taken to tokens refilled while text waited; nil where text never waited long enough to say.
+    /// Delta tokens taken per token refilled while text waited, or nil if text waited too briefly to judge.
     package static func useOfRefill(_ result: CoreWorldResult, refillPerSecond: Double = 100) -> Double? {
         let refilled = result.secondsWithWaitingText * refillPerSecond
         return refilled < 200 ? nil : Double(result.deltaTokensTaken) / refilled

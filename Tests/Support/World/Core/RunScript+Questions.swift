@@ -1,14 +1,14 @@
 package import Vocabulary
 
 extension RunScript {
-    /// A question in the middle of a run, and what the person writes when the phone shows it.
+    /// A question in the middle of a run, and the person's replies once the phone shows it.
     package struct Asking: Sendable {
         package var question: Question
-        /// Each with the time since the one before.
+        /// Replies, each with the time since the one before.
         package var replies: [(text: String, after: Duration)]
-        /// Then the agent continues without an answer.
+        /// Time until the agent continues without an answer.
         package var patience: Duration
-        /// The person presses Stop so long after the first reply.
+        /// Time from the first reply to the person's Stop.
         package var stopsAfterReply: Duration?
     }
 
@@ -28,7 +28,7 @@ extension RunScript {
             script.asking?.stopsAfterReply = .milliseconds(Int64.random(in: 0...40, using: &random))
         }
         script.add(.asked(question), after: .milliseconds(5))
-        // Played when it is answered, or when its time is over.
+        // Played once the question is answered or the agent's patience ends.
         script.add(.questionSettled(QuestionSettlement(id: question.id, .expired)), after: .milliseconds(50))
         script.text(.segments, using: &random)
         if random.happens(0.2) { script.stopsAfter = .milliseconds(Int64.random(in: 0...4_000, using: &random)) }

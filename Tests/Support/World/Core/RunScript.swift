@@ -1,35 +1,35 @@
 package import Vocabulary
 
-/// What an invented agent does for one message: events with the time since the run began, and the expected outcome.
+/// One run of an invented agent: events, each with the time since the one before, and the expected outcome.
 package struct RunScript: Sendable {
     package enum Kind: Sendable, Hashable, CaseIterable {
         case appended, snapshots, segments, tools, retried, failed, empty, approval, detached, aborted, stopped,
             oversized
-        /// Drawn apart from the others.
+        /// `CoreWorldPlan.random` draws this kind separately.
         case asking
     }
 
     package struct Step: Sendable {
         package var after: Duration
         package var event: RunEvent
-        /// In the follow-up run of a detached approval.
+        /// Belongs to the follow-up run of a detached approval.
         package var inFollowUp = false
     }
 
     package var kind: Kind
     package var steps: [Step] = []
-    /// The text the bubble must hold in the end; nil: whatever there was, with a sentence.
+    /// Text of the bubble's end, or nil if the end has a sentence of the bridge after whatever was said.
     package var finalText: String?
-    /// What is streamed must be a beginning of the final text. Not so after a failed attempt.
+    /// The streamed text must begin the final text. A failed attempt breaks this.
     package var streamsPrefix = true
-    /// The person decides this long after being asked.
+    /// The person decides this long after the ask.
     package var decision: (approval: ApprovalID, decision: ApprovalDecision, after: Duration)?
     package var stopsAfter: Duration?
     package var asking: Asking?
-    /// For look-ups: the text at the end.
+    /// The text at the end, as a look-up returns it.
     package var wholeText = ""
 
-    /// Text at an even pace, nothing else: for load.
+    /// Text at an even pace and nothing else, as a load.
     package static func steady(tokens: Int, every interval: Duration) -> RunScript {
         var script = RunScript(kind: .appended)
         script.add(.started, after: .zero)
@@ -38,7 +38,7 @@ package struct RunScript: Sendable {
         return script
     }
 
-    /// The same run without anything but its end.
+    /// The same run without its text.
     package func withoutText() -> RunScript {
         var script = self
         var skipped = Duration.zero
@@ -103,9 +103,10 @@ package struct RunScript: Sendable {
         return script
     }
 
-    /// After a restart the preview may be of a failed attempt: a Stop that comes before the bus says more ends without it.
+    /// After a restart the preview may show a failed attempt. A Stop that comes before the bus says more ends without
+    /// it.
     var isStopped: Bool { kind == .stopped || asking != nil && (stopsAfter != nil || asking?.stopsAfterReply != nil) }
-    /// Its bus sends one message of a run at a time.
+    /// The agent's bus sends the text of a run one message at a time.
     var isSegmented: Bool { kind == .segments || kind == .asking }
 
     // MARK: Pieces
@@ -134,7 +135,7 @@ package struct RunScript: Sendable {
             wholeText += word
             switch style {
             case .snapshots:
-                // A flush trims, and the next snapshot has the white space again (openclaw.md#chat).
+                // A flush trims the text, and the next snapshot has the white space again (openclaw.md#chat).
                 if random.happens(0.1), let last = wholeText.last, last == " " {
                     add(.text(.snapshot(String(wholeText.dropLast()))), after: pause)
                 }
@@ -177,7 +178,7 @@ package struct RunScript: Sendable {
         let after = Duration.milliseconds(Int64.random(in: 1_500...4_000, using: &random))
         decision = (id, random.pick([.approve, .approve, .deny]), after)
         guard detached else {
-            // The agent waits for the decision: its settlement is played when the command comes.
+            // The agent waits for the decision; `waitsForDecision` delays this step until then.
             add(
                 .approvalSettled(ApprovalSettlement(id: id, outcome: .decided(decision?.decision ?? .deny))),
                 after: .seconds(12))

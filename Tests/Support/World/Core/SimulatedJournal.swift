@@ -2,8 +2,7 @@ import BridgeCore
 import FoundationEssentials
 import Vocabulary
 
-/// What a process leaves behind: the records of its turns as bytes, and the calls that were stored. A restart has nothing
-/// else.
+/// All that outlives a process: the records of its turns as bytes, and the stored calls.
 struct SimulatedJournal {
     private struct Kept {
         var record: Data?
@@ -15,7 +14,7 @@ struct SimulatedJournal {
     private var turns: [TurnID: Kept] = [:]
     private var owed: [Obligation: Instant] = [:]
     private var homes: [SessionID: ChatHome] = [:]
-    /// As long as a bridge remembers them, a closed turn's calls are known.
+    /// Turns in the order of their first records.
     private var order: [TurnID] = []
 
     mutating func keep(_ record: TurnRecord) throws {

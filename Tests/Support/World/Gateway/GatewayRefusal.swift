@@ -1,12 +1,12 @@
-/// Why a handshake is refused (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+/// Reason of a refused handshake (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 package struct GatewayRefusal: Sendable, Hashable {
     package var code: String
     package var message: String
     /// `details.code`, which E1 does not send.
     package var detail: String?
-    /// Of a request to pair.
+    /// Id of the pairing request.
     package var request: String?
-    /// The reason is in the close frame alone.
+    /// The reason stands in the close frame alone.
     package var onlyCloses: Bool
 
     package init(

@@ -4,57 +4,57 @@ import Vocabulary
 struct GatewayRun {
     enum State: Hashable {
         case active
-        /// An inline approval holds it.
+        /// An inline approval holds the run.
         case held(approval: String)
         case ended, failed(String), aborted
-        /// Its gateway restarted.
+        /// The gateway restarted.
         case dead
     }
 
     var id: String
     var session: String
-    /// Nil for a follow-up: no message of a user began it.
+    /// Text of the user's message, or nil for a follow-up, which no message began.
     var question: String?
     var steps: ArraySlice<GatewayScript.Timed>
     var detaches: Bool
     var saysWhenDetached = ""
     var commandTakes = Duration.milliseconds(1_900)
     var notice: String?
-    /// The connection that asked for it: tool frames go there (openclaw.md#which-events-reach-whom).
+    /// The connection that asked for the run. Tool frames go there (openclaw.md#which-events-reach-whom).
     var owner: Int?
     var state = State.active
     var hasBegun = false
-    /// When it said all that it had to say.
+    /// When the run had said everything.
     var endedAt: Instant?
     var sequence = 0
-    /// What the agent said since the last tool call, and before that.
+    /// Text since the last tool call, and the text before it.
     var segment = ""
     var earlier = ""
-    /// What `assistant` said last of the newest message.
+    /// Newest message so far, as `assistant` last reported it.
     var saidText = ""
-    /// The run's text as `chat` makes it.
+    /// The run's text as `chat` composes it.
     var chatText = ""
-    /// The text of the last delta, for the difference to the next (E3 on).
+    /// Text of the last delta; the next one (from E3 on) reports the difference.
     var sentText = ""
-    /// When a delta left last: they are paced (openclaw.md#chat).
+    /// When the last delta left. The gateway paces them (openclaw.md#chat).
     var sentAt: Instant?
     var startedAtMilliseconds = 0
-    /// The scheduler's job, which ends with it.
+    /// The scheduler's job, which ends with the run.
     var job: String?
-    /// A later attempt of the first era, which has no chat.
+    /// A later attempt in E1, whose frames name no chat.
     var hidesSession = false
-    /// The agent let go of it: its frames have no more than they must.
+    /// The agent released the run: its frames carry only the mandatory members.
     var isTornDown = false
-    /// A tool call is among its steps so far.
+    /// The run has called a tool.
     var hasCalled = false
-    /// Beside the conversation: without a lifecycle and without rows.
+    /// A run beside the conversation, without a lifecycle and without rows.
     var isAside = false
-    /// The time from a stop to the agent's release of the run; nil: the usual one of the era.
+    /// Time from a stop to the agent's release of the run, or nil for the era's usual time.
     var letsGoAfter: Duration?
-    /// The moment of the last `assistant` frame, and the text held back since.
+    /// Moment of the last `assistant` frame, and the text held back since.
     var spokenAt: Instant?
     var unspoken = ""
-    /// Files that the newest message has sent along.
+    /// Files that the newest message carries.
     var files: [String] = []
 
     var isOver: Bool {
@@ -75,20 +75,20 @@ struct GatewayRow {
     var run: String?
     var stopReason: String?
     var errorMessage: String?
-    /// The place in the session.
+    /// Place of the row in the session.
     var number = 0
-    /// The usage of the model call.
+    /// Usage of the model call.
     var usage: GatewayValue?
 }
 
-/// Where and by what the agent runs a command.
+/// Host on which the agent runs a command, and the program.
 package struct GatewayPlace: Sendable, Hashable {
     package var cwd: String?
     package var nodeId: String?
     package var resolvedPath: String?
-    /// It runs these without a shell.
+    /// Arguments of a command that runs without a shell.
     package var commandArgv: [String]?
-    /// What it does to get more out of a yes than was shown.
+    /// How the agent gets more out of a yes than the card showed.
     package var trick: GatewayTrick?
 
     package init(
@@ -105,7 +105,7 @@ package struct GatewayPlace: Sendable, Hashable {
 
 struct GatewayApproval {
     var id: String
-    /// As the script names it.
+    /// The script's name of the approval.
     var name: String
     var run: String
     var session: String
@@ -113,7 +113,7 @@ struct GatewayApproval {
     var place: GatewayPlace
     var createdAtMilliseconds: Int
     var expiresAtMilliseconds: Int
-    /// The steps of the follow-up, where it is detached.
+    /// Steps of the follow-up of a detached approval.
     var followUp: ArraySlice<GatewayScript.Timed>?
     var commandTakes = Duration.milliseconds(1_900)
     var notice: String?

@@ -1,29 +1,30 @@
-/// What the scripted gateway's agent does with one message.
+/// How the scripted gateway's agent handles one message.
 package struct GatewayScript: Sendable, Hashable {
     package enum Step: Sendable, Hashable {
         case says(String)
-        /// A shell tool, from its call to its result; an approval may be asked for between the two.
+        /// A shell tool from its call to its result. An approval may come between the two.
         case callsTool(id: String, command: String)
         case toolReturns(id: String, output: String)
         case toolFails(id: String, output: String)
         case asksApproval(id: String, command: String)
-        /// This attempt fails and another one begins under the same run (openclaw.md#chat, retry trap).
+        /// This attempt fails, and another begins under the same run (openclaw.md#chat, retry trap).
         case attemptFails(String)
         case triesAgain
-        /// The run fails: the verdict comes 15 s after the lifecycle's (openclaw.md#order-of-frames-in-one-run), at once in E4.
+        /// The run fails. The verdict comes 15 s after the lifecycle's (openclaw.md#order-of-frames-in-one-run), in
+        /// E4 at once.
         case fails(String)
         case finishes
-        /// The end without a message: what was said is the text (openclaw.md#chat, end).
+        /// An end without a message: the text is what was said so far (openclaw.md#chat, end).
         case finishesEmpty
-        /// The next broadcasts that may be dropped for a slow reader are (openclaw.md#four-different-counters).
+        /// Drops that many of the next broadcasts that a slow reader may lose (openclaw.md#four-different-counters).
         case drops(Int)
-        /// Its agent throws: the run is over, and nothing says so before it is asked.
+        /// The agent throws: the run ends, and nothing reports that until someone asks.
         case vanishes
-        /// An answer beside the conversation, by a run that is nothing else.
+        /// An answer beside the conversation, by a run that does nothing else.
         case saysAside(String)
-        /// It takes a message that was steered into it.
+        /// The run takes a message that was steered into it.
         case takes(String, key: String)
-        /// The gateway restarts, and its runs die with it.
+        /// The gateway restarts, and its runs die.
         case restarts(downMilliseconds: Int)
     }
 
@@ -40,17 +41,17 @@ package struct GatewayScript: Sendable, Hashable {
     package var steps: [Timed] = []
     /// When the answer to `chat.send` comes.
     package var answersAfter = Duration.milliseconds(9)
-    /// At equal times, the run speaks before the answer.
+    /// At equal times the run speaks before the answer.
     package var speaksFirst = false
-    /// The time from a stop to the agent's release of the run; nil: the usual one of the era.
+    /// Time from a stop to the agent's release of the run, or nil for the era's usual time.
     package var letsGoAfter: Duration?
-    /// Where the surface cannot wait, newer eras detach as well (openclaw.md#approvals).
+    /// If the surface cannot wait, newer eras detach as well (openclaw.md#approvals).
     package var detaches = false
-    /// What the agent says when its call returned "waiting for approval"; the run ends with it.
+    /// The agent's words once its call returned "waiting for approval"; the run ends with them.
     package var saysWhenDetached = "I wait."
-    /// How long a command that was allowed takes where its call is detached, with the gateway's own pause.
+    /// Duration of an allowed command whose call is detached, including the gateway's own pause.
     package var commandTakes = Duration.milliseconds(1_900)
-    /// What a heartbeat of the first era says ten seconds after the decision, while the command runs.
+    /// Words of an E1 heartbeat ten seconds after the decision, while the command runs.
     package var notice: String?
 
     package init() {}

@@ -1,9 +1,9 @@
-/// An event of a gateway without its values: what kind it is, and which members it has.
+/// An event of a gateway without its values: its kind, and the names of its members.
 package struct GatewayShape: Sendable, Hashable {
     package var kind: String
     package var members: Set<String>
 
-    /// An event of a run or of its session, or else nil.
+    /// Nil unless the frame is an event of a run or of its session.
     package init?(of frame: [UInt8]) {
         guard let value = GatewayValue.parse(frame) else { return nil }
         self.init(value)
@@ -38,7 +38,7 @@ package struct GatewayShape: Sendable, Hashable {
         members = Set(parts.flatMap { prefix, value in value.names.map { prefix + $0 } })
     }
 
-    /// The events of a recording.
+    /// Shapes of a recording's events.
     package static func recorded(_ recording: String) -> [GatewayShape] {
         recording.split(separator: "\n").dropFirst().compactMap { line in
             guard let value = GatewayValue.parse(Array(line.utf8)), value["dir"] == "in" else { return nil }
@@ -46,7 +46,7 @@ package struct GatewayShape: Sendable, Hashable {
         }
     }
 
-    /// The kinds and members of one side alone. The members of a kind are those of all its events.
+    /// Kinds and members that only one side has. The members of a kind are those of all its events.
     package static func differences(_ recorded: [GatewayShape], _ doubled: [GatewayShape]) -> Set<String> {
         func kinds(_ shapes: [GatewayShape]) -> [String: Set<String>] {
             shapes.reduce(into: [:]) { $0[$1.kind, default: []].formUnion($1.members) }

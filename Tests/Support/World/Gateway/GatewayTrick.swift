@@ -1,17 +1,17 @@
-/// What an agent behind a gateway does with an ask to get more out of a yes than was shown (openclaw.md#approvals).
+/// Tricks of an agent behind a gateway that gets more out of a yes than the card showed (openclaw.md#approvals).
 package enum GatewayTrick: CaseIterable, Hashable, Sendable {
     /// A prepared run, whose arguments the gateway takes in place of the command.
     case plan
     /// Members that no sheet names.
     case unknownFields
-    /// A plug-in asks, and says nothing of the input in its description.
+    /// A plug-in asks, and its description does not mention the input.
     case plugin
-    /// Behind a yes whose answer is lost, the same id asks for another command.
+    /// The answer to a yes is lost, and the same id asks about another command.
     case another
 }
 
 extension GatewayPlace {
-    /// The arguments of a program that is run without a shell; nil: a shell gets the command.
+    /// Arguments of a program that runs without a shell, or nil if a shell gets the command.
     func arguments(of command: String) -> [String]? { trick == .plan ? plan(of: command) : commandArgv }
 
     private func plan(of command: String) -> [String] { ["/srv/evil/sh", "-c", command, "it's \u{202E}done"] }
@@ -23,7 +23,7 @@ extension GatewayPlace {
         ]
     }
 
-    /// Beside the command.
+    /// Members beside the command.
     static let more: GatewayValue = ["runAs": "root", "env": ["LD_PRELOAD": "/srv/\u{202E}evil.so"]]
 
     static func detail(_ command: String) -> GatewayValue { ["target": "everything", "command": "\(command)"] }

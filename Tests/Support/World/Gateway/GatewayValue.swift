@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// JSON as the scripted gateway reads and writes it. It has this of its own, so that a mistake in the bridge's reader or writer
-/// cannot agree with itself.
+/// JSON as the scripted gateway reads and writes it. A codec of its own: a mistake in the bridge's reader or writer
+/// would otherwise agree with itself.
 indirect enum GatewayValue: Equatable, Sendable {
     case null
     case flag(Bool)
@@ -16,7 +16,7 @@ indirect enum GatewayValue: Equatable, Sendable {
         try? JSONDecoder().decode(GatewayValue.self, from: Data(frame))
     }
 
-    /// The same value, however its members are ordered.
+    /// Whether both values are equal, whatever the order of members.
     func means(_ other: GatewayValue?) -> Bool { other.map { ordered == $0.ordered } ?? false }
 
     private var ordered: GatewayValue {
@@ -42,7 +42,7 @@ indirect enum GatewayValue: Equatable, Sendable {
     var names: [String] { if case .object(let members) = self { members.map(\.name) } else { [] } }
     var isObject: Bool { if case .object = self { true } else { false } }
 
-    /// The object with one member more; nil adds nothing.
+    /// The object with one more member, or unchanged if the value is nil.
     func with(_ name: String, _ value: GatewayValue?) -> GatewayValue {
         guard let value, case .object(let members) = self else { return self }
         return .object(members + [(name, value)])
@@ -112,7 +112,7 @@ extension GatewayValue: Decodable {
         init?(intValue: Int) { nil }
     }
 
-    /// The most frequent kind first: each one that is not it costs a thrown error.
+    /// Tries the most frequent kind first: every wrong try costs a thrown error.
     init(from decoder: any Decoder) throws {
         let single = try decoder.singleValueContainer()
         if let text = try? single.decode(String.self) {
@@ -131,7 +131,7 @@ extension GatewayValue: Decodable {
         } else if let flag = try? single.decode(Bool.self) {
             self = .flag(flag)
         } else {
-            // A number that is none of its own: its value means nothing here, and the frame is one all the same.
+            // A number beyond Int. No test needs its value, and the frame must still parse.
             self = .null
         }
     }

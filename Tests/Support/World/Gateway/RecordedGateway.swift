@@ -1,12 +1,14 @@
 import Vocabulary
 
-/// A gateway that says what a real one was recorded to say, to a bridge that may ask otherwise than the recorded one did.
+/// Plays a real gateway's recording to a bridge that may ask in another order than the recorded bridge did.
 ///
-/// - Events come in the order of the recording and with its pauses. Behind a message, a stop or a decision of the recorded bridge they
-///   come once this bridge has sent the same; behind a message those of other runs come meanwhile, for it may leave later than it did.
-/// - Requests get the recorded answer of their method, the one of that time where there are several. One that was not recorded gets the
-///   answer that says least.
-/// - Where no history was recorded of that time, it is made of the rows that were told, and of what the runs said where none were (E1).
+/// - Events come in the order of the recording and with its pauses. Events behind a message, a stop or a decision of
+///   the recorded bridge wait until this bridge has sent the same. Behind a message, events of other runs still pass,
+///   because it may leave later than in the recording.
+/// - Requests get the recorded answer to their method, the newest by then if there are several. A method without one
+///   gets the shortest valid answer.
+/// - Without a recorded history of that time, the rows reported so far make one. E1 reports no rows, so the runs'
+///   texts make them.
 /// - Runs and chats have the names that this bridge gives them.
 package final class RecordedGateway: AgentDouble, @unchecked Sendable {
     private struct Line {
@@ -26,28 +28,28 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
     private var sockets: [Socket] = []
     private var socket = -1
     private var line: DoubleLine?
-    /// Of its recording, what is still to come.
+    /// Lines of the socket that are still to come.
     private var ahead: [Line] = []
     /// Virtual time minus the recording's.
     private var shift = Duration.zero
     private var isStepping = false
-    /// What of this bridge stands for what of the recorded one.
+    /// Names in the recording, with this bridge's name for the same thing.
     private var names: [(recorded: String, given: String)] = []
     private var heardRuns: Set<String> = []
     private var sentMethods: [String: Int] = [:]
     private var texts: [String: [String]] = [:]
     private var rows: [GatewayValue] = []
     private var lastRow = -1
-    /// What each run was asked, in the order in which they began.
+    /// Text of the message of each run, in the order of their beginnings.
     private var asked: [String] = []
     private var active: [String] = []
     package weak var network: DoubleNetwork?
-    /// Messages under keys that the recorded bridge did not use, by their text.
+    /// Repeats of a message under a key that the recorded bridge did not use, by text.
     package private(set) var sentAnew: [String: Int] = [:]
-    /// Methods in the order they were called.
+    /// Methods in the order of the calls.
     package private(set) var calls: [String] = []
 
-    /// What the person did, by the recording.
+    /// A deed of the person, as the recording shows it.
     package struct Deed: Sendable, Hashable {
         package enum What: Sendable, Hashable { case writes(String), stops, decides(String) }
         package var what: What
@@ -93,7 +95,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
         socket = min(socket + 1, sockets.count - 1)
         guard socket >= 0, let first = sockets[socket].lines.first else { return false }
         self.line = line
-        // A recording that has ended repeats its greeting alone.
+        // A recording that has ended repeats only its greeting.
         ahead = isPlayed ? [first] : sockets[socket].lines
         shift = (time.now - .zero) - .milliseconds(Int64(first.milliseconds))
         goOn()
@@ -104,7 +106,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
 
     private var recordedNow: Int { Int(((time.now - .zero) - shift).nanoseconds / 1_000_000) }
 
-    /// Says what is due, and sets the time of the next.
+    /// Sends all that is due, and sets an alarm for the next line.
     private func goOn() {
         guard let line, line.isOpen else { return }
         var awaited: (run: String, text: String)?
@@ -138,7 +140,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
         if ahead.isEmpty, socket + 1 < sockets.count { cutLater() }
     }
 
-    /// Sent a good while after the recorded bridge did.
+    /// Whether this bridge sent the request well after the recorded one did.
     private func isLate(_ line: Line) -> Bool {
         recordedNow - line.milliseconds > 50 && ["chat.send", "chat.abort"].contains(line.frame["method"]?.string)
     }
@@ -175,7 +177,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
         }
     }
 
-    /// The recording's next socket began then.
+    /// Cuts the line and lets the bridge reconnect when the recording's next socket began.
     private func cutLater() {
         guard let last = sockets[socket].lines.last, let next = sockets[socket + 1].lines.first, let line else {
             return
@@ -205,7 +207,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
             if isEarly { write(run) }
         }
         if next.frame["event"] == "session.message", let row = payload?["message"] {
-            // The row of an acceptance has no id there, and is in no transcript.
+            // The event of an acceptance has no id, and its row is in no transcript.
             if row["__openclaw"]?["id"] != nil { rows.append(row) }
             lastRow = next.milliseconds
         }
@@ -213,7 +215,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
         line?.say(given(next.text))
     }
 
-    /// What is over to `agent.wait`.
+    /// Notes runs that `agent.wait` may report as ended.
     private func notice(_ frame: GatewayValue, _ run: String) {
         let payload = frame["payload"]
         switch (frame["event"]?.string, payload?["state"]?.string ?? payload?["phase"]?.string) {
@@ -252,7 +254,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
 
     private var prompts: [String: String] = [:]
     private var begun = 0
-    /// Runs whose terminal frame was said.
+    /// Runs whose terminal frame went out.
     private var ended: Set<String> = []
 
     // MARK: Requests
@@ -313,7 +315,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
         }
     }
 
-    /// Without the envelope of a user's message.
+    /// The row as the history has it, without the envelope of a user's message.
     private func displayed(_ row: GatewayValue) -> GatewayValue {
         guard row["role"] == "user", let text = row["content"]?.elements.first?["text"]?.string,
             let end = text.firstRange(of: " UTC] ")
@@ -342,7 +344,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
         ]
     }
 
-    /// Without its id. Of several the last one of that time, else the first.
+    /// Recorded answer without its id: the last one up to now, or the first of all if it came later.
     private func recorded(_ method: String) -> GatewayValue? {
         let known = sockets.prefix(socket + 1).reversed().first { $0.answers.values.contains { $0.method == method } }
         let answers = (known?.lines ?? []).filter { line in
@@ -350,7 +352,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
                 && line.frame["id"]?.string.flatMap { known?.answers[$0]?.method } == method
         }
         let chosen = answers.last { $0.milliseconds <= recordedNow + 400 } ?? answers.first
-        // Rows came since.
+        // Rows arrived since that answer.
         if method == "chat.history", let chosen, chosen.milliseconds < lastRow { return nil }
         guard let frame = chosen?.frame else { return nil }
         return .object(frame.names.filter { $0 != "id" }.map { ($0, frame[$0] ?? .null) })
@@ -370,7 +372,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
 }
 
 extension WorldSide {
-    /// Instead of the scripted gateway, from the next start on.
+    /// Takes the place of the scripted gateway at the next start.
     package func plays(_ recorded: RecordedGateway) {
         let network = DoubleNetwork(recorded, time, seed: 1)
         recorded.network = network

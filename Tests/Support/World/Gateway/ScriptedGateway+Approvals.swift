@@ -6,7 +6,7 @@ extension ScriptedGateway {
         guard let asking = runs[run] else { return }
         let created = milliseconds(now)
         var place = places[command] ?? GatewayPlace()
-        // Early gateways know no plug-in that asks, and the first of them no list, without which another ask is never seen.
+        // In early eras no plug-in asks. E1 has no list of approvals, so nobody would ever see the other ask.
         if place.trick == .plugin && !era.isNew || place.trick == .another && era == .e1 { place.trick = nil }
         let life = place.trick == .plugin ? 600_000 : era.approvalLifeMilliseconds
         let name = id
@@ -59,13 +59,13 @@ extension ScriptedGateway {
                 "title": "\(command)", "meta": "\(command)", "approvalId": "\(id)",
                 "approvalSlug": .text(String(id.prefix(8))), "summary": "Waiting for approval.",
             ])
-        // What is left of the script belongs to the follow-up.
+        // The rest of the script belongs to the follow-up.
         runs[run]?.steps = []
         say(run, asking.saysWhenDetached, at: now)
         finish(run, withMessage: true, at: now)
     }
 
-    /// The call whose return the script has still to send.
+    /// The call whose result the script has yet to send.
     private static func call(of run: GatewayRun) -> String {
         for step in run.steps { if case .toolReturns(let id, _) = step.step { return id } }
         return "call"
@@ -114,7 +114,7 @@ extension ScriptedGateway {
         return .array(open.map(shown))
     }
 
-    /// `kind`: of the method or, of the newest one, of its parameters.
+    /// `kind` comes from the method's name, or from the parameters of `approval.resolve`.
     mutating func resolve(
         _ request: String, _ id: String, _ decision: String, kind: String, isNewest: Bool, at now: Instant
     ) {
@@ -143,7 +143,7 @@ extension ScriptedGateway {
                 : ["ok": true])
     }
 
-    /// The answer to the yes is lost with the connection, and the list has another ask under the id.
+    /// The connection drops before the answer to the yes, and the list then has another ask under the same id.
     private mutating func askForAnother(_ approval: GatewayApproval, at now: Instant) {
         approvals[approval.id]?.command = AskTricks.another(than: approval.command)
         approvals[approval.id]?.name += "-2"
@@ -155,7 +155,7 @@ extension ScriptedGateway {
         refuse(request, era == .e4 ? "APPROVAL_NOT_FOUND" : "INVALID_REQUEST", "unknown or expired approval id")
     }
 
-    /// Another client may decide, too.
+    /// Another client decides.
     package mutating func otherClientDecides(_ id: String, _ decision: String, at now: Instant) {
         clock = now
         if approvals[id]?.decision == nil { decide(id, decision, by: "Somebody else", at: now) }
@@ -206,12 +206,12 @@ extension ScriptedGateway {
         scheduleNext(approval.run, at: now)
     }
 
-    /// Its key is its run id, so that clients need not guess (openclaw.md#approvals).
+    /// The run id of a follow-up is also its key, so clients need not guess (openclaw.md#approvals).
     mutating func beginFollowUp(of id: String, at now: Instant) {
         guard let approval = approvals[id], let steps = approval.followUp else { return }
         let name: String
         switch era {
-        // A heartbeat brings it, under a random name.
+        // A heartbeat carries the follow-up, under a random name.
         case .e1: name = "5d1f6f0e-heartbeat-\(id)"
         case .e2: name = "exec-approval-followup:\(id)"
         case .e3, .e4: name = "exec-approval-followup:\(id):nonce:x4"

@@ -1,6 +1,7 @@
 import Vocabulary
 
-// The introduction, judged in the documented order (openclaw.md#connect-params, openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+// The introduction, judged in the documented order (openclaw.md#connect-params,
+// openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 extension ScriptedGateway {
     private static let clientIDs: Set = [
         "webchat-ui", "openclaw-control-ui", "webchat", "cli", "gateway-client", "openclaw-macos", "openclaw-ios",
@@ -29,7 +30,8 @@ extension ScriptedGateway {
         connection?.isGreeted = true
         connection?.capabilities = Set(params["caps"]?.elements.compactMap(\.string) ?? [])
         connection?.hasDevice = device != nil
-        // Early gateways take all scopes from a client without a device (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+        // Early gateways drop the scopes of a client without a device
+        // (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
         let keepsScopes = device != nil || era.isNew
         connection?.scopes = keepsScopes ? Set(params["scopes"]?.elements.compactMap(\.string) ?? []) : []
         answer(id, greeting(params, at: now))
@@ -59,7 +61,7 @@ extension ScriptedGateway {
         return hello.with("auth", era.isNew ? auth : nil)
     }
 
-    /// Params are a closed schema: whatever is not known here is refused (openclaw.md#frames).
+    /// Params are a closed schema: the gateway refuses unknown members (openclaw.md#frames).
     private func faultOfIntroduction(_ params: GatewayValue) -> String? {
         let known: Set = [
             "minProtocol", "maxProtocol", "client", "caps", "commands", "permissions", "pathEnv", "role", "scopes",

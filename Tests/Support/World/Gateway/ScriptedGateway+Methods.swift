@@ -1,6 +1,6 @@
 package import Vocabulary
 
-// The methods, their closed schemas and scopes (openclaw.md#scopes, openclaw.md#methods).
+// Methods with their closed schemas and scopes (openclaw.md#scopes, openclaw.md#methods).
 extension ScriptedGateway {
     private struct Method {
         var fields: Set<String>
@@ -48,7 +48,7 @@ extension ScriptedGateway {
             return refuse(id, "INVALID_REQUEST", "missing scope: operator.admin")
         }
         if method == "chat.history", !era.choosesLength, params["maxChars"] != nil {
-            // What left before the first refusal could arrive is no breach.
+            // A request that left before the first refusal could arrive is no breach.
             if let first = refusedLengthAt, now - first > .milliseconds(100) {
                 breaches.append("chat.history with maxChars once more")
             }
@@ -147,15 +147,15 @@ extension ScriptedGateway {
         if script.speaksFirst { schedule(reply, after: script.answersAfter, at: now) }
     }
 
-    /// What the person wrote: behind it are the bridge's notes about files that are missing.
+    /// The person's own words. The bridge's notes about missing files follow them.
     static func asked(_ text: String) -> String {
         text.split(separator: "\n\n[Not attached: ").first.map { String($0) } ?? text
     }
 
-    /// Of a gateway that advertises none.
+    /// Limit of a gateway that advertises none.
     private static let fileLimit = 5_000_000
 
-    /// False: they are not what openclaw.md#chatsend asks for.
+    /// False if an attachment breaks the rules of openclaw.md#chatsend.
     private mutating func takeFiles(_ key: String, _ params: GatewayValue) -> Bool {
         guard let attachments = params["attachments"] else { return true }
         var taken: [GatewayFiles.File] = []
@@ -176,14 +176,14 @@ extension ScriptedGateway {
         return true
     }
 
-    /// The first bytes decide, and no name: PNG, JPEG, GIF, WebP.
+    /// The first bytes decide, never the name: PNG, JPEG, GIF, WebP.
     private static func isPicture(_ content: String) -> Bool {
         ["iVBORw0KGg", "/9j/", "R0lGOD", "UklGR"].contains { content.hasPrefix($0) }
     }
 
     private func repeated(_ run: GatewayRun) -> GatewayValue {
         switch run.state {
-        // The agent has not let go of it.
+        // The agent has not released the run.
         case .aborted where tearingDown.contains(run.id): ["runId": "\(run.id)", "status": "started"]
         case .active, .held, .dead: ["runId": "\(run.id)", "status": "in_flight"]
         case .ended: ["runId": "\(run.id)", "status": "ok"]
@@ -194,7 +194,7 @@ extension ScriptedGateway {
         }
     }
 
-    /// A key that failed is answered with payload and error (openclaw.md#frames).
+    /// E4 answers the key of a failed run with payload and error (openclaw.md#frames).
     private mutating func answer(_ id: String, _ payload: GatewayValue, failure run: GatewayRun) {
         guard era == .e4, case .failed(let why) = run.state else { return answer(id, payload) }
         send([
@@ -203,7 +203,7 @@ extension ScriptedGateway {
         ])
     }
 
-    /// A client of another make: its runs are seen by all clients (openclaw.md#which-events-reach-whom).
+    /// A client of another make prompts. All clients see its run (openclaw.md#which-events-reach-whom).
     package mutating func otherClientSends(
         _ text: String, in session: String, as run: String, at now: Instant
     ) {
@@ -212,7 +212,7 @@ extension ScriptedGateway {
         admit(run, session, text, script, owner: nil, at: now)
     }
 
-    /// The scheduler's run.
+    /// The scheduler starts a job with its run.
     package mutating func schedulerRuns(
         _ text: String, job: String, in session: String, as run: String, at now: Instant
     ) {
@@ -222,7 +222,7 @@ extension ScriptedGateway {
         runs[run]?.job = job
     }
 
-    /// A job that was begun and whose run has not come yet, or comes never.
+    /// A job starts whose run comes later or never.
     package mutating func schedulerStarts(_ job: String, in session: String, at now: Instant) {
         tellOfJob(job, "started", in: session, nil)
     }
@@ -231,7 +231,7 @@ extension ScriptedGateway {
         tellOfJob(job, "finished", in: session, nil)
     }
 
-    /// No state. The session is named from E2 on, the run in E4 alone (openclaw.md#small-ones).
+    /// The event of a job. E1 leaves the session out, and only E4 names the run (openclaw.md#small-ones).
     func jobEvent(_ job: String, _ action: String, in session: String, _ run: String?) -> GatewayValue {
         (["jobId": "\(job)", "action": "\(action)"] as GatewayValue)
             .with("sessionKey", era == .e1 ? nil : .text(session))
@@ -265,7 +265,7 @@ extension ScriptedGateway {
     // MARK: chat.abort, agent.wait
 
     private mutating func abort(_ id: String, _ session: String, _ name: String?, at now: Instant) {
-        // Early ones know no other names than those of messages.
+        // Early gateways abort only runs that a message began.
         let known = runs.values.filter {
             !$0.isOver && $0.session == session && (name == nil || $0.id == name) && (era.isNew || keys[$0.id] != nil)
         }
@@ -279,7 +279,7 @@ extension ScriptedGateway {
         answer(id, ["ok": true, "aborted": .flag(!ended.isEmpty), "runIds": .array(ended.map { .text($0) })])
     }
 
-    /// From E3 on the device or the connection must own it.
+    /// From E3 on the device or the connection must own the run.
     private func mayAbort(_ run: GatewayRun) -> Bool {
         !era.isNew || connection?.hasDevice == true || run.owner == connection?.number
     }

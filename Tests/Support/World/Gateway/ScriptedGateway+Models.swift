@@ -1,25 +1,25 @@
 package import Vocabulary
 
-/// A run as it was admitted, with the model that its session had at that moment.
+/// A run as the gateway admitted it, with the model of its session at that moment.
 package struct GatewayBegin: Sendable, Hashable {
     package var run: String
     package var session: String
     package var text: String
-    /// Nil: the agent's own.
+    /// Nil if the agent's own model applied.
     package var model: String?
     package var at: Instant
 }
 
-/// What the gateway does with `sessions.patch` (openclaw.md#others).
+/// How the gateway handles `sessions.patch` (openclaw.md#others).
 package struct GatewayModels: Sendable {
-    /// Others are not allowed.
+    /// Allowed models. The gateway refuses all others.
     package var known: Set<String> = []
-    /// So many of the next patches fail, whatever they name.
+    /// Number of patches still to fail, whatever they name.
     package var failures = 0
-    /// By session.
+    /// Chosen model by session.
     var patched: [String: String] = [:]
     package internal(set) var begun: [GatewayBegin] = []
-    /// Sessions and models whose patch was not carried out, in order.
+    /// Session and model of each refused patch, in order.
     package internal(set) var refused: [String] = []
 }
 
@@ -50,7 +50,7 @@ extension ScriptedGateway {
             GatewayBegin(run: run, session: session, text: text, model: models.patched[session], at: now))
     }
 
-    /// Runs of this text that were asked for by the client and are not over.
+    /// Whether a run of this text is at work or waits.
     package func isRunning(_ text: String) -> Bool { runs.values.contains { $0.question == text && !$0.isOver } }
 
     package func wasAborted(_ text: String) -> Bool {

@@ -1,18 +1,19 @@
 import Vocabulary
 
-/// A message that came while its session was busy.
+/// A message that arrived while its session was busy.
 struct GatewayWaiting {
     var key: String
     var text: String
     var script: GatewayScript
 }
 
-// A session that another client's run holds, or one that was stopped and not let go of (openclaw.md#chatsend), and what a restarted
-// gateway does by itself (openclaw.md#disconnects).
+// Sessions that another client's run holds or whose stopped run is not released yet (openclaw.md#chatsend), and the
+// recovery of a restarted gateway (openclaw.md#disconnects).
 extension ScriptedGateway {
     private static let draining = "Gateway is draining; new tasks are not accepted"
 
-    /// Runs of the bridge itself are not meant: it holds its messages. What is newest is not known, and runs beside them.
+    /// Whether the message must wait. The bridge holds messages behind its own runs itself, so those do not count. E4
+    /// never queues: its runs go side by side.
     func isTaken(_ session: String, by key: String) -> Bool {
         guard era != .e4 else { return false }
         if runs.values.contains(where: { $0.session == session && tearingDown.contains($0.id) }) { return true }
@@ -21,7 +22,7 @@ extension ScriptedGateway {
 
     var atWork: Int { runs.values.count { $0.hasBegun && !$0.isOver } }
 
-    /// No run is at work there, and none was stopped a moment ago.
+    /// No run is at work in the session, and the agent has released every stopped one.
     package func isFree(_ session: String) -> Bool {
         !runs.values.contains { $0.session == session && (!$0.isOver || tearingDown.contains($0.id)) }
     }
@@ -43,7 +44,7 @@ extension ScriptedGateway {
         noteBegin(key, session, text, at: now)
         begun[Self.asked(text), default: 0] += 1
         let steered = era == .e3 ? busyRun(in: session)?.id : nil
-        // It is written when it is taken, and once more when the other run takes it.
+        // The gateway writes the message now, and again when the other run takes it.
         if era.isNew { write("user", text, in: session, key: era.key(ofQuestion: key), at: now) }
         tellAcceptance(text, in: session)
         broadcast("chat", ["runId": "\(key)", "sessionKey": "\(session)", "seq": 1, "state": "final"])
@@ -54,11 +55,11 @@ extension ScriptedGateway {
         }
     }
 
-    /// It is not run (third era).
+    /// E3 does not run a message while it drains.
     private mutating func refuseWhileDraining(_ key: String, _ session: String, _ text: String, at now: Instant) {
         let words = "⚠️ Gateway is restarting. Please wait a few seconds and try again."
         agent(key, "lifecycle", ["phase": "error", "error": "\(Self.draining)", "endedAt": wall(now)])
-        // The gateway lets go of a deaf agent with the next message.
+        // The next message makes the gateway release a deaf agent.
         for id in tearingDown where runs[id]?.session == session {
             schedule(.lifecycleAfterAbort(run: id), after: .milliseconds(60), at: now)
         }
@@ -72,7 +73,7 @@ extension ScriptedGateway {
         write("assistant", words, in: session, key: key, stopReason: "stop", at: now)
     }
 
-    /// Within the other run, as its last message.
+    /// Makes the message the last one of the other run.
     private mutating func steer(
         _ text: String, _ script: GatewayScript, into id: String, key: String, at now: Instant
     ) {
@@ -90,7 +91,7 @@ extension ScriptedGateway {
         write("user", text, in: run.session, key: era.key(ofQuestion: key), at: now)
     }
 
-    /// The session is free: its queue runs in a second. The first run that awaits its place in the lane begins.
+    /// The session is free: its queue runs in a second, and the next runs of the lane begin.
     mutating func free(_ session: String, at now: Instant) {
         var room = era.lane - atWork
         while room > 0, let next = lane.first {
@@ -109,7 +110,7 @@ extension ScriptedGateway {
         beginOwn(in: session, question: next.text, next.script.steps[...], at: now)
     }
 
-    /// Under a name that no client knows.
+    /// Starts a run under a name that no client knows.
     mutating func beginOwn(
         in session: String, question: String, _ steps: ArraySlice<GatewayScript.Timed>, at now: Instant
     ) {
@@ -127,7 +128,7 @@ extension ScriptedGateway {
     static let unsafe =
         "I was interrupted by a gateway restart and couldn't safely resume the previous turn. Please send that last request again and I'll pick it up cleanly."
 
-    /// Third era: it goes on with a run by itself; one that was in a tool it gives up in words.
+    /// E3 continues a run after a restart by itself. If the run was in a tool, it gives up with a sentence.
     mutating func resume(_ id: String, at now: Instant) {
         guard let run = runs[id], run.question != nil else { return }
         let isInTool = run.steps.contains { if case .toolReturns = $0.step { true } else { false } }

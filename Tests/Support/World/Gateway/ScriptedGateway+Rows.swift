@@ -1,9 +1,9 @@
 import Vocabulary
 
-// The history of sessions, and its rows as they are written (openclaw.md#chathistory).
+// The history of sessions, with rows as the gateway writes them (openclaw.md#chathistory).
 extension ScriptedGateway {
     static let usualLength = 12_000
-    /// In bytes; a longer row is replaced.
+    /// Bytes of the longest row. The history replaces a longer one.
     private static let longestRow = 128 << 10
 
     mutating func history(of session: String, length: Int) -> GatewayValue {
@@ -12,7 +12,7 @@ extension ScriptedGateway {
             "messages": .array(onDisk(session).map { cut($0, to: length) }),
         ]
         guard era.tellsWhatRuns else { return page }
-        // Also a run that waits its turn.
+        // Includes a run that waits for its turn.
         let active = runs.values.filter { !$0.isOver && $0.session == session }
             .sorted { $0.startedAtMilliseconds < $1.startedAtMilliseconds }
         let running = active.first.map { run in
@@ -36,13 +36,13 @@ extension ScriptedGateway {
         return ["ok": true, "message": shown(row, isEvent: false)]
     }
 
-    /// The first question of a chat comes with its first answer.
+    /// Early gateways write a chat's first question only with the first answer.
     private func onDisk(_ session: String) -> [GatewayRow] {
         let all = rows[session] ?? []
         return era.writesFirstQuestionLate && !all.contains { $0.role == "assistant" } ? [] : all
     }
 
-    /// Long texts end with a mark; what is too long even so is replaced, and says no reason.
+    /// A long text ends with a mark. If the row is still too long, a sentence replaces it and the stop reason goes.
     private func cut(_ row: GatewayRow, to length: Int) -> GatewayValue {
         var row = row
         if row.text.utf8.count > length, row.text.count > length {
@@ -55,7 +55,7 @@ extension ScriptedGateway {
         return shown(row, isOversized: true)
     }
 
-    /// `isEvent`: the form in the event of its writing.
+    /// `isEvent` selects the form of the event that reports the row.
     func shown(_ row: GatewayRow, isEvent: Bool = false, isOversized: Bool = false) -> GatewayValue {
         var mark: GatewayValue = ["id": "\(row.id)", "seq": .integer(row.number)]
         let key = row.key.map { GatewayValue.text($0) }
@@ -80,7 +80,7 @@ extension ScriptedGateway {
     private func content(of row: GatewayRow, isEvent: Bool) -> GatewayValue {
         guard row.role == "user" else { return row.text.isEmpty ? [] : [["type": "text", "text": "\(row.text)"]] }
         if era == .e3 { return "\(row.text)" }
-        // The history takes the envelope off.
+        // The history strips the envelope.
         let isEnveloped = isEvent && era == .e2
         let text =
             isEnveloped ? "Sender (untrusted metadata):\n```json\n{}\n```\n\n[Mon 16:37 UTC] \(row.text)" : row.text
@@ -96,7 +96,7 @@ extension ScriptedGateway {
             id: "row-\(rowNumber)", role: role, text: text, atMilliseconds: milliseconds(now), key: key, run: run,
             stopReason: stopReason, errorMessage: errorMessage)
         row.number = rows[session]?.count ?? 0
-        // Rows of the gateway itself have no usage.
+        // Rows that the gateway itself writes have no usage.
         if role == "assistant", stopReason != "error", key == nil { row.usage = Self.usage }
         rows[session, default: []].append(row)
         tellRow(shown(row, isEvent: true), row.id, row.number, in: session)
@@ -106,7 +106,7 @@ extension ScriptedGateway {
         "input": 11, "output": 7, "cacheRead": 3, "cacheWrite": 0, "totalTokens": 21, "cost": ["total": 0],
     ]
 
-    /// A message that was taken, in a chat that has rows: without a place in the history.
+    /// Reports that a message was accepted, in a chat with rows. The event has no place in the history.
     mutating func tellAcceptance(_ text: String, in session: String) {
         guard era.tellsAcceptance, let number = rows[session]?.count else { return }
         let row: GatewayValue = [

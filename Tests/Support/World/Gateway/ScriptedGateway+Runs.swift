@@ -1,6 +1,6 @@
 import Vocabulary
 
-// What a run says, in the order of openclaw.md#order-of-frames-in-one-run.
+// Frames of a run, in the order of openclaw.md#order-of-frames-in-one-run.
 extension ScriptedGateway {
     private static let pace = Duration.milliseconds(150)
 
@@ -24,7 +24,7 @@ extension ScriptedGateway {
         perform(id, at: now)
     }
 
-    /// Does the first step and sets the time of the next.
+    /// Plays the first step and schedules the next.
     private mutating func perform(_ id: String, at now: Instant) {
         guard let step = runs[id]?.steps.popFirst()?.step else { return }
         switch step {
@@ -60,7 +60,7 @@ extension ScriptedGateway {
         let said = Self.visible(run.segment)
         let files = Self.files(in: run.segment)
         guard said != run.saidText && !said.isEmpty || files.count > run.files.count else { return }
-        // Trimmed, so that the next words may bring the white space before them.
+        // The text is trimmed, so the next words bring the white space before them.
         let addition = String(said.dropFirst(run.saidText.count))
         runs[id]?.saidText = said
         runs[id]?.chatText = GatewayText.merged(run.chatText, earlier: run.earlier, said, addition, era)
@@ -70,7 +70,7 @@ extension ScriptedGateway {
         tellText(id, at: now)
     }
 
-    /// One delta, if the text differs from the last one sent.
+    /// Sends one delta if the text differs from the last one sent.
     private mutating func tellText(_ id: String, at now: Instant) {
         guard let run = runs[id], !run.hidesSession else { return }
         let text = run.chatText
@@ -86,13 +86,13 @@ extension ScriptedGateway {
             payload = payload.with("deltaText", .text(extends ? String(text.dropFirst(run.sentText.count)) : text))
                 .with("replace", extends ? nil : true)
         }
-        // The newest leave out what the client can put together itself (openclaw.md#chat).
+        // E4 leaves out text that the client can put together itself (openclaw.md#chat).
         let mayOmit = era == .e4 && extends && !isFirst && !run.sentText.isEmpty
         if era.isNew { payload = payload.with("agentId", "main") }
         broadcast("chat", payload.with("message", mayOmit ? nil : message(text)), mayDrop: true)
     }
 
-    /// Newer gateways put the words of one pace into one frame, which a later step sends.
+    /// Newer gateways join the words of one pace into one frame, which a later step sends.
     private mutating func speak(_ id: String, _ files: [String], at now: Instant) {
         runs[id]?.files += files
         let isPaced = era.coalescesSpeech && runs[id]?.spokenAt.map { now - $0 < Self.pace } == true
@@ -110,7 +110,7 @@ extension ScriptedGateway {
         agent(id, "assistant", said.with("mediaUrls", files.isEmpty ? nil : .array(files.map { .text($0) })))
     }
 
-    /// Lines that name a file are no text.
+    /// The text without its `MEDIA:` lines, which name files.
     static func visible(_ text: String) -> String {
         guard text.contains("MEDIA:") else { return trimmed(text) }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -142,7 +142,7 @@ extension ScriptedGateway {
     // MARK: Tools
 
     private mutating func callTool(_ id: String, _ call: String, _ command: String, at now: Instant) {
-        // The earliest never send the words held back by the pace.
+        // E1 never sends the words that the pace held back.
         if era != .e1 { tellText(id, at: now) }
         tellSpeech(id, at: now)
         runs[id]?.hasCalled = true
@@ -156,7 +156,7 @@ extension ScriptedGateway {
         items(id, call, phase: "start", status: "running", more: ["title": "\(command)", "meta": "\(command)"])
     }
 
-    /// `write /a` is the tool for files instead of a command.
+    /// A command such as `write /a` stands for a call of the file tool.
     private static func tool(of command: String) -> String {
         let word = command.prefix { $0 != " " }
         return ["read", "write", "edit"].contains(word) ? String(word) : "exec"
@@ -168,7 +168,7 @@ extension ScriptedGateway {
 
     // MARK: The end
 
-    /// A segment is one row of the history (openclaw.md#chathistory).
+    /// Each segment is one row of the history (openclaw.md#chathistory).
     mutating func endSegment(_ id: String, stopReason: String, at now: Instant) {
         guard let run = runs[id] else { return }
         let text = run.segment
@@ -179,7 +179,7 @@ extension ScriptedGateway {
         runs[id]?.segment = ""
         runs[id]?.saidText = ""
         runs[id]?.files = []
-        // E1 starts again from nothing.
+        // E1 starts the text anew.
         if !era.tellsWholeRun {
             runs[id]?.sentText = ""
             runs[id]?.sentAt = nil
@@ -195,7 +195,8 @@ extension ScriptedGateway {
         let end: GatewayValue =
             era.isNew ? ["phase": "end", "stopReason": "stop", "aborted": false] : ["phase": "end"]
         lifecycle(id, ended(end, run))
-        // What was paced goes out before the last word, whether or not that has a message (openclaw.md#order-of-frames-in-one-run).
+        // Paced text leaves before the terminal frame, even if that has no message
+        // (openclaw.md#order-of-frames-in-one-run).
         tellText(id, at: now)
         runs[id]?.state = .ended
         runs[id]?.endedAt = now
@@ -220,7 +221,7 @@ extension ScriptedGateway {
         if let session = runs[id]?.session { free(session, at: now) }
     }
 
-    /// The model call fails, for good.
+    /// The model call fails for good.
     private mutating func fail(_ id: String, _ why: String, at now: Instant) {
         attemptFails(id, why, at: now)
         switch era {
@@ -235,7 +236,7 @@ extension ScriptedGateway {
         }
     }
 
-    /// The words so far are a row of their own, with the error.
+    /// Writes the text so far as a row with the error.
     private mutating func attemptFails(_ id: String, _ why: String, at now: Instant) {
         guard let run = runs[id] else { return }
         if era != .e4 {
@@ -245,7 +246,7 @@ extension ScriptedGateway {
         }
         tellSpeech(id, at: now)
         lifecycle(id, failed(["phase": era == .e3 ? "finishing" : "error", "error": "\(why)"]))
-        // The earliest know no grace: each attempt that fails has its end (openclaw.md#order-of-frames-in-one-run).
+        // E1 has no grace period: each failed attempt gets a terminal frame (openclaw.md#order-of-frames-in-one-run).
         guard era == .e1, !run.hidesSession else { return }
         tellText(id, at: now)
         terminal(id, "error", ["errorMessage": "\(why)"])
@@ -253,14 +254,14 @@ extension ScriptedGateway {
 
     mutating func verdict(_ id: String, _ why: String, at now: Instant) {
         guard let run = runs[id], !run.isOver else { return }
-        // What was paced goes out before the last word, whatever that is (openclaw.md#chat).
+        // Paced text leaves before the terminal frame, whatever that is (openclaw.md#chat).
         tellText(id, at: now)
         runs[id]?.state = .failed(why)
         switch era {
-        // Of a run that a message began it has no terminal frame at all.
+        // E2 sends no terminal frame for a failed run that a message began.
         case .e2 where run.question != nil: break
         case .e3:
-            // Twice, and its message holds the error.
+            // E3 sends it twice, with the error as the message.
             let words = message("Error: \(why)")
             terminal(
                 id, "error", ["errorMessage": "\(why)", "errorKind": "unknown", "message": words, "agentId": "main"])
@@ -271,8 +272,9 @@ extension ScriptedGateway {
         free(run.session, at: now)
     }
 
-    /// The gateway forgets what it sent: the new attempt's text begins without `replace` (openclaw.md#chat, retry trap). In the third era
-    /// `chat` goes on behind the attempt that failed; in the first a new attempt has no chat, and no `chat` frame.
+    /// The gateway forgets what it sent, so the new attempt's text begins without `replace` (openclaw.md#chat, retry
+    /// trap). In E3 the text of `chat` continues behind the failed attempt's; in E1 a new attempt sends no `chat`
+    /// frame.
     private mutating func tryAgain(_ id: String, at now: Instant) {
         runs[id]?.segment = ""
         runs[id]?.saidText = ""
@@ -314,7 +316,7 @@ extension ScriptedGateway {
                 ])
         }
         guard run.hasBegun else {
-            // Under the same name, though nothing ran.
+            // Early gateways send the end of a run that never began under the same name.
             if !era.isNew { terminal(id, "final", ["message": message(Self.unbegun)]) }
             return free(run.session, at: now)
         }
@@ -326,7 +328,7 @@ extension ScriptedGateway {
 
     private static let unbegun = "⚠️ Agent failed before reply: the run was aborted."
 
-    /// The agent lets go of a run that was stopped: it writes what it had down once more.
+    /// The agent releases a stopped run, and writes the interrupted text again.
     mutating func tornDown(_ id: String, at now: Instant) {
         guard tearingDown.remove(id) != nil, let run = runs[id] else { return }
         if era != .e4, !Self.trimmed(run.segment).isEmpty {
@@ -336,7 +338,7 @@ extension ScriptedGateway {
         }
         switch era {
         case .e3:
-            // The numbers of the run begin again at one.
+            // The run's sequence starts again at one.
             runs[id]?.sequence = 0
             runs[id]?.isTornDown = true
             lifecycle(
@@ -347,7 +349,7 @@ extension ScriptedGateway {
                 ])
         case .e4: lifecycle(id, ["phase": "end", "stopReason": "aborted", "aborted": true])
         case .e2: lifecycle(id, ended(["phase": "end"], run))
-        // Nothing more is said of it.
+        // E1 reports nothing further.
         case .e1: break
         }
         free(run.session, at: now)

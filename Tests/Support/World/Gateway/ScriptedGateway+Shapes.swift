@@ -2,7 +2,7 @@ import Vocabulary
 
 // Members of frames by era, as running gateways sent them (openclaw.md#seen-on-running-gateways).
 extension ScriptedGateway {
-    /// A session, as its events and the tools' frames describe it.
+    /// A session as its events and the tools' frames describe it.
     func about(_ session: String, status: String?, namesRuns: Bool = true) -> GatewayValue {
         let known = (["sessionId": "id-\(session)", "modelProvider": "acme", "model": "quill-2"] as GatewayValue)
             .with("status", status.map { .text($0) }).with("abortedLastRun", false)
@@ -44,7 +44,7 @@ extension ScriptedGateway {
         return era.isNew ? data.with("aborted", false) : data
     }
 
-    /// A session changed, to those who follow them.
+    /// Tells followers of sessions about a change.
     mutating func changed(_ session: String, _ phase: String, _ run: String, _ status: String, at now: Instant) {
         guard connection?.followsSessions == true else { return }
         let change: GatewayValue = [
@@ -79,7 +79,7 @@ extension ScriptedGateway {
         agent(id, "command_output", era.isNew ? said.with(end) : said)
     }
 
-    /// The output of a command so far.
+    /// Output of a command so far.
     private mutating func tellProgress(_ id: String, _ call: String, _ output: String) {
         tool(
             id,
@@ -98,7 +98,8 @@ extension ScriptedGateway {
             ])
     }
 
-    /// The receiver is the connection that began the run; followers of the session get a mirror (openclaw.md#which-events-reach-whom).
+    /// The connection that began the run receives the frame. Followers of the session get a mirror
+    /// (openclaw.md#which-events-reach-whom).
     mutating func tool(_ id: String, _ data: GatewayValue) {
         runs[id]?.sequence += 1
         guard let run = runs[id], let connection else { return }
@@ -107,7 +108,7 @@ extension ScriptedGateway {
             era == .e1 ? plain : plain.with(about(run.session, status: "running", namesRuns: false))
         let isOwner = run.owner == connection.number
         if isOwner, connection.capabilities.contains("tool-events") { tell("agent", payload) }
-        // The second era sends it to the owner twice.
+        // E2 sends it to the owner twice.
         if connection.followsSessions, !isOwner || era == .e2 { tell("session.tool", payload) }
     }
 
@@ -119,7 +120,7 @@ extension ScriptedGateway {
                 "toolCallId": "\(call)",
             ]
             if phase != "update" { data = data.with("startedAt", wall(clock)) }
-            // The call itself has returned, only what it began is blocked (openclaw.md#agent).
+            // The call itself has returned; only the command that it started is blocked (openclaw.md#agent).
             data = data.with("status", .text(kind == "tool" && status == "blocked" ? "completed" : status))
             for name in more.names where kind == "command" || ["title", "meta"].contains(name) {
                 data = data.with(name, more[name])

@@ -1,19 +1,19 @@
 package import Vocabulary
 
-/// A call that began, ended or decided something.
+/// A request that sends a message, aborts a run or decides an approval.
 package struct GatewayHeard: Sendable, Hashable {
     package var method: String
-    /// The run, or the approval.
+    /// Key of the message, id of the run, or id of the approval.
     package var name: String
     package var decision: String?
     package var at: Instant
 }
 
-/// The attachments of one message.
+/// Attachments of one message.
 package struct GatewayFiles: Sendable, Hashable {
     package struct File: Sendable, Hashable {
         package var name: String
-        /// As it came: base64.
+        /// Base64, as it arrived.
         package var content: String
 
         package init(name: String, content: String) {
@@ -24,7 +24,7 @@ package struct GatewayFiles: Sendable, Hashable {
 
     package var run: String
     package var files: [File]
-    /// Without what is noted behind it.
+    /// The person's words, without the bridge's notes behind them.
     package var prompt: String
 
     init(run: String, files: [File], prompt: String) {
@@ -33,16 +33,16 @@ package struct GatewayFiles: Sendable, Hashable {
         self.prompt = prompt
     }
 
-    /// As agents take them that know pictures alone, without names.
+    /// Files of an agent that accepts only pictures, without names.
     init(pictures: [GatewayValue], of prompt: String) {
         self.init(
             run: "", files: pictures.map { File(name: "", content: $0["data"]?.string ?? "") }, prompt: prompt)
     }
 }
 
-/// An OpenClaw gateway of one of four eras, written from the documentation and sharing no code with the bridge's side: frames go in
-/// with the time, frames with their connection come out. It has one client at a time, as many runs as are asked of it, and
-/// writes down whatever the client does against the documentation (`breaches`).
+/// An OpenClaw gateway of one of four eras, written from the documentation without code of the bridge: frames go in
+/// with the time, and frames for the connection come out. One client at a time; `breaches` lists whatever the client
+/// does against the documentation.
 package struct ScriptedGateway {
     package enum Output: Sendable, Equatable {
         case frame([UInt8])
@@ -81,37 +81,37 @@ package struct ScriptedGateway {
         var hasDevice = false
         var followsSessions = false
         var followed: Set<String> = []
-        /// Runs of which it has had a text: the first one is whole (openclaw.md#chat).
+        /// Runs whose text this connection has received. The first text of a run is whole (openclaw.md#chat).
         var told: Set<String> = []
     }
 
     package let era: GatewayEra
-    /// What the agent does with a message, by its text.
+    /// Script of the agent for a message, by its text.
     package var scripts: [String: GatewayScript] = [:]
-    /// Of commands that need approval; others run in the garden.
+    /// Places of commands that need approval. Without an entry a command runs in the garden.
     package var places: [String: GatewayPlace] = [:]
-    /// What it ran after the bridge's yes, in order.
+    /// Commands that ran after the bridge's yes, in order.
     package internal(set) var executed: [AgentExecuted] = []
     package internal(set) var introductionsRefused = 0
-    /// Every handshake is refused with it, until it is cleared.
+    /// Reason to refuse every handshake, until cleared.
     package var refusal: GatewayRefusal?
-    /// Judges a device's signature: the text, the signature and the public key as they were sent. Nil takes all.
+    /// Judges a device's signature: text, signature and public key as sent. Nil if every signature passes.
     package var checksSignature: (@Sendable (_ text: String, _ signature: String, _ publicKey: String) -> Bool)?
     package internal(set) var breaches: [String] = []
-    /// How often each text was begun as a run.
+    /// Number of runs that began with each text.
     package internal(set) var begun: [String: Int] = [:]
-    /// The attachments of each message that had some and was taken.
+    /// Attachments of every accepted message that had any.
     package internal(set) var attached: [GatewayFiles] = []
-    /// Each method in the order it was called.
+    /// Methods in the order of the calls.
     package internal(set) var calls: [String] = []
-    /// What was asked of its runs and approvals, in order.
+    /// Requests about runs and approvals, in order.
     package internal(set) var heard: [GatewayHeard] = []
-    /// The decisions about approvals, in the order they were heard.
+    /// Decisions about approvals, in order.
     package internal(set) var decisions: [String] = []
     package var models = GatewayModels()
-    /// The link is up and ticks, and requests are neither taken nor answered.
+    /// The link is up and ticks, but the gateway neither handles nor answers requests.
     package var isDeaf = false
-    /// So many requests came meanwhile.
+    /// Number of requests that arrived while deaf.
     package private(set) var unheard = 0
 
     var outputs: [Output] = []
@@ -120,27 +120,28 @@ package struct ScriptedGateway {
     var connection: Connection?
     var connections = 0
     var startedAt: Instant
-    /// Its age goes on with its process.
+    /// The process survives a restart, so its uptime continues.
     package var restartsWithinProcess = false
     var downUntil: Instant?
-    /// The moment of its effect.
+    /// Current time of the event that the gateway handles.
     var clock = Instant.zero
-    /// Runs that wait for one of those at work to end.
+    /// Runs that wait for one at work to end.
     var lane: [String] = []
     var drops = 0
     var globalSequence = 5_000
-    /// Stopped, and the agent has not let go of them.
+    /// Stopped runs that the agent has not released.
     var tearingDown: Set<String> = []
     /// Messages that wait for a session to be free, in order.
     var waiting: [String: [GatewayWaiting]] = [:]
     var ownRuns = 0
-    /// The first era was asked for rows of a length, on this socket.
+    /// When a client first set a row length on this socket, which E1 refuses.
     var refusedLengthAt: Instant?
 
     var runs: [String: GatewayRun] = [:]
     var rows: [String: [GatewayRow]] = [:]
     var rowNumber = 0
-    /// Idempotency keys, known for five minutes and forgotten in a restart (openclaw.md#chatsend).
+    /// Idempotency keys. The gateway knows them for five minutes and forgets them in a restart
+    /// (openclaw.md#chatsend).
     var keys: [String: Instant] = [:]
     var approvals: [String: GatewayApproval] = [:]
 
@@ -152,7 +153,7 @@ package struct ScriptedGateway {
 
     // MARK: The socket
 
-    /// False: no listener now.
+    /// False if nothing listens now.
     package mutating func connected(at now: Instant) -> Bool {
         clock = now
         if let downUntil, downUntil > now { return false }
@@ -163,7 +164,7 @@ package struct ScriptedGateway {
         connection = Connection(number: connections, nonce: nonce)
         refusedLengthAt = nil
         send(["type": "event", "event": "connect.challenge", "payload": ["nonce": "\(nonce)", "ts": wall(now)]])
-        // E1 has 10 s, later ones 15 (openclaw.md#challenge).
+        // E1 and E2 wait 10 s, later eras 15 (openclaw.md#challenge).
         schedule(.handshakeLimit(connection: connections), after: .seconds(era.isNew ? 15 : 10), at: now)
         return true
     }
@@ -197,13 +198,13 @@ package struct ScriptedGateway {
         call(id, method, params, at: now)
     }
 
-    /// Some run continues, or waits for a decision.
+    /// Whether some run is at work or waits for a decision.
     package var isBusy: Bool { runs.values.contains { !$0.isOver } }
 
-    /// Nobody has decided them.
+    /// Names of undecided approvals.
     package var openApprovals: [String] { approvals.values.filter { $0.decision == nil }.map(\.name).sorted() }
 
-    /// When the run said its last word by itself; nil: it did not, or there is no such run.
+    /// When the run finished by itself, or nil if it did not or there is no such run.
     package func endedAt(_ run: String) -> Instant? { runs[run]?.endedAt }
 
     mutating func note(_ method: String, _ params: GatewayValue, at now: Instant) {
@@ -288,7 +289,8 @@ package struct ScriptedGateway {
         send(["type": "res", "id": "\(id)", "ok": false, "error": error.with("details", details)])
     }
 
-    /// To all clients: numbered, also when it is dropped for a slow reader (openclaw.md#four-different-counters).
+    /// Sends a numbered event to all clients. An event dropped for a slow reader takes a number, too
+    /// (openclaw.md#four-different-counters).
     mutating func broadcast(_ name: String, _ payload: GatewayValue, mayDrop: Bool = false) {
         guard connection?.isGreeted == true else { return }
         globalSequence += 1
@@ -297,24 +299,25 @@ package struct ScriptedGateway {
             drops -= 1
             return
         }
-        // An event of another scope was counted, too.
+        // An event of another scope took a number.
         if era.countsForAll, globalSequence.isMultiple(of: 9) { globalSequence += 1 }
         let number = era.countsForAll ? globalSequence : connection?.sequence ?? 0
         send(["type": "event", "event": "\(name)", "payload": payload, "seq": .integer(number)])
     }
 
-    /// To those who asked for it: without a number.
+    /// Sends an event without a number to a subscriber.
     mutating func tell(_ name: String, _ payload: GatewayValue) {
         send(["type": "event", "event": "\(name)", "payload": payload])
     }
 
     // MARK: Misfortunes
 
-    /// An orderly restart: active runs, keys, open approvals and live text die with the process (openclaw.md#disconnects).
+    /// An orderly restart: active runs, keys, open approvals and live text die with the process
+    /// (openclaw.md#disconnects).
     package mutating func restart(down: Duration, at now: Instant) {
         clock = now
         let interrupted = runs.values.filter { !$0.isOver && $0.hasBegun }.map(\.id).sorted()
-        // Each run at work ends with a frame of its own, and the next process goes on with it.
+        // In E3 each run at work gets a terminal frame of its own, and the next process continues it.
         if era == .e3 { for id in interrupted { terminal(id, "aborted", ["stopReason": "restart"]) } }
         broadcast("shutdown", ["reason": "restart", "restartExpectedMs": .integer(Int(down.nanoseconds / 1_000_000))])
         close(1012, "service restart", at: now)

@@ -1,21 +1,21 @@
-/// Numbers that no honest peer sends, in the place of those that a frame has.
-///
-/// A frame is text: its numbers are found without a parser of ours, and what is put in their place is put there digit by digit.
+/// Puts numbers that no honest peer sends in the place of a frame's own.
+/// A frame is text: this finds its numbers without a parser of the bridge and replaces them digit by digit.
 package enum HostileNumbers {
-    /// The ends of 64 bits and their neighbours, doubles that no integer holds, and what is none of a count or a time.
+    /// The ends of 64 bits and their neighbours, doubles that no integer holds, and values that are neither counts
+    /// nor times.
     package static let all = [
         "9223372036854775807", "-9223372036854775808", "9223372036854775806", "18446744073709551615",
         "9007199254740993", "1e308", "-1e308", "1e19", "0.5", "-0.0", "-1", "1e-320", "0", "253402300800000",
     ]
 
-    /// The frame with each of its numbers replaced, one after another, by each hostile one.
+    /// Copies of the frame, each with one number replaced by one hostile number.
     package static func variants(of frame: [UInt8]) -> [[UInt8]] {
         numbers(in: frame).flatMap { place in
             all.map { Array(frame[..<place.lowerBound]) + Array($0.utf8) + Array(frame[place.upperBound...]) }
         }
     }
 
-    /// The frame with all of its numbers replaced by the same hostile one.
+    /// The frame with every number replaced by the same hostile one.
     package static func replacingAll(in frame: [UInt8], with number: String) -> [UInt8] {
         var result: [UInt8] = []
         var copied = 0
@@ -27,7 +27,7 @@ package enum HostileNumbers {
         return result + frame[copied...]
     }
 
-    /// The positions of numbers outside of strings.
+    /// Places of numbers outside strings.
     package static func numbers(in frame: [UInt8]) -> [Range<Int>] {
         var places: [Range<Int>] = []
         var position = 0

@@ -1,21 +1,21 @@
 import Vocabulary
 
-/// A session of the scripted Oppi server: what is on its disk, and its agent while that is active.
+/// A session of the scripted Oppi server: its state on the disk, and its agent while active.
 final class OppiSession {
     let id: String
     var status = "ready" { didSet { if status != oldValue { earlierStatus = oldValue } } }
     private var earlierStatus = "ready"
-    /// When its newest run began, which REST says a second later.
+    /// When the newest run began. REST reports that a second later.
     var busySince: Instant?
-    /// What its trace has.
+    /// Rows of the session's trace.
     var rows: [GatewayValue] = []
-    /// Not in the file yet.
+    /// Rows that are not in the file yet.
     var unwritten: [GatewayValue] = []
-    /// Prompts that its agent began to work on.
+    /// Prompts that the agent began to work on.
     var prompts: [String] = []
     var entries = 0
     var tokens = 0
-    /// On the server's clock.
+    /// Milliseconds of the server's clock.
     var lastActivity: Int64 = 0
     var activation: OppiActivation?
 
@@ -23,7 +23,7 @@ final class OppiSession {
 
     var value: GatewayValue { value(status) }
 
-    /// As it was saved last.
+    /// The session as REST last saved it.
     func saved(at now: Instant) -> GatewayValue {
         let isNew = busySince.map { now - $0 < .seconds(1) } ?? false
         return value(isNew && status == "busy" ? earlierStatus : status)
@@ -42,9 +42,9 @@ final class OppiSession {
     }
 }
 
-/// From the start of a session's agent to its end: numbers, ring and turns are its own (oppi.md#envelope-and-sequence-numbers).
+/// One activation of a session's agent, with its own numbers, ring and turns (oppi.md#envelope-and-sequence-numbers).
 final class OppiActivation {
-    /// A prompt that came with a `clientTurnId`.
+    /// A prompt with a `clientTurnId`.
     final class Turn {
         let id: String
         let payload: String
@@ -63,7 +63,7 @@ final class OppiActivation {
     struct Dialog {
         var id: String
         var frame: GatewayValue
-        /// To those who come later.
+        /// Clients that subscribe later see the dialog.
         var isShownAgain: Bool
     }
 
@@ -79,52 +79,52 @@ final class OppiActivation {
 
     var sequence = 0
     var ring: [Entry] = []
-    /// By socket: at full or not.
+    /// Sockets that follow the session. True for level `full`.
     var followers: [Int: Bool] = [:]
     var turns: [Turn] = []
-    /// In the order in which `agent_start` is taken for theirs.
+    /// Turns in the order in which the server assigns `agent_start` to them.
     var starting: [Turn] = []
     var run: OppiRun?
     var queue: [Queued] = []
     var queueVersion = 0
-    /// The extension's dialog that is open.
+    /// Open dialog of the extension.
     var dialog: Dialog?
     var timedOut: Set<String> = []
     var touched: Instant
 
     init(at now: Instant) { touched = now }
 
-    /// Nil: the ring does not reach back so far (oppi.md#ring-arithmetic).
+    /// Nil if the ring does not reach back that far (oppi.md#ring-arithmetic).
     func missed(since: Int) -> [GatewayValue]? {
         if let first = ring.first, since < first.sequence - 1 { return nil }
         return ring.filter { $0.sequence > since }.map(\.frame)
     }
 }
 
-/// One loop of the agent, with all that it answers.
+/// One loop of the agent with all the prompts that it answers.
 final class OppiRun {
     let number: Int
-    /// That came last; it is answered together with those before it that were steered by it.
+    /// Newest prompt. The loop answers it together with the prompts that it steered.
     var prompt: String
     var steered: [String] = []
     var steps: ArraySlice<GatewayScript.Timed>
-    /// Of the message that is being written.
+    /// Text of the open message.
     var said = ""
-    /// Its end, which the model does not stream.
+    /// End of the open message that the model does not stream.
     var unstreamed: String?
     var tool: String?
-    /// The permission or dialog that holds it.
+    /// Id of the permission or dialog that the run waits for.
     var waitsFor: String?
-    /// What runs once it is allowed.
+    /// The tool that runs after a yes.
     var asked: Asked?
     /// An attempt failed, and the next one has not begun.
     var isRetrying = false
-    /// The pictures of its prompt, as its trace has them.
+    /// Pictures of the prompt, as the trace has them.
     var pictures: [String] = []
-    /// The status of its session is busy: neither before it begins nor between its attempts.
+    /// Whether the session reads as busy: not before the run begins, nor between attempts.
     var isStreaming: Bool { hasBegun && !isRetrying && !isOver }
     var attempt = 0
-    /// The context is being compacted, instead of a delay.
+    /// The agent compacts the context instead of waiting for the retry.
     var isCompacting = false
     var hasBegun = false
     var stop = Stop.no
@@ -135,7 +135,7 @@ final class OppiRun {
     struct Asked {
         var input: GatewayValue
         var command: String
-        /// The ask's name in the script.
+        /// The script's name of the ask.
         var name: String
         var trick: OppiTrick?
     }

@@ -1,12 +1,12 @@
-/// What an agent of an Oppi server does with an ask to get more out of a yes than was shown (oppi.md#permissions).
+/// Tricks of an agent of an Oppi server that gets more out of a yes than the card showed (oppi.md#permissions).
 package enum OppiTrick: CaseIterable, Hashable, Sendable {
-    /// A tool without a command: its input is all that says what it does.
+    /// A tool without a command: only its input says what it does.
     case wholeInput
     /// Members beside the command.
     case beside
-    /// Behind a yes whose answer is lost, the same id asks for another command.
+    /// The answer to a yes is lost, and the same id asks about another command.
     case another
-    /// An extension asks, and does the same; the head dialect alone has its dialogs.
+    /// The same by an extension. Only the head dialect has its dialogs.
     case anotherDialog
 }
 

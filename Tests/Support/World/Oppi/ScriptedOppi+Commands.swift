@@ -1,6 +1,7 @@
 import Vocabulary
 
-// Commands of a session that a socket follows at full, and how a prompt is handed over (oppi.md#turn-delivery-clientturnid-and-turn_ack).
+// Commands of a session that a socket follows at full, and the handover of a prompt
+// (oppi.md#turn-delivery-clientturnid-and-turn_ack).
 extension ScriptedOppi {
     private static let turnLife = Duration.seconds(15 * 60)
     private static let turnLimit = 256
@@ -43,14 +44,14 @@ extension ScriptedOppi {
         case "set_queue" where !isSeed: setQueue(frame, session, activation, on: number)
         case "extension_ui_response": answerDialog(frame, session, on: number)
         default:
-            // The seed dialect does not answer what it does not know.
+            // The seed dialect ignores unknown commands.
             if !isSeed { result(frame, error: "Unsupported command type: \(type)", on: number) }
         }
     }
 
     // MARK: Turns
 
-    /// The reason of a refusal, else nil.
+    /// Reason of the refusal, or nil.
     private func take(
         _ type: String, _ frame: GatewayValue, _ session: OppiSession, _ activation: OppiActivation
     ) -> String? {
@@ -98,7 +99,7 @@ extension ScriptedOppi {
         emit("turn_ack", members.with("requestId", request).with("duplicate", isDuplicate ? true : nil), session)
     }
 
-    /// Whose prompt a loop is, the server guesses by the order.
+    /// The server guesses by the order which prompt a loop belongs to.
     func nextTurnStarts(_ session: OppiSession) {
         guard let activation = session.activation, !activation.starting.isEmpty else { return }
         let turn = activation.starting.removeFirst()
@@ -106,7 +107,7 @@ extension ScriptedOppi {
         acknowledge(turn, nil, session)
     }
 
-    /// Nothing that a prompt says of its behaviour reaches the agent.
+    /// Hands a prompt to the agent. A prompt's `streamingBehavior` never reaches it.
     func handOver(
         _ text: String, _ behaviour: String?, _ pictures: [GatewayValue] = [], _ session: OppiSession,
         _ activation: OppiActivation
@@ -137,14 +138,14 @@ extension ScriptedOppi {
     private static let busy =
         "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
 
-    /// The agent is busy and the prompt has no `streamingBehavior`: only head reports it.
+    /// The agent is busy and the prompt has no `streamingBehavior`. Only the head dialect reports that.
     private func reject(_ text: String, _ session: OppiSession) {
         lost.insert(text)
         guard !isSeed else { return }
         emit("error", ["error": "\(Self.busy)"], session)
     }
 
-    /// `taken`: what is taken up of it.
+    /// `taken` is the item that a run took up.
     func tellQueue(_ session: OppiSession, taken: OppiActivation.Queued? = nil) {
         guard !isSeed, let activation = session.activation else { return }
         activation.queueVersion += 1
@@ -164,7 +165,7 @@ extension ScriptedOppi {
         ]
     }
 
-    /// At rest an empty one alone is taken.
+    /// At rest the server accepts only an empty queue.
     private func setQueue(
         _ frame: GatewayValue, _ session: OppiSession, _ activation: OppiActivation, on number: Int
     ) {
@@ -182,7 +183,7 @@ extension ScriptedOppi {
         result(frame, data: queue(of: activation), on: number)
     }
 
-    /// The next message of the queue: of those that steer, or of all.
+    /// Takes the next message of the queue, or the next one that steers.
     func takeQueued(onlySteering: Bool, _ session: OppiSession) -> String? {
         guard let activation = session.activation,
             let index = activation.queue.firstIndex(where: { $0.isSteering })
@@ -205,7 +206,7 @@ extension ScriptedOppi {
 
     // MARK: Stopping
 
-    /// Of a run that waits between two attempts. A compaction is no such wait.
+    /// Ends a run that waits between two attempts. A compaction is no such wait.
     private func abortRetry(_ session: OppiSession) {
         guard let run = session.activation?.run, run.isRetrying, !run.isCompacting else { return }
         asked.append(AgentAsked(.abort, run.prompt))
@@ -217,7 +218,7 @@ extension ScriptedOppi {
             ["success": false, "attempt": .integer(run.attempt), "finalError": "Retry cancelled"], session)
     }
 
-    /// By whichever client (oppi.md#stopping).
+    /// Any client may stop (oppi.md#stopping).
     func stop(_ session: OppiSession) {
         guard let activation = session.activation else { return }
         guard let run = activation.run, run.isStreaming else {
@@ -238,7 +239,8 @@ extension ScriptedOppi {
             stubborn.insert(run.prompt)
         } else {
             time.after(.milliseconds(Int64.random(in: 1...300, using: &random))) { [self] in
-                // The call that waits for a permission or for a dialog is decided first; questions of `ask` are over with the stop.
+                // A call that waits for a permission or a dialog needs its decision first. A stop ends questions of
+                // `ask`.
                 guard !run.isOver, permissions[run.waitsFor ?? ""] == nil else { return }
                 if let dialog = activation.dialog, dialog.frame["method"]?.string != "ask" { return }
                 aborts(run, session)

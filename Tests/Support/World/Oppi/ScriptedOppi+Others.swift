@@ -1,22 +1,22 @@
 import Vocabulary
 
-/// What happens at an Oppi server without the bridge.
+/// Troubles of an Oppi server that the bridge has no part in.
 package enum OppiTrouble: Sendable {
-    /// The owner's own device prompts in a session; `session`: which of those that exist, by its place.
+    /// The owner's own device prompts in the session at this place.
     case prompt(name: String, session: Int)
-    /// And in a session that only that device has, where a permission is asked for.
+    /// The device prompts in a session of its own, where the run asks for a permission.
     case asksElsewhere(name: String)
     case stops(session: Int)
     case ends(session: Int)
     case deletes(session: Int)
-    /// The sockets that follow a session at full break, and no others.
+    /// Every socket that follows the session at full breaks; the others stay.
     case cuts(session: Int)
-    /// Something in front of the server answers its REST calls.
+    /// Something in front of the server answers REST calls.
     case pages(Duration)
-    /// The server's process ends, and comes back.
+    /// The server's process ends and starts again.
     case restarts(down: Duration)
 
-    /// Runs, or their traces, may go with it.
+    /// Whether runs or their traces may be lost.
     var losesRuns: Bool {
         switch self {
         case .stops, .ends, .deletes, .restarts: true
@@ -32,7 +32,7 @@ extension ScriptedOppi {
         case .asksElsewhere(let name): anotherPrompts(name, nil)
         case .stops(let place):
             guard let session = picked(place), let run = session.activation?.run else { return }
-            // The end reports a stop, also behind the last word.
+            // A stop takes effect even after the last words.
             if run.isStreaming { lost.formUnion(run.steered + [run.prompt]) }
             stop(session)
         case .ends(let place): if let session = picked(place) { end(session, random.pick(["stopped", "terminated"])) }
@@ -47,7 +47,7 @@ extension ScriptedOppi {
         }
     }
 
-    /// `busy`: one whose agent has a run, where there is one.
+    /// `busy` prefers a session whose agent has a run.
     private func picked(_ place: Int, busy: Bool = false) -> OppiSession? {
         let working = sessions.filter { busy && $0.activation?.run != nil }
         let choice = working.isEmpty ? sessions : working
@@ -62,7 +62,8 @@ extension ScriptedOppi {
         }
     }
 
-    /// In a session of the bridge's, or in one of its own where there is none yet. No place: in one of its own, and it asks.
+    /// Prompts in a session of the bridge, or in a new one if none exists. Without a place the session is new and the
+    /// run asks.
     private func anotherPrompts(_ name: String, _ place: Int?) {
         let prompt = "Foreign \(name)?"
         var script = GatewayScript((30, .says("\(name)w0 ")))
@@ -81,7 +82,7 @@ extension ScriptedOppi {
         if let activation = session.activation { handOver(prompt, "followUp", [], session, activation) }
     }
 
-    /// Traces are on the disk, and a session's status stays as it was written last.
+    /// Traces stay on the disk, and sessions keep the status that was written last.
     private func restart(_ down: Duration) {
         for session in sessions { kill(session) }
         permissions = [:]

@@ -1,6 +1,6 @@
 import Vocabulary
 
-// What a run asks of its owner (oppi.md#permissions, oppi.md#extension-dialogs).
+// Asks of a run to its owner (oppi.md#permissions, oppi.md#extension-dialogs).
 extension ScriptedOppi {
     private static let never = Int64(100 * 365) * 86_400_000
 
@@ -9,7 +9,7 @@ extension ScriptedOppi {
         ask(id, OppiTrick.input(command, trick), command, as: id, trick, run, session)
     }
 
-    /// `name`: as the script has it.
+    /// `name` is the script's name of the ask.
     private func ask(
         _ id: String, _ input: GatewayValue, _ command: String, as name: String, _ trick: OppiTrick?, _ run: OppiRun,
         _ session: OppiSession
@@ -42,14 +42,14 @@ extension ScriptedOppi {
             }
         }
         guard isOfAnotherClient(run.prompt) || random.happens(habits.elsewhere) else { return }
-        // It is announced to no client.
+        // No client hears of this decision.
         time.after(.milliseconds(Int64.random(in: 300...3_000, using: &random))) { [self] in
             let isYes = random.happens(0.5)
             if permissions.removeValue(forKey: id) != nil { goOn(run, afterYes: isYes, "Denied by user", session) }
         }
     }
 
-    /// As the server makes it for a phone: no account of the command (oppi.md#permissions).
+    /// The server's summary for a phone, which may hide parts of the command (oppi.md#permissions).
     static func summary(of command: String) -> String {
         guard let script = command.firstMatch(of: /\.\/scripts\/(nav|eval|screenshot)\.js(?:\s+["']?([^"'\s]*))?/)
         else {
@@ -63,19 +63,20 @@ extension ScriptedOppi {
         }
     }
 
-    /// A command by the shell, any other tool with its whole input.
+    /// Records what ran: the shell's command, or the whole input of any other tool.
     private func executes(_ run: OppiRun) {
         guard !run.isOver, run.stop != .asked, let asked = run.asked else { return }
         func text(_ value: GatewayValue) -> String { String(decoding: value.bytes, as: UTF8.self) }
         let command = asked.input["command"]?.string
         executed.append(
             AgentExecuted(
-                // As pi's shell tool, which runs in the session's folder whatever the input says of one.
+                // pi's shell tool runs in the session's folder, whatever the input says.
                 asked.name, command: command, input: command == nil ? text(asked.input) : nil,
                 permissions: asked.trick == .beside ? text(OppiTrick.more) : nil))
     }
 
-    /// The answer to the yes is lost with all connections, and another ask has its id. False: it does no such thing.
+    /// Cuts all connections before the answer to the yes, and asks about another command under the same id. False
+    /// without such a trick.
     private func asksForAnother(_ id: String, _ run: OppiRun, _ session: OppiSession) -> Bool {
         guard let asked = run.asked, !run.isOver, asked.trick == .another || asked.trick == .anotherDialog else {
             return false
@@ -122,7 +123,7 @@ extension ScriptedOppi {
 
     // MARK: Dialogs
 
-    /// It has no time of its own, and each who comes later sees it.
+    /// A dialog without a time limit, which clients that subscribe later see, too.
     private func confirm(_ id: String, _ command: String, _ session: OppiSession) {
         let frame: GatewayValue = [
             "type": "extension_ui_request", "id": "\(id)", "sessionId": "\(session.id)", "method": "confirm",
@@ -138,7 +139,7 @@ extension ScriptedOppi {
         }
     }
 
-    /// Of these `ask` alone is shown again to those who come later; the others end by themselves.
+    /// Clients that subscribe later see `ask` alone of these dialogs. The others time out.
     private func askDialog(_ id: String, _ command: String, _ run: OppiRun, _ session: OppiSession) {
         let method = random.pick(["confirm", "select", "ask"])
         var frame: GatewayValue = [
@@ -153,7 +154,7 @@ extension ScriptedOppi {
                 .with("options", .array(options.map { .text($0) }))
         default:
             questions.insert(id)
-            // The values of the last two are a part of the first label.
+            // The last two values occur in the first label.
             let values = ["1", "r", "run"]
             let listed = zip(values, options).map { value, option -> GatewayValue in
                 ["value": "\(value)", "label": "\(option)"]
@@ -178,7 +179,7 @@ extension ScriptedOppi {
 
     func answerDialog(_ frame: GatewayValue, _ session: OppiSession, on number: Int) {
         let id = frame["id"]?.string ?? ""
-        // One that ended by its time is still on the server's list, and its answer goes nowhere.
+        // A dialog that timed out stays on the server's list, and its answer goes nowhere.
         if session.activation?.timedOut.remove(id) != nil { return }
         guard let activation = session.activation, activation.dialog?.id == id, let run = activation.run else {
             return complain("UI request not found: \(id)", of: session.id, on: number)
@@ -194,11 +195,11 @@ extension ScriptedOppi {
         goOn(run, afterYes: isYes, "Declined", session)
     }
 
-    /// The first option whose label contains it, case aside.
+    /// The first option whose label contains the words, ignoring case.
     private func label(for words: String, of ask: GatewayValue?) -> String {
         let options = ask?["questions"]?.elements.first?["options"]?.elements ?? []
         let labels = options.compactMap { $0["label"]?.string }
-        // No person answers in own words here.
+        // No person answers in free words in this world.
         if !labels.contains(words) { breaches.append("an answer that is no label: \(words)") }
         return labels.first { $0.lowercased().contains(words.lowercased()) } ?? words
     }

@@ -5,7 +5,7 @@ package import Vocabulary
 extension ScriptedOppi {
     package func answer(_ request: HTTPRequest) -> WorkResult {
         let isAnswered = time.now >= pagesUntil
-        // A page may come in front of the server, or in the place of its answer.
+        // A page may answer in front of the server, or replace the server's answer.
         guard isAnswered || random.happens(0.5) else { return page() }
         let answer = route(request)
         return isAnswered ? answer : page()
@@ -67,7 +67,7 @@ extension ScriptedOppi {
             ])
     }
 
-    /// Without `view=full` it begins behind the last compaction; none is drawn that writes one.
+    /// Without `view=full` a trace begins behind the last compaction. No compaction here writes one.
     private func trace(of session: OppiSession, _ query: [String]) -> WorkResult {
         if !query.contains("view=full") { breaches.append("a trace that is not full") }
         return Self.reply(200, ["session": session.saved(at: time.now), "trace": .array(session.rows)])
@@ -75,7 +75,7 @@ extension ScriptedOppi {
 
     private static func reply(_ status: Int, _ body: GatewayValue) -> WorkResult {
         var bytes = body.bytes
-        // With room for a parser to read beyond its end.
+        // Leaves room for a parser that reads beyond the end.
         bytes.reserveCapacity(bytes.count + 64)
         return .answered(HTTPResponse(status: status, body: bytes))
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Vocabulary
 
-// What a run says, in the order of oppi.md#how-a-run-looks-and-where-the-final-text-is.
+// Frames of a run, in the order of oppi.md#how-a-run-looks-and-where-the-final-text-is.
 extension ScriptedOppi {
     // MARK: Loops
 
@@ -15,7 +15,7 @@ extension ScriptedOppi {
         if isSeed { emit("turn_start", session) }
     }
 
-    /// A prompt. What an earlier failure left of messages that steer comes behind it, before the first words.
+    /// Plays a prompt. Steering messages left by an earlier failure follow it before the first words.
     func play(_ prompt: String, _ run: OppiRun, _ session: OppiSession) {
         run.steps = (scripts[prompt]?.steps ?? [])[...]
         run.prompt = prompt
@@ -29,13 +29,13 @@ extension ScriptedOppi {
 
     private func steer(_ text: String, _ run: OppiRun, _ session: OppiSession) {
         run.steered.append(run.prompt)
-        // Its end is that of the whole.
+        // The newest script's end becomes the end of the whole run.
         run.steps = (run.steps.filter { !$0.step.isEnd } + (scripts[text]?.steps ?? []))[...]
         run.prompt = text
         userSays(text, session)
     }
 
-    /// The next message that waits; without one the loop ends.
+    /// Plays the next queued message. Without one the loop ends.
     func playNext(_ run: OppiRun, onlySteering: Bool = false, _ session: OppiSession) {
         guard let text = takeQueued(onlySteering: onlySteering, session) else {
             return onlySteering ? scheduleNext(run, session) : endLoop(run, session)
@@ -73,7 +73,7 @@ extension ScriptedOppi {
         time.after(next.after) { [self] in
             guard !run.isOver, run.waitsFor == nil, let step = run.steps.popFirst()?.step else { return }
             perform(step, run, session)
-            // A tool's end lets in what steers, which continues by itself.
+            // The end of a tool lets steering messages in, and `playNext` continues the run.
             if case .toolReturns = step { return playNext(run, onlySteering: true, session) }
             scheduleNext(run, session)
         }
@@ -142,7 +142,7 @@ extension ScriptedOppi {
         }
     }
 
-    /// Of the whole message; empty where the model wrote nothing.
+    /// Sends the whole message, which is empty if the model wrote nothing.
     private func endMessage(tool: String? = nil, isPartial: Bool = false, _ run: OppiRun, _ session: OppiSession) {
         if isSeed, !isPartial, let rest = run.unstreamed { emit("text_delta", ["delta": "\(rest)"], session) }
         let text = run.said
@@ -161,7 +161,7 @@ extension ScriptedOppi {
         tellState(session)
     }
 
-    /// An answer may be in several blocks, of which the trace has an event each.
+    /// An answer may have several blocks, each with its own row in the trace.
     private func blocks(of text: String) -> [String] {
         guard !text.isEmpty else { return [] }
         guard text.count > 8, random.happens(0.3) else { return [text] }
@@ -169,7 +169,7 @@ extension ScriptedOppi {
     }
 
     private func failMessage(_ why: String, _ run: OppiRun, _ session: OppiSession) {
-        // It keeps its words, and is in the trace as any other.
+        // The failed message keeps its words, and the trace has it like any other.
         if !isSeed { emit("error", ["error": "\(why)"], session) }
         endMessage(isPartial: true, run, session)
     }
@@ -221,14 +221,14 @@ extension ScriptedOppi {
         let end: GatewayValue = ["tool": "bash", "toolCallId": "\(id)"]
         let segments: GatewayValue = [["text": "exit ?", "style": "error"]]
         emit("tool_end", isError ? end.with("isError", true).with("resultSegments", segments) : end, session)
-        // Its result is a message of its own, which no frame but this one shows.
+        // The tool's result is a message that only this frame shows.
         tellState(session)
         guard isSeed else { return }
         emit("turn_end", session)
         emit("turn_start", session)
     }
 
-    /// After an answer, or none in time.
+    /// Continues after a decision, or without one.
     func goOn(_ run: OppiRun, afterYes isYes: Bool, _ words: String, _ session: OppiSession) {
         guard !run.isOver else { return }
         run.waitsFor = nil
@@ -242,7 +242,7 @@ extension ScriptedOppi {
 
     // MARK: The end
 
-    /// What was said stays; the permission that it waited for stays open until its time is over.
+    /// Keeps the text so far. The permission that the run waited for stays open until it expires.
     func aborts(_ run: OppiRun, _ session: OppiSession) {
         losePrompts(of: session)
         session.activation?.dialog = nil

@@ -13,7 +13,7 @@ extension ScriptedOppi {
     private static let droppable: Set = ["text_delta", "thinking_delta", "tool_output"]
     private static let idleLimit = Duration.seconds(600)
 
-    // MARK: To those who follow a session
+    // MARK: Frames for followers
 
     func emit(_ type: String, _ session: OppiSession) { emit(type, [:], session) }
 
@@ -40,7 +40,7 @@ extension ScriptedOppi {
         }
     }
 
-    /// What a client has to leave aside: a child's state under its parent's name, and frames that it does not know.
+    /// Frames that a client must ignore: a child's state under its parent's name, and unknown types.
     private func makeNoise(_ session: OppiSession, _ activation: OppiActivation) {
         let child = OppiSession("child\(session.id)")
         child.status = random.pick(["busy", "ready"])
@@ -49,7 +49,7 @@ extension ScriptedOppi {
             ["type": "git_status", "workspaceId": "w1", "status": ["isGitRepo": true]],
             ["type": "extension_ui_notification", "method": "notify", "message": "Saved.", "notifyType": "info"],
             ["type": "extension_ui_notification", "method": "setStatus", "statusKey": "k", "statusText": "sowing"],
-            // What it was to show is lost.
+            // The widget's content is missing.
             ["type": "extension_ui_notification", "method": "setWidget"],
             ["type": "extension_ui_notification", "method": "setTitle"],
             ["type": "weather_report", "seqs": 7],
@@ -87,7 +87,7 @@ extension ScriptedOppi {
             result(frame, data: data, on: number)
             return done()
         }
-        // Also where no place is left below.
+        // The downgrade happens even if no place is free below.
         if isFull, isSeed { downgradeOthers(than: session, on: number) }
         guard isFull, session.activation == nil else {
             enter(frame, session, isFull, since, on: number)
@@ -114,7 +114,7 @@ extension ScriptedOppi {
         return recent.count > 30
     }
 
-    /// In one go: no live frame of this session comes between (oppi.md#frame-order-both-dialects).
+    /// Enters at once, with no live frame of this session in between (oppi.md#frame-order-both-dialects).
     private func enter(_ frame: GatewayValue, _ session: OppiSession, _ isFull: Bool, _ since: Int?, on number: Int) {
         guard lines[number] != nil else { return }
         lines[number]?.levels[session.id] = isFull
@@ -152,7 +152,8 @@ extension ScriptedOppi {
 
     // MARK: Life
 
-    /// Kinder than the server where none of the sessions could be stopped: a message without a place is judged by its promptness.
+    /// Kinder than the real server: if the bridge could stop no session, it gets a place anyway, because the judge
+    /// measures its promptness.
     private var lacksPlace: Bool {
         let active = sessions.filter { $0.activation != nil }
         guard active.count >= habits.places else { return false }
@@ -162,7 +163,7 @@ extension ScriptedOppi {
         }
     }
 
-    /// A client stops none that was busy a moment ago.
+    /// A client stops no session that was busy a moment ago.
     private static let rest = Duration.seconds(65)
 
     private func isOfBridge(_ session: OppiSession) -> Bool {
@@ -188,12 +189,12 @@ extension ScriptedOppi {
         time.at(activation.touched + Self.idleLimit) { [self] in
             guard session.activation === activation else { return }
             guard time.now >= activation.touched + Self.idleLimit else { return endIfIdle(session, activation) }
-            // Whether a run is going or not.
+            // The idle timer ignores a running run.
             stopsSession(session)
         }
     }
 
-    /// The session ends as by `stop_session`, the REST route or the idle timer.
+    /// Ends the session as `stop_session`, the REST route or the idle timer does.
     func stopsSession(_ session: OppiSession) {
         guard session.activation != nil else { return }
         emit("stop_requested", ["source": "user"], session)
@@ -203,7 +204,7 @@ extension ScriptedOppi {
         end(session, "stopped")
     }
 
-    /// Its numbers, its ring and its turns are gone; subscriptions count on their sockets and carry nothing more.
+    /// Numbers, ring and turns are gone. Subscriptions stay on their sockets without carrying anything.
     func end(_ session: OppiSession, _ reason: String) {
         guard session.activation != nil else { return }
         session.status = "stopped"
@@ -212,7 +213,7 @@ extension ScriptedOppi {
         kill(session)
     }
 
-    /// Its agent is gone, without a word.
+    /// Ends the agent in silence.
     func kill(_ session: OppiSession) {
         if let run = session.activation?.run {
             run.isOver = true
@@ -222,20 +223,20 @@ extension ScriptedOppi {
         loseUnwritten(session)
     }
 
-    /// That are not answered yet.
+    /// Loses prompts without an answer.
     func losePrompts(of session: OppiSession) {
         guard let activation = session.activation else { return }
         if let run = activation.run { lost.formUnion(run.steered + [run.prompt]) }
         lost.formUnion(activation.queue.map(\.text))
     }
 
-    /// Of a trace that has no answer yet nothing is written.
+    /// A trace without an answer has nothing on the disk.
     private func loseUnwritten(_ session: OppiSession) {
         guard !session.unwritten.isEmpty else { return }
         session.unwritten = []
         for prompt in session.prompts {
             lost.insert(prompt)
-            // There is no trace of it anywhere.
+            // No trace of the prompt exists anywhere.
             asked.removeAll { $0.what == .prompt && $0.prompt == prompt }
         }
         session.prompts = []

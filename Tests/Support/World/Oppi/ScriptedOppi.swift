@@ -1,41 +1,42 @@
 package import Vocabulary
 
-/// An Oppi server on virtual time, written from oppi.md and sharing no code with the bridge's side. Its sessions have one run at a
-/// time, which continues whether a socket follows it or not; the trace of a session is what is on its disk.
+/// An Oppi server on virtual time, written from oppi.md without code of the bridge. A session has one run at a time,
+/// which continues with or without followers; a session's trace is its state on the disk.
 package final class ScriptedOppi: ScriptedAgent {
     package enum Dialect: String, Sendable, CaseIterable { case seed, head }
 
-    /// What distinguishes one server from another.
+    /// How one server differs from another.
     package struct Habits: Sendable {
         package var dialect = Dialect.seed
-        /// Entries of a session's ring, as its environment sets it (oppi.md#envelope-and-sequence-numbers).
+        /// Entries of a session's ring, an environment setting of the server (oppi.md#envelope-and-sequence-numbers).
         package var ring = 500
-        /// How often a delta is dropped for a slow reader; the seed dialect alone does (oppi.md#keepalive-pressure-timers).
+        /// Share of deltas dropped for a slow reader, in the seed dialect only (oppi.md#keepalive-pressure-timers).
         package var drops = 0.0
-        /// How long an agent takes to start.
+        /// Time that an agent takes to start.
         package var startup = Duration.zero
-        /// `tool_start` frames while the arguments are written; the head dialect alone has more than one (oppi.md#tool-calls).
+        /// `tool_start` frames sent while the arguments are written. Only the head dialect sends more than one
+        /// (oppi.md#tool-calls).
         package var fragments = 1
-        /// How often the head dialect asks by a dialog of an extension instead of a permission.
+        /// Share of asks that are dialogs of an extension instead of permissions, in the head dialect only.
         package var choices = 0.0
-        /// How far its clock is ahead.
+        /// Lead of the server's clock.
         package var clockOffset = Duration.zero
-        /// Nil: a permission never expires.
+        /// Nil if permissions never expire.
         package var approvalTimeout: Duration? = .seconds(120)
-        /// How often another device of the owner answers a permission.
+        /// Share of permissions that another device of the owner answers.
         package var elsewhere = 0.0
-        /// The trace of a new session begins with its first answer.
+        /// The trace of a new session reaches the disk only with its first answer.
         package var isLate = false
-        /// How often a run continues after a stop (oppi.md#stopping).
+        /// Share of stops that a run ignores (oppi.md#stopping).
         package var ignoresStops = 0.0
-        /// How often a frame that concerns no run comes in front of another.
+        /// Share of frames with a frame before them that concerns no run.
         package var noise = 0.0
-        /// How often a run begins only when its agent has made ready, and how long that takes.
+        /// Share of runs that begin only once the agent is ready, and the time that takes.
         package var lateBeginnings = 0.0
         package var lateness = Duration.zero
-        /// How many sessions are active at once, as far as one of them could make room (oppi.md#session-limits).
+        /// Limit of active sessions, while one of them could make room (oppi.md#session-limits).
         package var places = 20
-        /// Its asks are such, one of them drawn for each; none: they are as the agent itself makes them.
+        /// Tricks to draw from for each ask. If empty, asks are as the agent makes them.
         package var tricks: [OppiTrick] = []
 
         package init() {}
@@ -57,7 +58,7 @@ package final class ScriptedOppi: ScriptedAgent {
                 habits.fragments = random.pick([1, 2, 4, 4, 4, 520])
                 habits.choices = random.pick([0, 0.5, 1])
             }
-            // From a generator of its own, so that what is drawn above stays what it was.
+            // A separate generator, so the draws above stay as they were.
             var later = SeededGenerator(seed: random.next() ^ 0x6C61_7465)
             habits.lateBeginnings = later.pick([0, 0.3, 0.6, 0.6])
             habits.lateness = .milliseconds(later.pick([1_500, 6_000, 14_000, 28_000]))
@@ -68,12 +69,13 @@ package final class ScriptedOppi: ScriptedAgent {
 
     struct Line {
         var line: DoubleLine
-        /// By session: at full or not. An entry outlives the activation of its session (oppi.md#level-rules).
+        /// Subscriptions by session. True for level `full`. An entry outlives the session's activation
+        /// (oppi.md#level-rules).
         var levels: [String: Bool] = [:]
-        /// Frames of the client, which are taken up one after another.
+        /// Frames of the client that wait. The server handles one after another.
         var inbox: ArraySlice<GatewayValue> = []
         var isWorking = false
-        /// When its newest subscriptions came.
+        /// When the newest subscriptions arrived.
         var subscribed: [Instant] = []
     }
 
@@ -82,7 +84,7 @@ package final class ScriptedOppi: ScriptedAgent {
     package internal(set) var decided: [AgentDecided] = []
     package internal(set) var executed: [AgentExecuted] = []
     package internal(set) var attached: [GatewayFiles] = []
-    /// With what is noted behind them, by what the person wrote.
+    /// Whole prompts, with the bridge's notes, by the person's words.
     var wholePrompts: [String: String] = [:]
     package internal(set) var breaches: [String] = []
     package internal(set) var questions: Set<String> = []
@@ -92,14 +94,14 @@ package final class ScriptedOppi: ScriptedAgent {
     package internal(set) var stubborn: Set<String> = []
     var ends: [String: Instant] = [:]
     var lines: [Int: Line] = [:]
-    /// Those that exist, in the order in which they were made.
+    /// Existing sessions, oldest first.
     var sessions: [OppiSession] = []
     var permissions: [String: OppiPermission] = [:]
     var sessionCount = 0
     var runCount = 0
     var streamSequence = 0
     var startedAt = Instant.zero
-    /// Until then something in front of the server answers its REST calls.
+    /// Until then something in front of the server answers REST calls.
     var pagesUntil = Instant.zero
     let time: VirtualTime
     let habits: Habits
@@ -117,7 +119,7 @@ package final class ScriptedOppi: ScriptedAgent {
     package var isBusy: Bool { sessions.contains { $0.activation?.run != nil } }
     package var isAtWork: Bool { sessions.contains { $0.activation?.run?.hasBegun == true } }
     package var hasHoles: Bool { habits.drops > 0 }
-    /// Prompts whose answer is whole in a trace.
+    /// Prompts whose whole answer is in a trace.
     package var finished: Set<String> { Set(ends.keys) }
     package func endedAt(_ prompt: String) -> Instant? { ends[prompt] }
     package func isLost(_ prompt: String) -> Bool { lost.contains(prompt) }
@@ -154,7 +156,7 @@ package final class ScriptedOppi: ScriptedAgent {
         work(line.number)
     }
 
-    /// The next frame of this socket; what is behind it waits until it is done (oppi.md#opening-a-connection).
+    /// Handles the next frame of this socket. Later frames wait until it is done (oppi.md#opening-a-connection).
     private func work(_ number: Int) {
         guard lines[number]?.isWorking == false, let frame = lines[number]?.inbox.popFirst() else { return }
         lines[number]?.isWorking = true

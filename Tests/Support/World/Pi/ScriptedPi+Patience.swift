@@ -1,16 +1,17 @@
 import Vocabulary
 
-// What a program does before it takes a prompt, and behind the end of a loop.
+// A program's compactions and questions before it accepts a prompt, and behind the end of a loop.
 extension ScriptedPi {
-    /// In seconds.
+    /// Seconds.
     private static let compactions: [Int64] = [1, 8, 25, 45, 75]
     static let compactingFirst = "pi: compacts before it takes a prompt"
     static let askingFirst = "pi: asks before it takes a prompt"
     static let compactingBehind = "pi: compacts behind a whole answer"
 
-    // MARK: Before a prompt is taken
+    // MARK: Before a prompt
 
-    /// The earlier line answers first (pi.md#later-lines-l-what-changes). Nothing is said while it goes on, and a Stop stops nothing.
+    /// The earlier line answers before the compaction (pi.md#later-lines-l-what-changes). Meanwhile the program is
+    /// silent, and a Stop stops nothing.
     func compactsFirst(_ command: GatewayValue, on number: Int) {
         guard let run = processes[number]?.run?.number else { return }
         counts.compactedFirst += 1
@@ -27,7 +28,7 @@ extension ScriptedPi {
         }
     }
 
-    /// False: its script asks nothing.
+    /// False if the script asks nothing.
     func asksFirst(_ command: GatewayValue, on number: Int) -> Bool {
         guard habits.guards == nil, let steps = processes[number]?.run?.steps else { return false }
         for index in steps.indices {
@@ -66,7 +67,7 @@ extension ScriptedPi {
         say(["type": "garden_watered"], on: number)
     }
 
-    /// The answer is whole: nothing is tried again.
+    /// The answer is already whole, so nothing is retried.
     func compactsBehind(on number: Int) {
         guard let run = processes[number]?.run?.number else { return }
         counts.compactedBehind += 1

@@ -1,13 +1,13 @@
 import Vocabulary
 
-// What a run says, in the order of pi.md#a-run.
+// Frames of a run, in the order of pi.md#a-run.
 extension ScriptedPi {
     func begin(_ run: Int, on number: Int) {
         guard processes[number]?.run?.number == run else { return }
         processes[number]?.run?.hasBegun = true
         say(["type": "agent_start"], on: number)
         say(["type": "turn_start"], on: number)
-        // Pictures stay in the session, and are in each later history (pi.md#framing).
+        // Pictures stay in the session and appear in each later history (pi.md#framing).
         guard let going = processes[number]?.run else { return }
         let content: [GatewayValue] = [["type": "text", "text": "\(going.text)"]] + going.pictures
         add(["role": "user", "content": .array(content)], on: number)
@@ -27,7 +27,7 @@ extension ScriptedPi {
         }
     }
 
-    /// The model is asked once more: what it would have said is never said.
+    /// Asks the model again. The rest of the current script is never said.
     func takesSteers(on number: Int) {
         guard let run = processes[number]?.run, !run.steers.isEmpty, !run.isRetrying, !run.isCompacting else { return }
         if run.said != nil { endMessage("stop", on: number) }
@@ -71,7 +71,7 @@ extension ScriptedPi {
         }
     }
 
-    /// What the run waits for.
+    /// Sends the open dialog of the run.
     func askAgain(_ id: String, on number: Int) {
         guard let command = processes[number]?.run?.asked?.command else { return }
         if let options = habits.guards { return guards(id, command, options, on: number) }
@@ -115,7 +115,7 @@ extension ScriptedPi {
     }
 
     private func speak(_ text: String, on number: Int) {
-        // In partial messages it reads `stop` already (pi.md#events-stdout).
+        // A partial message already reads `stop` (pi.md#events-stdout).
         if processes[number]?.run?.said == nil {
             say(["type": "message_start", "message": assistant("", "stop")], on: number)
         }
@@ -133,7 +133,7 @@ extension ScriptedPi {
             frame.with("message", partial).with("assistantMessageEvent", event.with("partial", partial)), on: number)
     }
 
-    /// Its message is in the file from now on.
+    /// Ends the message, which is in the session's file from now on.
     private func endMessage(_ stop: String, error: String? = nil, on number: Int) {
         guard let run = processes[number]?.run else { return }
         let message = assistant(run.said ?? "", stop, error: error)
@@ -213,7 +213,8 @@ extension ScriptedPi {
         say(["type": "turn_start"], on: number)
     }
 
-    /// `losesEnd`: something was printed over the records of the end, so that none can be read (pi.md#framing).
+    /// With `losesEnd`, output of something else overwrites the last records and makes them unreadable
+    /// (pi.md#framing).
     private func finish(losesEnd: Bool, on number: Int) {
         guard let run = processes[number]?.run else { return }
         endMessage("stop", on: number)
@@ -247,7 +248,7 @@ extension ScriptedPi {
         processes[number]?.aborts = []
     }
 
-    /// pi.md#abort: dialogs are resolved without a word, and the text so far is kept.
+    /// pi.md#abort: dialogs resolve in silence, and the text so far stays.
     func stop(on number: Int) {
         guard let run = processes[number]?.run else { return }
         guard !run.isRetrying else {

@@ -1,31 +1,32 @@
 package import Vocabulary
 
-/// `pi --mode rpc` as programs on virtual time, written from pi.md and sharing no code with the bridge's side. A program has one
-/// session and one run; its session file holds what had ended (pi.md#process-end).
+/// `pi --mode rpc` as programs on virtual time, written from pi.md without code of the bridge. A program has one
+/// session and one run; its session file holds the messages that had ended (pi.md#process-end).
 package final class ScriptedPi: ScriptedAgent {
-    /// What distinguishes one pi from another.
+    /// How one pi differs from another.
     package struct Habits: Sendable {
         /// The later protocol line (pi.md#later-lines-l-what-changes).
         package var isLater = false
-        /// How often something else than a record is on a line, or in front of one (pi.md#framing).
+        /// Share of records with something else on a line before them, or glued to their front (pi.md#framing).
         package var noise = 0.0
-        /// How often a piece of a message comes behind its end.
+        /// Share of messages with a delta behind their end.
         package var lateness = 0.0
-        /// How often it asks by a choice among three instead of yes and no.
+        /// Share of asks that offer three options instead of yes and no.
         package var choices = 0.0
-        /// How often it compacts before it takes a prompt, or behind its answer where it is of the earlier line (pi.md#shape).
+        /// Share of prompts before which pi compacts. The earlier line answers the prompt first (pi.md#shape).
         package var compactsFirst = 0.0
-        /// How often an extension asks before the prompt is taken.
+        /// Share of prompts about which an extension asks first.
         package var asksFirst = 0.0
-        /// How often events of kinds that no document has come behind the end of a loop.
+        /// Share of loops with undocumented events behind their end.
         package var strangeness = 0.0
-        /// How often a whole answer is followed by a compaction.
+        /// Share of whole answers with a compaction behind them.
         package var compactsBehind = 0.0
-        /// It notes the sizes of pictures behind the words of a prompt.
+        /// Appends the sizes of pictures to the words of a prompt.
         package var notesPictures = false
-        /// It asks as extensions do that guard the shell: by two options, with the whole command in the title.
+        /// Options of an extension that guards the shell and shows the whole command in the title. Nil without such
+        /// an extension.
         package var guards: [String]?
-        /// Behind a yes the same id asks for another command.
+        /// After a yes the same id asks about another command.
         package var asksForAnother = false
 
         package init() {}
@@ -45,7 +46,7 @@ package final class ScriptedPi: ScriptedAgent {
         }
     }
 
-    /// How often each habit met a prompt.
+    /// Number of prompts that met each habit.
     package struct Counts: Sendable {
         package internal(set) var compactedFirst = 0
         package internal(set) var askedFirst = 0
@@ -56,29 +57,29 @@ package final class ScriptedPi: ScriptedAgent {
     struct Run {
         var number: Int
         var prompt: String
-        /// The prompt and what is noted behind it, as it came.
+        /// The prompt as it arrived, with the bridge's notes and pi's.
         var text: String
         var pictures: [GatewayValue] = []
         var steps: ArraySlice<GatewayScript.Timed>
-        /// Of the message that is being written; nil: none is.
+        /// Text of the open message, or nil between messages.
         var said: String?
-        /// The dialog that holds it.
+        /// Id of the dialog that holds the run.
         var dialog: String?
-        /// What runs once that is answered, and what the script calls it.
+        /// Command that runs after a yes, and the script's name of the ask.
         var asked: (command: String, name: String)?
         /// The tool that has begun and not ended.
         var tool: (id: String, command: String)?
         /// An attempt failed, and the next one has not begun.
         var isRetrying = false
         var hasRetried = false
-        /// Its loop has begun.
+        /// The run's loop has begun.
         var hasBegun = false
-        /// Its command waits for a compaction or for an extension.
+        /// The prompt's command while a compaction or an extension delays it.
         var untaken: GatewayValue?
         var isCompacting = false
-        /// A person denied what an extension asked before it was taken.
+        /// A person denied an extension's question that came before the prompt.
         var isDenied = false
-        /// Messages for its next model request.
+        /// Messages for the next model request.
         var steers: [String] = []
         /// Messages of this loop.
         var produced: [GatewayValue] = []
@@ -88,9 +89,9 @@ package final class ScriptedPi: ScriptedAgent {
         var line: DoubleLine
         var session: String
         var run: Run?
-        /// Requests to abort that are answered when the loop is idle.
+        /// Abort requests that get their answer once the loop is idle.
         var aborts: [String?] = []
-        /// What its queue holds: it is taken up with the next prompt.
+        /// Messages left in the queue. The next prompt takes them along.
         var queued: [String] = []
     }
 
@@ -103,14 +104,14 @@ package final class ScriptedPi: ScriptedAgent {
     package internal(set) var questions: Set<String> = []
     package let tally = HabitTally()
     private var answered: Set<String> = []
-    /// Prompts whose answer is whole in a session file.
+    /// Prompts whose whole answer is in a session file.
     package internal(set) var finished: Set<String> = []
     var processes: [Int: Process] = [:]
     var files: [String: [GatewayValue]] = [:]
     var ends: [String: Instant] = [:]
     private var sessions: [String: String] = [:]
     var runCount = 0
-    /// Prompts whose own answer is never said.
+    /// Prompts that never get an answer of their own.
     package internal(set) var lost: Set<String> = []
     package internal(set) var counts = Counts()
     let time: VirtualTime
@@ -124,7 +125,7 @@ package final class ScriptedPi: ScriptedAgent {
     }
 
     package var isBusy: Bool { processes.values.contains { $0.run != nil } }
-    /// A compaction behind a whole answer is no work, and what has not begun is not at work yet.
+    /// A compaction behind a whole answer is no work, nor is a run that has not begun.
     package var isAtWork: Bool {
         processes.values.contains { process in process.run.map { $0.hasBegun && !$0.isCompacting } == true }
     }
@@ -205,7 +206,8 @@ package final class ScriptedPi: ScriptedAgent {
         }
     }
 
-    /// Taken up behind the tool that runs; while the loop is idle it stays queued (pi.md#steering-and-queueing).
+    /// Queues a message behind the running tool. While the loop is idle it stays queued
+    /// (pi.md#steering-and-queueing).
     private func steer(_ command: GatewayValue, on number: Int) {
         let text = ScriptedGateway.asked(command["message"]?.string ?? "")
         guard scripts[text] != nil else { return breaches.append("words \(text)") }
@@ -222,7 +224,7 @@ package final class ScriptedPi: ScriptedAgent {
         let id = command["id"]?.string
         guard let run = processes[number]?.run else { return answer(command, on: number) }
         asked.append(AgentAsked(.abort, run.prompt))
-        // The loop is idle: nothing is there to be aborted, and the prompt or the compaction continues (pi.md#abort).
+        // The loop is idle, so there is nothing to abort: the prompt or the compaction continues (pi.md#abort).
         guard run.hasBegun, !run.isCompacting else {
             if run.isCompacting { tally.meets(run.hasBegun ? Self.compactingBehind : Self.compactingFirst, stops: 1) }
             if run.untaken != nil { tally.meets(Self.askingFirst, stops: 1) }
@@ -232,7 +234,7 @@ package final class ScriptedPi: ScriptedAgent {
         stop(on: number)
     }
 
-    /// A late or unknown answer is ignored (pi.md#extension-ui).
+    /// Ignores a late or unknown answer (pi.md#extension-ui).
     private func decide(_ command: GatewayValue, on number: Int) {
         guard let dialog = command["id"]?.string else { return breaches.append("an answer without an id") }
         let value = command["value"]?.string

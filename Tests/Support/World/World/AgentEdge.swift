@@ -1,25 +1,25 @@
 import Vocabulary
 
-/// Faults of `PlantedFault` on the way between the bridge and one agent's far side, where a frame decides by what was said before it.
-/// Whatever carries frames passes them through here; without a fault each one stays as it is.
+/// Faults of `PlantedFault` between the bridge and one agent, for frames whose change depends on earlier ones.
+/// Everything that carries frames passes them through here; without a fault they stay as they are.
 final class AgentEdge {
     #if PLANTED_FAULTS
-        /// The text of our newest prompt in each session; `""`: the session is not named.
+        /// Text of the bridge's newest prompt by session, under `""` if it names no session.
         private var prompts: [String: String] = [:]
-        /// The session that our newest prompt names.
+        /// Session of the bridge's newest prompt.
         private var promptedSession: String?
-        /// The values of options, by their labels.
+        /// Values of options, by label.
         private var values: [String: String] = [:]
-        /// The newest word of the scheduler that a job begins.
+        /// The scheduler's newest event about the start of a job.
         private var jobBegins: [UInt8]?
-        /// Codex's turns that our requests began, and how many requests are not answered.
+        /// Codex's turns that the bridge's requests began, and requests without an answer so far.
         private var ownTurns: Set<String> = []
         private var openTurnRequests: Set<String> = []
-        /// Programs that have not taken their prompt.
+        /// Programs that have not accepted their prompt.
         private var untaken: Set<Int> = []
     #endif
 
-    /// A frame of the agent's on its way to the bridge, and what the bridge hears in its place.
+    /// Returns what the bridge hears instead of a frame of the agent.
     func toBridge(_ frame: [UInt8], on line: DoubleLine? = nil) -> [[UInt8]] {
         #if PLANTED_FAULTS
             guard let fault = PlantedFault.planted else { return [frame] }
@@ -39,7 +39,7 @@ final class AgentEdge {
         return [EdgeFaults.fromAgent(frame)]
     }
 
-    /// A frame of the bridge's on its way to the agent, and what the agent hears in its place.
+    /// Returns what the agent hears instead of a frame of the bridge.
     func toAgent(_ frame: [UInt8]) -> [[UInt8]] {
         #if PLANTED_FAULTS
             guard let fault = PlantedFault.planted else { return [frame] }
@@ -61,7 +61,7 @@ final class AgentEdge {
         return [EdgeFaults.toAgent(frame)]
     }
 
-    /// A prompt of pi's leaves, which its program has not taken.
+    /// Notes a prompt for pi, which its program has not accepted yet. True if the frame is one.
     func asksToRun(_ frame: [UInt8], on line: DoubleLine) -> Bool {
         #if PLANTED_FAULTS
             let isPrompt = String(decoding: frame, as: UTF8.self).contains(#""type":"prompt""#)
@@ -83,7 +83,7 @@ final class AgentEdge {
     #if PLANTED_FAULTS
         private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-        /// A user's row without a key of ours takes the words of our newest prompt.
+        /// Gives a user's row without one of our keys the words of our newest prompt.
         private func asOurs(_ text: String) -> String {
             guard text.contains(#""event":"session.message""#), text.contains(#""role":"user""#),
                 let ours = prompts[text.member("sessionKey") ?? ""],
@@ -94,7 +94,7 @@ final class AgentEdge {
             return text
         }
 
-        /// Before each run of the job's session, the scheduler says that the job begins.
+        /// Announces the job before each run of its session.
         private func scheduled(_ text: String) -> [String] {
             if text.contains(#""event":"cron""#) {
                 jobBegins = text.contains(#""action":"started""#) ? bytes(text) : nil
@@ -104,7 +104,7 @@ final class AgentEdge {
             return [String(decoding: jobBegins, as: UTF8.self), text]
         }
 
-        /// A server asks in our session what it asks of the owner of any other.
+        /// Moves a permission request of another session into ours.
         private func asOfOurSession(_ text: String) -> String {
             guard text.contains(#""permission_request""#), let session = promptedSession,
                 let named = text.member("sessionId")
@@ -114,7 +114,7 @@ final class AgentEdge {
             return text
         }
 
-        /// All that an ask would give its tool is the server's summary.
+        /// Reduces an ask's input to the server's summary.
         static func showingSummary(_ text: String) -> String {
             let type = #""type":"permission_request""#
             var asks = text.split(separator: type, omittingEmptySubsequences: false).map { String($0) }
@@ -135,7 +135,7 @@ final class AgentEdge {
             }
         }
 
-        /// A turn in the thread that no request of ours began is never heard.
+        /// Whether the frame is of a turn that no request of the bridge began. Such frames get lost.
         private func isOfForeignTurn(_ text: String) -> Bool {
             if let id = text.number("id"), !text.contains(#""method":"#), openTurnRequests.remove(id) != nil,
                 let turn = text.firstRange(of: #""turn":"#).flatMap({ text[$0.upperBound...].member("id") })
@@ -155,7 +155,7 @@ final class AgentEdge {
 
 #if PLANTED_FAULTS
     extension StringProtocol {
-        /// The first member of that name whose value is a text, as it is written.
+        /// The first member of that name with a text value, escapes included.
         func member(_ name: String) -> String? {
             guard let begin = firstRange(of: "\"\(name)\":\"")?.upperBound else { return nil }
             var isEscaped = false
@@ -166,7 +166,7 @@ final class AgentEdge {
             return end.map { String(self[begin..<$0]) }
         }
 
-        /// The first member of that name whose value is a number.
+        /// The first member of that name with a number value.
         func number(_ name: String) -> String? {
             guard let begin = firstRange(of: "\"\(name)\":")?.upperBound else { return nil }
             let digits = self[begin...].prefix { $0.isNumber }

@@ -1,21 +1,21 @@
-/// What a double's agent ran after the bridge's yes, by the double's own reading of what it had asked: never from the card.
+/// An execution after a yes, by the double's own reading of its ask and never from the card.
 package struct AgentExecuted: Sendable, Hashable {
     package var approval: String
-    /// What its shell got; nil: a tool got `input`.
+    /// The shell's command, or nil if a tool ran with `input`.
     package var command: String?
-    /// Where the agent runs a program without a shell, its arguments.
+    /// Arguments of a program that ran without a shell.
     package var arguments: [String]?
-    /// As JSON.
+    /// The tool's input as JSON.
     package var input: String?
     package var folder: String?
     package var node: String?
-    /// What it writes: a patch, or bytes for a process that runs.
+    /// The content written: a patch, or bytes for a running process.
     package var content: String?
-    /// Where it writes that.
+    /// Path that the content went to.
     package var path: String?
-    /// What it may do besides, as JSON.
+    /// Additional permissions, as JSON.
     package var permissions: String?
-    /// A folder, a host or a process that the yes opens.
+    /// Folder, host or process that the yes opens.
     package var opened: String?
 
     package init(

@@ -2,8 +2,8 @@ import BridgeCore
 import RelayRules
 import Vocabulary
 
-/// A world about what belongs to chats: models that change between messages, that the gateway refuses or cannot set, and chats and tools
-/// that end at random moments; with kills and lost links on both sides.
+/// A world about choices of chats: models that change between messages, and that the gateway refuses or cannot set,
+/// and chats and tools that end at random moments; with kills and lost links on both sides.
 package final class ChoiceWorld {
     private struct Message {
         var at: Duration
@@ -14,33 +14,33 @@ package final class ChoiceWorld {
     }
 
     static let models: [String?] = ["acme/one", "acme/two", nil, "acme/none"]
-    /// A message whose process died, and whose link is lost twice, has its answer by then.
+    /// Time in which a message gets its answer, even after a kill and two lost links.
     private static let patience = Duration.seconds(10)
-    /// A link that was lost is there again, or its back-off is longer than any of these runs.
+    /// Time in which a lost link is back, or its back-off outlasts every run.
     private static let returnLimit = Duration.seconds(5)
 
     private let world: LiveWorld
     private var random: SeededGenerator
     private var messages: [Message] = []
-    /// When the bridge had acknowledged the end of a chat, by its session at the gateway.
+    /// When the bridge acknowledged the end of a chat, by the agent's session.
     private var ended: [String: Instant] = [:]
     private var ending: [String: String] = [:]
     private struct EndedTool {
         var text: String
         var update: String
-        /// When that was acknowledged.
+        /// When the bridge acknowledged the update.
         var at: Instant?
-        /// When its run was seen at the gateway last, after that.
+        /// When the gateway last had the run at work after that.
         var ranAt: Instant?
     }
 
-    /// Tools that were ended while they ran.
+    /// Tools that ended while they ran.
     private var toolsEnded: [EndedTool] = []
-    /// When the bridge or the link to the agent was away, and a while after.
+    /// Spans without the bridge or the agent's link, plus `returnLimit`.
     private var absences: [(from: Instant, to: Instant)] = []
     private var violations: [String] = []
 
-    /// `trace` hears in words all that passes.
+    /// `trace` receives everything that happens, in words.
     package static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> [String] {
         let choices = ChoiceWorld(seed)
         choices.side.trace = trace
@@ -63,7 +63,7 @@ package final class ChoiceWorld {
             scripts[text] = Self.script(number, hasTool: hasTool)
         }
         messages.sort { $0.at < $1.at }
-        // What a person chooses for one message is not what another one in the same millisecond goes out with.
+        // Two messages in one millisecond could swap their models.
         for index in messages.indices.dropFirst() {
             messages[index].at = max(messages[index].at, messages[index - 1].at + .milliseconds(1))
         }
@@ -103,7 +103,7 @@ package final class ChoiceWorld {
         world.isRunning && world.openTurns == 0 && side.relay.pendingUpdates().isEmpty && side.journal.openTurns.isEmpty
     }
 
-    /// The choice is the chat's: it goes out by itself first, and with the message again.
+    /// The choice belongs to the chat: it goes out first by itself, then with the message.
     private func write(_ message: Message) {
         world.time.after(message.at) { [weak self] in
             guard let self else { return }
@@ -161,9 +161,9 @@ package final class ChoiceWorld {
         side.pump()
     }
 
-    // MARK: What is judged
+    // MARK: The judge
 
-    /// When the bridge has acknowledged its updates.
+    /// Notes when the bridge acknowledged updates.
     private func watch() {
         let pending = side.relay.pendingUpdates()
         for (native, session) in ending where !pending.contains(where: { $0.session == session && Self.ends($0.type) })
@@ -196,7 +196,7 @@ package final class ChoiceWorld {
             let mayHaveEnded =
                 side.gateway.wasAborted(tool.text) || endedByItself(tool.text, by: tool.at)
                 || (!side.gateway.isRunning(tool.text) && wasAway(from: tool.at))
-            // Its tool may have returned at the gateway just before; then the run is nearly over.
+            // The tool may just have returned at the gateway, and then the run is nearly done.
             let wentOn =
                 tool.at.flatMap { at in tool.ranAt.map { $0 - at > .milliseconds(500) } } == true
                 && !wasAway(from: tool.at) && !side.gateway.wasAborted(tool.text)
@@ -210,7 +210,7 @@ package final class ChoiceWorld {
         violations += side.gateway.breaches.map { "gateway: \($0)" }
     }
 
-    /// One run after another of each session: what the phone named, unless the gateway refused it, and then the one before.
+    /// Each run of a session has the phone's model, or the model before if the gateway refused that.
     private func judgeModels() {
         var had: [String: String?] = [:]
         for begin in side.gateway.models.begun {
@@ -220,7 +220,7 @@ package final class ChoiceWorld {
             let isFirst =
                 side.sent.first { sent in side.sent.first { $0.text == begin.text }?.session == sent.session }?
                 .text == begin.text
-            // The chat begins with its first message: nothing was chosen then.
+            // The first message creates the chat, before any choice.
             let wanted = isFirst ? nil : message.model
             let wasRefused = side.gateway.models.refused.contains("\(begin.session) \(wanted ?? "-")")
             if begin.model == wanted || (wasRefused && begin.model == before) { continue }
@@ -233,13 +233,13 @@ package final class ChoiceWorld {
         return side.relay.sessions.first { $0.id == sent.session }?.isDeleted != false
     }
 
-    /// A run continues to its end while nothing can stop it.
+    /// A run continues to its end if nothing could stop it.
     private func wasAway(from moment: Instant?) -> Bool {
         guard let moment else { return false }
         return absences.contains { $0.from < moment + .seconds(4) && moment < $0.to }
     }
 
-    /// Its run had ended when the end of its tool came, or at that moment. One that goes on ends by itself later.
+    /// The run had ended when the end of its tool came, or soon after.
     private func endedByItself(_ text: String, by moment: Instant?) -> Bool {
         guard let moment, let sent = side.sent.first(where: { $0.text == text }),
             let ended = side.gateway.endedAt(side.runID(of: sent))

@@ -2,20 +2,20 @@ import RelayRules
 import Vocabulary
 
 #if PLANTED_FAULTS
-    /// Asks of the agent, their cards and taps, as they passed the edges of one side.
+    /// Asks of the agent with their cards and taps, as they passed the edges of one side.
     struct FaultyAsks {
-        /// Without an end, oldest first.
+        /// Asks without an end, oldest first.
         private var open: [ApprovalRequest] = []
         private var known: [ApprovalID: ApprovalRequest] = [:]
         private var allowed: Set<ApprovalID> = []
-        /// The newest card of an ask, by the name of its first one.
+        /// Newest card of an ask, by the name of its first.
         private var cards: [String: RawRequest] = [:]
-        /// Whether the last one on a card of an ask was a yes.
+        /// Last tap on a card of the ask. True for yes.
         private var taps: [String: Bool] = [:]
         var refused: [String: Exchange] = [:]
-        /// When the relay had the newest card of an ask.
+        /// When the relay received the newest card of an ask.
         var shownAt: [ApprovalID: Instant] = [:]
-        /// When the person wrote last.
+        /// When the person last wrote.
         var wroteAt: Instant?
         /// Chats with a Stop.
         var stopped: Set<String> = []
@@ -37,7 +37,7 @@ import Vocabulary
             }
         }
 
-        /// The one that was asked first under this name.
+        /// The first ask under this name.
         func first(_ request: ApprovalRequest) -> ApprovalRequest { known[request.id] ?? request }
 
         static func base(_ card: String) -> String {
@@ -52,7 +52,7 @@ import Vocabulary
             shownAt[ApprovalID(Self.base(card))] = now
         }
 
-        /// A card of the chat under its next name, once for each Stop.
+        /// The chat's card again under its next name, once for each Stop.
         mutating func cardAfterStop(in session: String, pending: [PhoneApproval]) -> RawRequest? {
             guard stopped.contains(session),
                 let card = cards.first(where: { $0.value.json.member("session_id") == session })?.value,
@@ -76,7 +76,7 @@ import Vocabulary
 
         // MARK: Decisions
 
-        /// Nil: the agent does not hear it.
+        /// Nil if the agent does not hear the command.
         mutating func changed(_ command: AgentCommand, _ fault: PlantedFault?) -> AgentCommand? {
             guard case .resolve(let id, let subject, let decision, let scope, let isUnanswered, _, _) = command
             else { return command }

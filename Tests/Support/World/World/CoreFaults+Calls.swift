@@ -3,10 +3,10 @@ import Sealing
 import Vocabulary
 
 #if PLANTED_FAULTS
-    /// Calls as they passed the edge of one side.
+    /// Calls that passed the edge of one side.
     struct FaultyCalls {
         private var keys: Set<String> = []
-        /// The newest delta of each message whose end the relay has not.
+        /// Newest delta of each message whose end the relay lacks.
         private var heldDeltas: [String: RawRequest] = [:]
 
         mutating func carry(
@@ -76,7 +76,7 @@ import Vocabulary
             return parts.joined(separator: "-")
         }
 
-        /// Answered by the edge; nil: the relay is asked.
+        /// Answer of the edge, or nil if the relay answers.
         private mutating func answers(
             _ request: RawRequest, to relay: inout Relay, _ fault: PlantedFault, _ faults: CoreFaults, at moment: Moment
         ) -> Exchange? {
@@ -101,7 +101,7 @@ import Vocabulary
     }
 
     extension CoreFaults {
-        /// Seals the texts of a message once more: under the key that `key` makes of theirs, or under the chat's newest for nil.
+        /// Seals the texts of a message again, under the key that `key` picks, or the chat's newest if it picks nil.
         fileprivate func seal(_ json: inout CompactJSON, _ relay: Relay, under key: (Int) -> Int?) {
             guard let side, let session = session(of: json, relay), let phone = side.sealing.phones.first else {
                 return
@@ -143,14 +143,14 @@ import Vocabulary
 
     // MARK: Texts
 
-    /// Compact JSON, of which members with plain text for their value are read and changed.
+    /// Compact JSON. Reads and changes members with a text value.
     struct CompactJSON {
         var text: String
 
-        /// The first value of that name as it is written, with its escapes.
+        /// The first value of that name, escapes included.
         func member(_ name: String) -> String? { range(name).map { String(text[$0]) } }
 
-        /// An update's own type stands behind its frame's.
+        /// The second value of that name. An update's own `type` stands behind its frame's.
         func second(_ name: String) -> String? {
             guard let first = range(name) else { return nil }
             return CompactJSON(text: String(text[first.upperBound...])).member(name)
@@ -206,7 +206,7 @@ import Vocabulary
             CompactJSON(text: String(decoding: response.body, as: UTF8.self)).member("code")
         }
 
-        /// The relay refuses the call itself, and would refuse each retry.
+        /// The relay refuses the call itself and would refuse each retry.
         fileprivate var isRefusal: Bool {
             [400, 403, 413, 422, 451].contains(response.status)
                 && !["invalid_token_location", "installation_revoked"].contains(code)
@@ -218,7 +218,7 @@ import Vocabulary
             response.body = Array(json.text.utf8)
         }
 
-        /// The relay's headers say that the bucket lacks nothing.
+        /// Makes the relay's headers report a full bucket.
         fileprivate mutating func tellsFull() {
             let limit = response.headers.first { $0.name.lowercased() == "x-ratelimit-limit" }?.value
             guard let limit else { return }

@@ -3,20 +3,21 @@ import BridgeCore
 import RelayRules
 import Vocabulary
 
-/// Faults of `PlantedFault` that the core would have, made at its edges: calls and the relay's frames pass through here, signals of
-/// the agent and commands to it. One object for each side of a world, and one for each simulation of the decisions alone.
+/// Faults of `PlantedFault` in the core, made at its edges: calls, frames of the relay, signals of the agent and
+/// commands to it pass through.
+/// One object for each side of a world, and one for each `CoreWorld`.
 final class CoreFaults: @unchecked Sendable {
     #if PLANTED_FAULTS
         weak var side: WorldSide?
         var asks = FaultyAsks()
         var calls = FaultyCalls()
-        /// Chats whose key the bridge was given.
+        /// Chats whose key the bridge holds.
         private var keyed: Set<String> = []
-        /// Runs of other clients, by name.
+        /// Runs by name, with their sessions. `own` tells which the bridge began.
         private var foreign: [RunID: AgentSession] = [:]
         private var own: Set<RunID> = []
         private var link: (any AgentLink)?
-        /// The turn that is served alone.
+        /// The only turn that `starves` lets through.
         private var served: TurnID?
     #endif
 
@@ -42,7 +43,7 @@ final class CoreFaults: @unchecked Sendable {
 
     // MARK: The relay
 
-    /// Carries a call to the relay, and back.
+    /// Carries a call to the relay and returns its answer.
     func carry(_ request: RawRequest, to relay: inout Relay, at moment: Moment) -> Exchange {
         #if PLANTED_FAULTS
             if let fault = PlantedFault.planted, request.method == "POST" {
@@ -52,7 +53,7 @@ final class CoreFaults: @unchecked Sendable {
         return relay.respond(to: request, at: moment)
     }
 
-    /// A frame of the relay's on its way to the bridge.
+    /// Returns what the bridge hears instead of a frame of the relay.
     func fromRelay(_ frame: [UInt8]) -> [UInt8] {
         #if PLANTED_FAULTS
             guard let fault = PlantedFault.planted else { return frame }
@@ -84,7 +85,7 @@ final class CoreFaults: @unchecked Sendable {
 
     // MARK: The agent
 
-    /// A signal of the agent's on its way to the bridge; nil: it is lost.
+    /// Returns what the bridge hears instead of the agent's event, or nil if the event is lost.
     func heard(_ event: RunEvent) -> RunEvent? {
         #if PLANTED_FAULTS
             switch (PlantedFault.planted, event) {
@@ -115,7 +116,7 @@ final class CoreFaults: @unchecked Sendable {
         #endif
     }
 
-    /// Commands of the bridge pass through it on their way to the agent.
+    /// Wraps the link, so the bridge's commands pass through here.
     func around(_ link: any AgentLink) -> any AgentLink {
         #if PLANTED_FAULTS
             self.link = link
@@ -127,7 +128,7 @@ final class CoreFaults: @unchecked Sendable {
 
     // MARK: The disk
 
-    /// The disk's word sends the command, though a Stop took it back.
+    /// Sends the command once it is on the disk, even if a Stop withdrew it.
     static func ignoresWithdrawal(of command: AgentCommand) -> Bool {
         #if PLANTED_FAULTS
             switch command {
@@ -139,12 +140,12 @@ final class CoreFaults: @unchecked Sendable {
         return false
     }
 
-    /// A turn's record, as the next process reads it.
+    /// A turn's record as the next process reads it.
     static func kept(_ record: [UInt8]) -> [UInt8] {
         #if PLANTED_FAULTS
             switch PlantedFault.planted {
             case .filesHandedOverAgain: return waiting(record, where: #""attachments":["#) { $0 }
-            // Under the same name the agent would take the message for the one that it has.
+            // Under the same name the agent would take the message for the one it has.
             case .wordsSentAgain: return waiting(record, where: #""refusal":{"#) { $0 + "-again" }
             default: break
             }
@@ -162,7 +163,7 @@ final class CoreFaults: @unchecked Sendable {
         #endif
     }
 
-    /// Calls of other turns wait until the end of the one that called first has left.
+    /// Delays calls of other turns until the first caller's end has left.
     func starves(_ attempt: CallAttempt) -> Bool {
         #if PLANTED_FAULTS
             guard PlantedFault.laneStarves.isPlanted else { return false }
@@ -174,7 +175,7 @@ final class CoreFaults: @unchecked Sendable {
         #endif
     }
 
-    /// The body that a recipient of notices is told. `words`: those of a message of the chat.
+    /// The body of a notice. `words` are the text of a message in the chat.
     static func notice(_ body: String, words: String?) -> String {
         #if PLANTED_FAULTS
             if PlantedFault.sealedWordsInNotice.isPlanted, let words {
@@ -205,7 +206,7 @@ final class CoreFaults: @unchecked Sendable {
             return Array(json.text.utf8)
         }
 
-        /// A message of the person has an effect on an ask by itself.
+        /// A message of the person decides an ask by itself.
         private func says(_ json: CompactJSON, _ fault: PlantedFault) {
             guard let ask = fault == .wordsRefuseOldest ? asks.oldest : asks.newest, let text = words(of: json),
                 !text.hasPrefix("/")
@@ -236,7 +237,7 @@ final class CoreFaults: @unchecked Sendable {
             return [asks.changed(command, PlantedFault.planted)].compactMap(\.self)
         }
 
-        /// The relay says that a chat is gone: runs that the bridge did not begin are stopped.
+        /// Once the relay reports a chat as gone, stops runs that the bridge did not begin.
         func abortForeign() {
             for (run, session) in foreign.sorted(by: { $0.key < $1.key }) where !own.contains(run) {
                 _ = link?.command(.abort(session: session, run: run))

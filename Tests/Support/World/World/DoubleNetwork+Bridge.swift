@@ -1,6 +1,6 @@
 import Vocabulary
 
-// The bridge's side of a double's network: its sockets, and its children.
+// The bridge's side of a double's network: sockets and children.
 
 final class DoubleSockets: WebSocketClient, @unchecked Sendable {
     private let network: DoubleNetwork
@@ -94,7 +94,7 @@ private final class DoubleChild: ChildLink, @unchecked Sendable {
     private let line: DoubleLine
     private let life: ChildPlan.Life
     private let handler: @Sendable (ChildEvent) -> Void
-    /// Before the program runs.
+    /// Messages before the program runs, or nil afterwards.
     private var queued: [(bytes: [UInt8], telling: Int?)]? = []
     private var hears = true
 
@@ -126,7 +126,7 @@ private final class DoubleChild: ChildLink, @unchecked Sendable {
         network.time.after(.milliseconds(1)) { [self] in if line.isAlive() { handler(.written(telling)) } }
     }
 
-    /// It ends when it reads that, which a program that hangs does not.
+    /// Closes the input. The program ends when it reads that, unless it hangs.
     func closeInput() {
         guard hears else { return }
         hears = false

@@ -1,18 +1,19 @@
 package import Vocabulary
 
-/// The far side of an agent: what it says on sockets that the bridge opens, and as programs that the bridge starts. OpenClaw has its
-/// own (`ScriptedGateway`).
+/// The far side of an agent, on sockets that the bridge opens and as programs that it starts. OpenClaw has its own
+/// (`ScriptedGateway`).
 package protocol AgentDouble: AnyObject {
-    /// A socket opens, or a program begins. False: it refuses.
+    /// A socket opens or a program starts. False if the double refuses.
     func opened(_ line: DoubleLine) -> Bool
     func received(_ frame: [UInt8], on line: DoubleLine)
-    /// The bridge left it, or died; a program receives the end of its input.
+    /// The bridge left the line or died. A program reads the end of its input.
     func ended(_ line: DoubleLine)
-    /// The socket breaks, the program is killed: what is under way is lost.
+    /// The socket breaks or the program is killed: everything under way is lost.
     func broken(_ line: DoubleLine)
-    /// A program of this line runs, also behind the end of its input.
+    /// Whether a program of this line runs, which it may after the end of its input.
     func runs(_ line: DoubleLine) -> Bool
-    /// All sockets are cut, to stay away so long. How long they do: what runs beside the bridge cannot be away.
+    /// Every socket breaks, to stay away for this long. Returns how long it does: a server that shares the bridge's
+    /// computer cannot be away.
     func isCut(for away: Duration) -> Duration
 }
 
@@ -25,19 +26,19 @@ extension AgentDouble {
 /// How a socket or a program ends by itself.
 enum DoubleEnd {
     case orderly
-    /// The socket breaks, the program is killed: what is under way is lost.
+    /// The socket breaks or the program is killed: everything under way is lost.
     case cut
     /// The program exits with an error.
     case failed(words: String)
 }
 
-/// One socket or program, as the far side has it.
+/// One socket or program at the far side.
 package final class DoubleLine: @unchecked Sendable {
     package let number: Int
-    /// The command line of a program, the address of a socket.
+    /// Command line of a program, or address of a socket.
     package let arguments: [String]
     let isAlive: () -> Bool
-    /// A program that goes on without the bridge.
+    /// The program continues without the bridge.
     var outlives = false
     private let hear: ([UInt8]) -> Void
     private let hearEnd: (DoubleEnd) -> Void
@@ -45,9 +46,9 @@ package final class DoubleLine: @unchecked Sendable {
     private let toBridge: HeldLine
     let toDouble: HeldLine
     var process: ProcessName { ProcessName(id: Int32(1_000 + number), startTicks: 1) }
-    /// At the far side.
+    /// Open at the far side.
     private(set) package var isOpen = true
-    /// At the bridge.
+    /// Open at the bridge.
     private var isHeard = true
 
     init(
@@ -64,19 +65,19 @@ package final class DoubleLine: @unchecked Sendable {
         toDouble = network.line()
     }
 
-    /// Arrives a moment later, behind what was said before.
+    /// Sends a frame, which arrives a moment later behind earlier ones.
     package func say(_ frame: String) {
         guard isOpen else { return }
         toBridge.pass { [self] in
             guard isHeard, network.counts(), isAlive() else { return }
             let heard = network.edge.toBridge(Array(frame.utf8), on: self)
-            // For the double it has arrived.
+            // The double counts the frame as arrived.
             if heard.isEmpty { network.onFrame?(true, Array(frame.utf8)) }
             for frame in heard { hear(network.toBridge(frame)) }
         }
     }
 
-    /// The far side closes the socket, the program ends. `isCut`: what is under way is lost.
+    /// The far side closes the socket or the program ends. `isCut` loses everything under way.
     package func end(isCut: Bool = false) { end(isCut ? .cut : .orderly) }
 
     func end(_ end: DoubleEnd) {
@@ -90,43 +91,43 @@ package final class DoubleLine: @unchecked Sendable {
         network.time.after(.milliseconds(1)) { [self] in if isAlive() { hearEnd(end) } }
     }
 
-    /// The bridge left it.
+    /// The bridge left the line.
     func left() { isOpen = false }
 
-    /// False: its end was reported before.
+    /// False if the end was already reported.
     func takeEnd() -> Bool {
         defer { isHeard = false }
         return isHeard
     }
 }
 
-/// The network and the process table between the bridge's process and the double, on virtual time.
+/// The network and the process table between the bridge and the double, on virtual time.
 package final class DoubleNetwork: @unchecked Sendable {
     private let double: any AgentDouble
     let time: VirtualTime
     let edge = AgentEdge()
     private var random: SeededGenerator
     private var lines: [Int: DoubleLine] = [:]
-    /// Programs whose input has ended, and that may work on.
+    /// Programs that may still work after the end of their input.
     private var left: [Int: DoubleLine] = [:]
     private var lastNumber = 0
-    /// Until then nothing opens and nothing starts.
+    /// Nothing opens or starts before this moment.
     package var awayUntil = Instant.zero
-    /// Until then what opens is refused: a handshake with 401, a program exits with an error.
+    /// Until then a handshake gets 401, and a program exits with an error.
     package var refusesUntil = Instant.zero
-    /// Until then no frame arrives: what is open stays open.
+    /// No frame arrives before this moment, though lines stay open.
     package var deafUntil = Instant.zero
-    /// After so many frames more, all that is open is cut, and stays away; once.
+    /// Cuts everything once, after so many further frames, for the time `away`.
     package var cutAfter: (frames: Int, away: Duration)?
-    /// A socket that is cut is reported as lost, as the transport reports one without a closing frame.
+    /// Reports a cut socket as lost, as the transport does without a closing frame.
     package var reportsLoss = false
-    /// Makes another frame of one that goes to the bridge.
+    /// Replaces a frame on its way to the bridge.
     package var distort: (([UInt8], inout SeededGenerator) -> [UInt8])?
-    /// Hears every frame that leaves the bridge.
+    /// Called with every frame that leaves the bridge.
     package var onSend: (([UInt8]) -> Void)?
-    /// Hears every frame that arrives, with true at the bridge.
+    /// Called with every frame that arrives. True for the bridge's side.
     package var onFrame: ((Bool, [UInt8]) -> Void)?
-    /// How many sockets and programs were opened.
+    /// Number of sockets and programs opened.
     package private(set) var opened = 0
 
     package init(_ double: any AgentDouble, _ time: VirtualTime, seed: UInt64) {
@@ -137,7 +138,7 @@ package final class DoubleNetwork: @unchecked Sendable {
 
     // MARK: Misfortunes
 
-    /// All that is open breaks, and stays away. So do programs that a dead bridge has left.
+    /// Breaks everything open for the time `away`, including programs that a dead bridge left behind.
     package func cut(away: Duration) {
         awayUntil = max(awayUntil, time.now + double.isCut(for: away))
         for line in open where !line.outlives {
@@ -148,9 +149,10 @@ package final class DoubleNetwork: @unchecked Sendable {
         for line in orphans { kill(line) }
     }
 
-    /// The bridge's process is gone: its sockets close, its children read the end of their input. What had left may still arrive.
+    /// The bridge's process died: its sockets close, and its children read the end of their input. Frames already
+    /// sent may still arrive.
     func killed() {
-        // Of two kills in a row of steps, as the contract tries them, one finds the pipes empty.
+        // Two kills one step apart, as the contract tries them, differ: one loses the pipes' content.
         let arrives = (random.next() ^ UInt64(time.steps)) & 1 == 0
         for line in open where !line.outlives {
             time.after(.milliseconds(2)) { [self] in part(line) }
@@ -158,7 +160,7 @@ package final class DoubleNetwork: @unchecked Sendable {
         }
     }
 
-    /// Nothing goes wrong any more.
+    /// Ends all troubles.
     package func calm() { (awayUntil, refusesUntil, deafUntil, cutAfter, distort) = (.zero, .zero, .zero, nil, nil) }
 
     package var open: [DoubleLine] { lines.values.sorted { $0.number < $1.number } }
@@ -194,7 +196,7 @@ package final class DoubleNetwork: @unchecked Sendable {
         return DoubleLine(lastNumber, arguments, self, isAlive: isAlive, hear: hear, hearEnd: hearEnd)
     }
 
-    /// False: it refuses, or is away.
+    /// False if the double refuses or is away.
     func begin(_ line: DoubleLine) -> Bool {
         guard time.now >= awayUntil, line.isOpen, double.opened(line) else { return false }
         lines[line.number] = line
@@ -202,11 +204,11 @@ package final class DoubleNetwork: @unchecked Sendable {
         return true
     }
 
-    /// Neither away nor deaf.
+    /// Whether the double is neither away nor deaf.
     var isReached: Bool { time.now >= awayUntil && time.now >= deafUntil }
     var refuses: Bool { time.now < refusesUntil }
 
-    /// False: all was cut instead.
+    /// Counts a frame. False if it cut everything instead.
     func counts() -> Bool {
         guard let (frames, away) = cutAfter else { return true }
         cutAfter = frames > 0 ? (frames - 1, away) : nil
@@ -214,7 +216,7 @@ package final class DoubleNetwork: @unchecked Sendable {
         return frames > 0
     }
 
-    /// A frame that arrives there, with room for a parser to read beyond its end.
+    /// The frame as it arrives, with room for a parser that reads beyond the end.
     func toBridge(_ frame: [UInt8]) -> [UInt8] {
         var frame = distort?(frame, &random) ?? frame
         onFrame?(true, frame)
@@ -226,7 +228,7 @@ package final class DoubleNetwork: @unchecked Sendable {
         onSend?(bytes)
         if let limit = EdgeFaults.promptLimit { ends(line, after: limit, unlessItTakes: bytes) }
         line.toDouble.pass { [self] in
-            // Of a process that died, what had left may have been lost.
+            // The frames of a dead process may be lost.
             guard lines[line.number] != nil, line.isOpen, counts() else { return }
             for bytes in edge.toAgent(bytes) {
                 onFrame?(false, bytes)
@@ -244,7 +246,7 @@ package final class DoubleNetwork: @unchecked Sendable {
         }
     }
 
-    /// By the bridge, behind what it sent.
+    /// The bridge leaves, behind everything it sent.
     func leave(_ line: DoubleLine, done: @escaping () -> Void = {}) {
         line.toDouble.pass { [self] in
             part(line)

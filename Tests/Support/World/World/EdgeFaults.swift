@@ -1,10 +1,10 @@
 import AgentKit
 import Vocabulary
 
-/// Faults of `PlantedFault` that the bridge has where an edge tells it something else than the outside said: the world's edges pass
-/// what they carry through here.
+/// Faults of `PlantedFault` made at the world's edges: an edge reports something other than the outside said, or
+/// passes it on changed.
 enum EdgeFaults {
-    /// A frame of the agent's on its way to the bridge.
+    /// Returns what the bridge hears instead of a frame of the agent.
     static func fromAgent(_ frame: [UInt8]) -> [UInt8] {
         #if PLANTED_FAULTS
             switch PlantedFault.planted {
@@ -18,9 +18,9 @@ enum EdgeFaults {
                     }
                     text.replace(#""stopReason":"error""#, with: #""stopReason":"stop""#)
                 }
-            // Without the age of the gateway's process no run is known to be of it.
+            // Without the uptime of the gateway's process, the bridge cannot tell which runs belong to it.
             case .livingRunGivenUp: return changed(frame) { $0.replace(#""uptimeMs""#, with: #""uptime""#) }
-            // The bridge waits for as long as a gateway asks that counts its attempts.
+            // The bridge waits as long as a gateway says that limits attempts.
             case .pairingGivenUp:
                 return changed(frame) { text in
                     text.replace(#""PAIRING_REQUIRED""#, with: #""AUTH_RATE_LIMITED""#)
@@ -34,7 +34,7 @@ enum EdgeFaults {
         return frame
     }
 
-    /// A frame of the bridge's on its way to the agent.
+    /// Returns what the agent hears instead of a frame of the bridge.
     static func toAgent(_ frame: [UInt8]) -> [UInt8] {
         #if PLANTED_FAULTS
             // The phone's word for the highest effort of the scripted models.
@@ -45,7 +45,8 @@ enum EdgeFaults {
         return frame
     }
 
-    /// A frame of the relay's. `isOfJob`: it is about a chat that was made for the agent's scheduler.
+    /// Returns what the bridge hears instead of a frame of the relay. `isOfJob` tells chats made for the agent's
+    /// scheduler.
     static func fromRelay(_ frame: [UInt8], isOfJob: (String) -> Bool = { _ in false }) -> [UInt8] {
         #if PLANTED_FAULTS
             switch PlantedFault.planted {
@@ -69,7 +70,7 @@ enum EdgeFaults {
         return frame
     }
 
-    /// The answer of an agent's server to an HTTP request.
+    /// Answer of an agent's server to an HTTP request.
     static func fromServer(_ result: WorkResult) -> WorkResult {
         #if PLANTED_FAULTS
             guard PlantedFault.summaryShown.isPlanted, case .answered(var response) = result else { return result }
@@ -80,7 +81,7 @@ enum EdgeFaults {
         #endif
     }
 
-    /// The request that makes room at an agent's server does not arrive.
+    /// Loses the request that makes room at an agent's server.
     static func isLost(_ request: HTTPRequest) -> Bool {
         #if PLANTED_FAULTS
             PlantedFault.placeKept.isPlanted && request.method == "POST" && request.url.hasSuffix("/stop")
@@ -89,7 +90,7 @@ enum EdgeFaults {
         #endif
     }
 
-    /// A call under another token than its process began with does not leave.
+    /// Holds back a call under any token but the one its process began with.
     static func holdsBack(_ request: HTTPRequest, besides token: String) -> Bool {
         #if PLANTED_FAULTS
             PlantedFault.newTokenWithoutLanes.isPlanted
@@ -99,7 +100,7 @@ enum EdgeFaults {
         #endif
     }
 
-    /// A setting of the connection: every device that is announced gets keys.
+    /// A setting of the connection: every announced device gets keys.
     static var trustsAllDevices: Bool {
         #if PLANTED_FAULTS
             PlantedFault.unpinnedGranted.isPlanted
@@ -108,7 +109,7 @@ enum EdgeFaults {
         #endif
     }
 
-    /// How long an agent's program has for a prompt before it is ended; nil: as long as it needs.
+    /// How long a program may take to accept a prompt, or nil without a limit.
     static var promptLimit: Duration? {
         #if PLANTED_FAULTS
             PlantedFault.compactingKilled.isPlanted ? .seconds(30) : nil
@@ -117,7 +118,7 @@ enum EdgeFaults {
         #endif
     }
 
-    /// The relay's answer to a call. `date`: of this machine's clock.
+    /// The relay's answer to a call. `date` is this machine's clock.
     static func answer(_ status: Int, _ headers: [HTTPHeader], _ body: [UInt8], date: HTTPHeader) -> HTTPResponse {
         #if PLANTED_FAULTS
             func word(_ status: Int, _ code: String) -> HTTPResponse {
@@ -128,7 +129,7 @@ enum EdgeFaults {
             case .clockIgnored:
                 let others = headers.filter { $0.name.lowercased() != "date" }
                 return HTTPResponse(status: status, headers: others + [date], body: body)
-            // `invalid_token` stops a connection without ending anything at the agent.
+            // `invalid_token` stops a connection but ends nothing at the agent.
             case .removalUnheard:
                 return HTTPResponse(
                     status: status, headers: headers,
@@ -141,7 +142,7 @@ enum EdgeFaults {
         return HTTPResponse(status: status, headers: headers, body: body)
     }
 
-    /// The journal calls a message durable that is not written yet.
+    /// The journal reports a message as durable before it is written.
     static var acknowledgesEarly: Bool {
         #if PLANTED_FAULTS
             PlantedFault.acknowledgedEarly.isPlanted
@@ -150,7 +151,7 @@ enum EdgeFaults {
         #endif
     }
 
-    /// The journal calls another message of a turn one that it knows.
+    /// The journal reports a second message of a turn as already known.
     static var losesSecondMessages: Bool {
         #if PLANTED_FAULTS
             PlantedFault.secondMessageLost.isPlanted
@@ -159,7 +160,7 @@ enum EdgeFaults {
         #endif
     }
 
-    /// The journal does not find a setting again.
+    /// The journal loses this setting.
     static func forgets(_ setting: String) -> Bool {
         #if PLANTED_FAULTS
             PlantedFault.choiceForgotten.isPlanted && setting.hasPrefix("model:")
@@ -169,7 +170,7 @@ enum EdgeFaults {
         #endif
     }
 
-    /// A turn's record, as the next process reads it.
+    /// A turn's record as the next process reads it.
     static func kept(_ record: [UInt8]) -> [UInt8] {
         #if PLANTED_FAULTS
             if PlantedFault.abortForgotten.isPlanted {
@@ -179,7 +180,7 @@ enum EdgeFaults {
         return record
     }
 
-    /// The disk keeps files that are dropped.
+    /// The disk keeps files that the bridge drops.
     static var keepsFiles: Bool {
         #if PLANTED_FAULTS
             PlantedFault.filesLeftBehind.isPlanted
@@ -189,7 +190,7 @@ enum EdgeFaults {
     }
 
     #if PLANTED_FAULTS
-        /// Members as the relay's envelope has them.
+        /// Whether the body has the members of the relay's envelope.
         private static func isRelaysWord(_ body: [UInt8]) -> Bool {
             let text = String(decoding: body, as: UTF8.self)
             return text.contains(#""ok":true"#) || text.contains(#""ok":false"#) && text.member("code") != nil
@@ -201,7 +202,7 @@ enum EdgeFaults {
             return Array(text.utf8)
         }
 
-        /// The shell's script alone is left of each command.
+        /// Leaves only the shell's script of each command.
         private static func dropProgram(of text: inout String) {
             let member = #""command":""#
             var pieces = text.split(separator: member, omittingEmptySubsequences: false)

@@ -1,8 +1,8 @@
 import RelayRules
 
-/// How often habits of the outside happened in one world, and what of a person's they met in that moment.
+/// Number of times that habits of the outside happened in one world, and what the person had open at those moments.
 package final class HabitTally: @unchecked Sendable {
-    /// What was under way when a habit happened.
+    /// Asks, Stops and prompts under way when a habit happened.
     package struct Met: Sendable {
         package var asks = 0
         package var stops = 0
@@ -21,7 +21,7 @@ package final class HabitTally: @unchecked Sendable {
     }
 
     package private(set) var entries: [String: Entry] = [:]
-    /// What the world has under way on the side that this tally belongs to.
+    /// Reports what is under way on the side of this tally.
     var meets: (() -> Met)?
 
     package init() {}
@@ -34,7 +34,7 @@ package final class HabitTally: @unchecked Sendable {
         entries[habit]?.met.prompts += met.prompts
     }
 
-    /// While a habit lasted that was noted at its beginning.
+    /// Adds what a habit met while it lasted, after `note` at its beginning.
     package func meets(_ habit: String, asks: Int = 0, stops: Int = 0, prompts: Int = 0) {
         guard entries[habit] != nil else { return }
         entries[habit]?.met.asks += asks
@@ -53,7 +53,7 @@ package final class HabitTally: @unchecked Sendable {
 }
 
 extension WorldSide {
-    /// Asks that the phone can decide, Stops that no bridge has taken, and messages without their end.
+    /// Asks that the phone can decide, Stops that no bridge has taken, and messages without an end.
     var underWay: HabitTally.Met {
         let answered = Set(
             relay.sessions.flatMap(\.messages).filter { $0.role == .agent && $0.isFinal }.compactMap(\.interaction))
@@ -63,7 +63,7 @@ extension WorldSide {
             prompts: sent.count { !answered.contains($0.interaction) })
     }
 
-    /// Of all that this side's outside did.
+    /// Habits of everything outside this side.
     var habitEntries: [String: HabitTally.Entry] {
         var all = habits.entries
         if let scripted { HabitTally.add(scripted.tally.entries, to: &all) }
@@ -72,6 +72,6 @@ extension WorldSide {
 }
 
 extension ScriptedAgent {
-    /// Asked as a choice among several, and not answered.
+    /// Questions with several options that have no answer yet.
     var openQuestions: Int { questions.subtracting(decided.map(\.approval)).count }
 }

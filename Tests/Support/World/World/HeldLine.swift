@@ -1,12 +1,12 @@
 import Vocabulary
 
-/// Frames in one direction, in the order of sending, whatever delays them.
+/// Frames in one direction, delivered in the order of sending whatever delays them.
 final class HeldLine {
     private let time: VirtualTime
     private let heldUntil: () -> Instant
     private var waiting: [() -> Void] = []
 
-    /// `heldUntil`: asked again whenever a frame is due.
+    /// `heldUntil` is called again whenever a frame is due.
     init(_ time: VirtualTime, heldUntil: @escaping () -> Instant) {
         self.time = time
         self.heldUntil = heldUntil

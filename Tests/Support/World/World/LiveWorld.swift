@@ -3,24 +3,24 @@ import BridgeCore
 package import BridgeService
 package import Vocabulary
 
-/// A person's phone, a relay, a live connection of the bridge with its links on sockets, and a scripted gateway, as often as
-/// there are connections: everything but the sockets and the disk themselves, in one thread on virtual time. The bridge's
-/// process can be killed between any two steps, and continues from its journal.
+/// A phone, a relay, a live connection of the bridge with its links, and a scripted agent, once per connection.
+/// Everything but the real sockets and disk, in one thread on virtual time. The bridge's process can be killed
+/// between any two steps and continues from its journal.
 ///
-/// A world with one connection is spoken to as if it were that connection's side.
+/// A world with one connection forwards to that connection's `WorldSide`.
 @dynamicMemberLookup
 package final class LiveWorld: @unchecked Sendable {
     package let time = VirtualTime()
     package let disk: VirtualDisk
     package let sides: [WorldSide]
-    /// Which process runs, counted from 0.
+    /// Number of the running process, from 0.
     package private(set) var life = 0
     package private(set) var isRunning = false
     package private(set) var events: [LiveEvent] = []
     private var keepsTime = false
-    /// For children, of all sides.
+    /// Limit of children over all sides.
     package var agentLimit = 8
-    /// Of the process that runs.
+    /// Places of the running process.
     private(set) var places: ChildPlaces?
 
     package init(_ eras: [GatewayEra], scripts: [String: GatewayScript], seed: UInt64 = 1) {
@@ -63,8 +63,8 @@ package final class LiveWorld: @unchecked Sendable {
         for side in sides { side.killed() }
     }
 
-    /// SIGTERM, as the program obeys it: nothing new is taken, what is to be delivered goes
-    /// out within five seconds, then the process is gone. It starts again after a while.
+    /// SIGTERM, as the program obeys it: it accepts nothing new, delivers the rest within five seconds, and exits. A
+    /// new process starts after `down`.
     package func shutsDown(closing: Bool, down: Duration) {
         let mine = life
         if closing { for side in sides { side.tell { $0.closeTurns() } } }
@@ -95,8 +95,8 @@ package final class LiveWorld: @unchecked Sendable {
     /// Called after every step of a `run`.
     package var afterStep: ((LiveWorld) -> Void)?
 
-    /// `killAfter`: the process dies after so many steps, and starts again. Ends early once all that was written is answered,
-    /// but not before `atLeast`.
+    /// Runs until every message has its answer, but at least `atLeast`. `killAfter` is the step after which the
+    /// process dies and starts again.
     package func run(
         seconds: Int64 = 120, killAfter: Int? = nil, down: Duration = .seconds(1), atLeast: Duration = .seconds(8)
     ) {
@@ -109,7 +109,7 @@ package final class LiveWorld: @unchecked Sendable {
         }
     }
 
-    /// False: nothing is left before that moment.
+    /// False if nothing remains before that moment.
     package func step(until end: Instant) -> Bool {
         if !keepsTime { keepTime() }
         guard time.step(until: end) else { return false }
@@ -117,7 +117,7 @@ package final class LiveWorld: @unchecked Sendable {
         return true
     }
 
-    /// The process dies now, and starts again after a while.
+    /// The process dies now. A new one starts after `down`.
     package func restarts(down: Duration) {
         kill()
         let mine = life
@@ -130,14 +130,14 @@ package final class LiveWorld: @unchecked Sendable {
 
     private func keepTime() {
         keepsTime = true
-        // While no process runs, only the relay's clock advances.
+        // Without a process only the relay's clock advances.
         time.after(isRunning ? .milliseconds(500) : .seconds(20)) { [self] in
             for side in sides { side.keepTime() }
             keepTime()
         }
     }
 
-    /// Lets go of everything: worlds hold themselves otherwise.
+    /// Releases everything: a world retains itself otherwise.
     package func end() {
         kill()
         time.end()

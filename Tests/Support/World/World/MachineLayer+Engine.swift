@@ -2,18 +2,18 @@ import AgentKit
 import Vocabulary
 
 #if PLANTED_FAULTS
-    /// What the faults of the conversation engine need to know, for any dialect.
+    /// State for the faults of the conversation engine, for any dialect.
     struct EngineFaults {
-        /// The chat whose conversation has those of all others.
+        /// The chat whose conversation takes the messages of all others.
         var first: AgentSession?
         var repeated: Set<RunID> = []
-        /// Frames of a yes that wait, and for how long.
+        /// Frames of a yes that wait, and until when.
         var waiting: [AgentOrder] = []
         var waitsUntil: Instant?
     }
 
     extension MachineLayer where Machine: ~Copyable {
-        /// Another run with the same message, once, whose signals are those of the first.
+        /// Sends the same message in another run, once. Its signals count for the first run.
         mutating func again(_ run: RunID, _ now: Occasion) -> [AgentOrder]? {
             guard case .send(let turn, let session, _, let message)? = sent[run]?.command,
                 engine.repeated.insert(run).inserted
@@ -73,7 +73,7 @@ import Vocabulary
             }
         }
 
-        /// The program that had a stopped run is gone.
+        /// Marks stopped runs of a program that exited as lost.
         mutating func noteLoss(_ event: ChannelEvent, on channel: ChannelID) {
             guard case .exited = event else { return }
             for (run, known) in sent where known.channel == channel && known.isStopped { sent[run]?.isLost = true }

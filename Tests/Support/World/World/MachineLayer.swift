@@ -7,8 +7,8 @@ import Pi
 import Vocabulary
 
 #if PLANTED_FAULTS
-    /// Faults of `PlantedFault` that an agent's machine has from outside: its commands, its orders and what it observes are changed on
-    /// their way.
+    /// Faults of `PlantedFault` inside an agent's machine, made around it: this changes its commands, orders and
+    /// observations.
     struct LayeredHost: AgentHost {
         let inner: any AgentHost
         let fault: PlantedFault
@@ -17,7 +17,7 @@ import Vocabulary
             _ machine: consuming sending Machine, settings: @escaping @Sendable () -> Machine.Settings?
         ) -> any AgentLink { inner.carry(MachineLayer(machine, fault), settings: settings) }
 
-        /// With the fault that is planted, where that is one of a machine's.
+        /// The host with the planted fault, if that concerns machines.
         static func around(_ host: any AgentHost) -> any AgentHost {
             guard let fault = PlantedFault.planted, LayeredFault.all.contains(fault) else { return host }
             return LayeredHost(inner: host, fault: fault)
@@ -32,7 +32,7 @@ import Vocabulary
             .sentAgainThoughItRan, .ownRunNotAdopted, .modelAfterMessage, .sequenceUnbounded, .fingerprintForgotten,
         ])
 
-        /// Whether a machine of these settings makes that mistake.
+        /// Whether machines with these settings have the fault.
         static func concerns(_ fault: PlantedFault, _ settings: Any.Type) -> Bool {
             switch fault {
             case .promptResent, .deltaAfterEnd, .stopForgottenBeforeLoop: settings == PiSettings.self
@@ -57,9 +57,10 @@ import Vocabulary
             var hasLeft = false
             var hasBegun = false
             var hasSaid = false
-            /// The end was made up: no later frame of the run is heard.
+            /// The run's end was made up, so later frames of it are dropped.
             var isOver = false
-            /// Of the engine's faults: the channel that has it, whether a person stopped it, and whether that channel ended then.
+            /// State of the engine's faults: the run's channel, whether a person stopped the run, and whether the
+            /// channel ended after that.
             var channel: ChannelID?
             var isStopped = false
             var isLost = false
@@ -69,20 +70,20 @@ import Vocabulary
         let fault: PlantedFault?
         var sent: [RunID: Sent] = [:]
         var engine = EngineFaults()
-        /// The newest signal of each run, by the name that frames give to its place.
+        /// Newest signal by `place`.
         private var newest: [String: RunSignal] = [:]
-        /// Runs that count as ours.
+        /// Runs to report as one of ours.
         var ours: [RunID: RunID] = [:]
-        /// Messages that are recorded where they end, by their places.
+        /// Texts of ended messages, by `place`.
         private var records: [String: [String]] = [:]
-        /// Asks, by the names that the core is told.
+        /// Native names of asks, by the names that the core hears.
         private var names: [String: String] = [:]
         private var asks: [ApprovalID: ApprovalRequest] = [:]
         private var decisions: [ApprovalID: AgentCommand] = [:]
-        /// The newest number of a frame.
+        /// Newest sequence number of a frame.
         private var number = 0
         private var choices: [AgentSession: ModelChoice] = [:]
-        /// The frame that is being read.
+        /// The frame that the machine reads now.
         private var frame = ""
 
         init(_ machine: consuming Machine, _ fault: PlantedFault) {
@@ -94,7 +95,7 @@ import Vocabulary
         var nextReadingDeadline: Instant? { machine.nextReadingDeadline }
         var heldBytes: Int { machine.heldBytes }
 
-        // MARK: What the machine says
+        // MARK: Orders of the machine
 
         mutating func spoil(_ orders: [AgentOrder], _ now: Occasion) -> [AgentOrder] {
             guard fault != nil else { return orders }
@@ -155,7 +156,7 @@ import Vocabulary
                 return [changed(signal, .text(.snapshot(record))), changed(signal, .text(.segmentEnded(nil)))]
                     + [.signal(signal)]
             case (.fingerprintForgotten, .approvalRequested(let request)):
-                // The decision on the known ask is repeated.
+                // Repeats the decision on the known ask.
                 if asks[request.id] != nil, let decision = decisions[request.id] {
                     more += machine.command(decision, now)
                     return []
@@ -186,7 +187,7 @@ import Vocabulary
             }
         }
 
-        /// An ask under the name of a known one leaves that one open.
+        /// Drops the settlement of an ask if the same name asks again: the known ask then stays open.
         private func isAskedAgain(_ observation: Observation, in rest: ArraySlice<Observation>) -> Bool {
             guard fault == .fingerprintForgotten, case .signal(let signal) = observation,
                 case .approvalSettled(let settled) = signal.event
@@ -215,10 +216,10 @@ import Vocabulary
             }
         }
 
-        /// Where the frame that is being read belongs.
+        /// Session or thread of the current frame.
         private var place: String { frame.member("sessionId") ?? frame.member("threadId") ?? "" }
 
-        /// The name of an ask by the number of its request, or without the number that tells it from a settled one.
+        /// Name of an ask by the number of its request, or without the number that tells it from a settled one.
         private func shownName(of name: String) -> String {
             if fault == .approvalByNumber { return frame.number("id").map { "request-\($0)" } ?? name }
             let parts = name.split(separator: ":")
@@ -226,7 +227,7 @@ import Vocabulary
                 ? parts.dropLast().joined(separator: ":") : name
         }
 
-        // MARK: What the machine hears
+        // MARK: Events for the machine
 
         mutating func begin(_ past: AgentPast, _ now: Occasion) -> [AgentOrder] { spoil(machine.begin(past, now), now) }
         mutating func check(_ now: Occasion) -> [AgentOrder] { machine.check(now) }
@@ -251,7 +252,7 @@ import Vocabulary
                 sent[run]?.isOver = true
                 let end = RunSignal(run: run, session: session, event: .finished(RunEnd(reason: .aborted)))
                 return [.observed([.signal(end), .abortAnswered(run)])]
-            // The abort of a run that has not begun is lost: the machine never repeats it at the loop's begin.
+            // Loses the abort of a run that has not begun, and the machine never repeats it when the loop begins.
             case .abort(_, let run, _)
             where fault == .stopForgottenBeforeLoop && sent[run]?.hasLeft == true && sent[run]?.hasBegun == false:
                 return []
@@ -294,7 +295,7 @@ import Vocabulary
             self.frame = ""
         }
 
-        /// A piece of text that the machine leaves out is appended to the newest run.
+        /// Appends a delta that the machine left out to the newest run.
         private mutating func append(to orders: inout [AgentOrder]) {
             let isTaken = orders.contains { order in
                 if case .observed(let said) = order { said.contains { $0.isText } } else { false }
@@ -305,7 +306,7 @@ import Vocabulary
             orders.append(.observed([changed(signal, .text(.append(piece)))]))
         }
 
-        /// The end of our run that another client's message makes is none, and what follows is our answer.
+        /// Drops the end of our run that another client's message makes, and takes the following run for our answer.
         private mutating func takeOthersWords(in orders: inout [AgentOrder]) {
             for index in orders.indices {
                 guard case .observed(var said) = orders[index] else { continue }
@@ -329,23 +330,23 @@ import Vocabulary
             records[place, default: []].append(text.split(separator: #"\n"#).joined(separator: "\n"))
         }
 
-        /// Messages of the turn in a list of turns; nil: it is no list.
+        /// Messages of the run's turn in a list of turns, or nil if the frame is no list.
         private func listed(of run: RunID) -> [String]? {
             guard let begin = frame.firstRange(of: "\"clientId\":\"\(run)\"")?.upperBound else { return nil }
             let end = frame[begin...].firstRange(of: #""status":"interrupted""#)?.lowerBound ?? frame.endIndex
             return frame[begin..<end].split(separator: #""agentMessage""#).dropFirst().compactMap { $0.member("text") }
         }
 
-        /// Whatever its number is: none is too great for what is reckoned with it.
+        /// Counts a frame's number, however great.
         private mutating func countFrame() {
-            // Behind the number that the payload may have.
+            // The frame's own `seq` stands behind the payload's.
             guard let last = frame.split(separator: #""seq":"#).last, let said = Int(last.prefix { $0.isNumber }),
                 said - 1 > number
             else { return }
             number = said
         }
 
-        /// The first terminal frame without words ends our run, whatever run answers its message.
+        /// Ends our run at the first terminal frame without a message, whatever run answers.
         private mutating func endOwnRun(in orders: inout [AgentOrder]) {
             guard frame.contains(#""state":"final""#), !frame.contains(#""message""#),
                 let run = frame.member("runId").map({ RunID($0) }), let known = sent[run], !known.isOver,

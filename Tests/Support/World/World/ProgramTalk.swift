@@ -17,7 +17,7 @@ package final class ProgramTalk: @unchecked Sendable {
         if let line { network.send(Array(frame.utf8), on: line) }
     }
 
-    /// The end of the program's input.
+    /// Ends the program's input.
     package func leave() {
         if let line { network.leave(line) }
     }

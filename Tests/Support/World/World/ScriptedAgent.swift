@@ -1,65 +1,65 @@
 package import AgentKit
 package import Vocabulary
 
-/// An agent's double that a world can have: it does what the scripts say, and knows what it was asked. Runs are named by the texts of
-/// their prompts, which are said once in a world.
+/// An agent's double in a world: it follows scripts and records what it was asked. A run is named by its prompt's
+/// text, which occurs once in a world.
 package protocol ScriptedAgent: AgentDouble {
-    /// What it does with a prompt, by its text.
+    /// Script of the agent for a prompt, by its text.
     var scripts: [String: GatewayScript] { get set }
-    /// Prompts and aborts that it took, in order.
+    /// Accepted prompts and aborts, in order.
     var asked: [AgentAsked] { get }
-    /// What it heard about its approvals, in order.
+    /// Decisions about approvals that the agent heard, in order.
     var decided: [AgentDecided] { get }
-    /// What it ran after the bridge's yes to an approval, in order; of a question nothing.
+    /// Allowed approvals that ran, in order. A question runs nothing.
     var executed: [AgentExecuted] { get }
-    /// The pictures of each prompt that had some and was taken.
+    /// Pictures of every accepted prompt that had any.
     var attached: [GatewayFiles] { get }
-    /// Approvals that it asked for as a choice among several.
+    /// Approvals that it asked about as a question with several options.
     var questions: Set<String> { get }
-    /// Of its approvals, what another client decided.
+    /// Decisions of another client, by approval.
     var decidedElsewhere: [String: Bool] { get }
-    /// What it did of its own accord.
+    /// Habits that the double showed.
     var tally: HabitTally { get }
-    /// Some run continues, or waits for a decision.
+    /// A run is at work or waits for a decision.
     var isBusy: Bool { get }
-    /// Some run that has begun continues.
+    /// A run that has begun continues.
     var isAtWork: Bool { get }
-    /// Requests against its rules.
+    /// Requests against the protocol's rules.
     var breaches: [String] { get }
-    /// When the run of this prompt came to the end of its script.
+    /// When the run of this prompt finished its script.
     func endedAt(_ prompt: String) -> Instant?
-    /// An HTTP request beside its sockets; not called while it is away or deaf.
+    /// Answers an HTTP request beside the sockets. Not called while the double is away or deaf.
     func answer(_ request: HTTPRequest) -> WorkResult
-    /// This prompt, or its answer, was lost at the agent, for a reason that is not the bridge's.
+    /// The agent lost this prompt or its answer, through no fault of the bridge.
     func isLost(_ prompt: String) -> Bool
-    /// What was said before this prompt may have been deleted at the agent.
+    /// The conversation before this prompt may have been deleted at the agent.
     func mayLackPast(_ prompt: String) -> Bool
-    /// The run of this prompt continues after a stop.
+    /// The run of this prompt ignores a stop.
     func ignoresStop(_ prompt: String) -> Bool
-    /// What a Stop asks for may be refused for seconds.
+    /// The agent may refuse a Stop's requests for seconds.
     var refusesStops: Bool { get }
-    /// The run of this prompt began, and no history had it yet.
+    /// The run of this prompt began before any history had it.
     func isUnwritten(_ prompt: String) -> Bool
-    /// Pieces of streamed text are left out.
+    /// Deltas may be missing.
     var hasHoles: Bool { get }
     func happens(_ trouble: OppiTrouble)
     func happens(_ trouble: CodexMisfortune)
-    /// Its process ends, and starts again by itself or by its owner.
+    /// The process ends, and starts again by itself or by its owner.
     func restarts()
-    /// Its owner has to do something first. False: what leads to it refuses.
+    /// The owner must act first. False if the double cannot refuse by itself.
     func refuses(for duration: Duration) -> Bool
-    /// Nothing goes wrong any more.
+    /// Ends all troubles.
     func isWell()
-    /// Numbers in this frame may be replaced by others.
+    /// Whether a test may change numbers in this frame.
     func mayDistort(_ frame: [UInt8]) -> Bool
-    /// A frame arrives at the bridge, or leaves it.
+    /// A frame arrives at the bridge or leaves it.
     func passes(_ frame: [UInt8], toBridge isIncoming: Bool)
-    /// Which approval a frame of the bridge answers that does not name it.
+    /// The approval that a frame of the bridge answers without naming it.
     func approval(answeredBy frame: [UInt8]) -> String?
-    /// Its files on this machine.
+    /// Files of the agent on this machine.
     var paths: [String] { get }
     func file(at path: String) -> [UInt8]?
-    /// Where its conversation is kept that has this prompt; nil: the double does not tell.
+    /// Session that has this prompt, or nil if the double cannot tell.
     func session(of prompt: String) -> String?
 }
 
@@ -86,7 +86,7 @@ package struct AgentDecided: Hashable, Sendable {
 }
 
 extension DoubleNetwork {
-    /// The double's response to an HTTP request.
+    /// Answers an HTTP request as the double does.
     package func answer(_ request: HTTPRequest, from agent: any ScriptedAgent) -> WorkResult {
         guard isReached else { return .failed(WorkFailure(.unreachable, "connection refused")) }
         guard !refuses else {
@@ -124,7 +124,7 @@ extension ScriptedAgent {
     package func file(at path: String) -> [UInt8]? { nil }
     package func session(of prompt: String) -> String? { nil }
 
-    /// How often each prompt was begun.
+    /// Number of runs that began with each prompt.
     package var begun: [String: Int] {
         asked.reduce(into: [:]) { begun, asked in if asked.what == .prompt { begun[asked.prompt, default: 0] += 1 } }
     }

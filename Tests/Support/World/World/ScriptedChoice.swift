@@ -1,4 +1,4 @@
-/// How a double asks by a choice, and what the person of a world replies to it.
+/// How a double asks a question with options, and how the person of a world replies.
 package enum ScriptedChoice {
     package static func title(_ id: String) -> String { "Run it for \(id)?" }
     package static func yes(_ id: String) -> String { "Run \(id)" }

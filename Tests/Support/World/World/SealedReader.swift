@@ -1,7 +1,7 @@
 import Vocabulary
 
-/// What a phone reads of a sealed chat, made of the words of the protocol alone (relay.md#key-schedule): it shares the ciphers with
-/// the bridge, and not the code that uses them, so that a mistake is not made twice.
+/// A phone's reading of a sealed chat, written from the protocol alone (relay.md#key-schedule). It shares the ciphers
+/// with the bridge but none of the code around them, so no mistake agrees with itself.
 struct SealedReader {
     enum Path: String {
         case messages = "messages"
@@ -11,13 +11,13 @@ struct SealedReader {
 
     struct Opened: Hashable {
         var text: String
-        /// Which of the keys; nil: the empty form, which needs none.
+        /// Index of the key, or nil for the empty form, which needs none.
         var key: Int?
     }
 
     let library: any SealingLibrary
 
-    /// Nil: none of the keys opens it.
+    /// Nil if no key opens it.
     func open(_ sealed: String, _ path: Path, in session: String, keys: [SecretKey]) -> Opened? {
         guard let bytes = Self.bytes(sealed), let version = bytes.first else { return nil }
         if bytes == [0] { return Opened(text: "", key: nil) }
@@ -31,7 +31,7 @@ struct SealedReader {
         return nil
     }
 
-    /// Standard base64 with its padding, and nothing else.
+    /// Strict base64, with its padding.
     private static func bytes(_ text: String) -> [UInt8]? {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         guard text.utf8.count.isMultiple(of: 4) else { return nil }

@@ -3,11 +3,13 @@ import BridgeService
 import RelayRules
 import Vocabulary
 
-/// A world about runs of which nothing is heard, an hour of it: one that freezes after its first words, one with a tool of forty minutes,
-/// one that asks, one that speaks every few minutes, and a message behind the frozen one; with kills and lost links in some.
+/// A world of one hour with silent runs: one freezes after its first words, one has a tool of forty minutes, one
+/// asks, one speaks every few minutes, and a message waits behind the frozen one. Some seeds add kills and lost
+/// links.
 ///
-/// What is promised (DESIGN.md#silence), as the phone has it: each says what its run waits for and nothing else, at most once in a
-/// minute; a run that speaks says nothing of the kind; only of the frozen one the chat has a line, once; every task is finished.
+/// The phone must show the promises of DESIGN.md#silence: each silent run says what it waits for, at most once a
+/// minute, and nothing else; a run that speaks says no such thing; only the frozen one gets a line in the chat, once;
+/// every task finishes.
 package final class SilenceWorld {
     private enum Story: CaseIterable {
         case frozen, tool, asks, speaks
@@ -22,12 +24,12 @@ package final class SilenceWorld {
     private let world: LiveWorld
     private var random: SeededGenerator
     private let isTroubled: Bool
-    /// By their task: what it said and when.
+    /// Labels of a status task, each with its moment.
     private var said: [String: [(at: Instant, label: String)]] = [:]
     private var taskOf: [String: (interaction: String, isOpen: Bool)] = [:]
     private var violations: [String] = []
 
-    /// `trace` receives in words all that passes.
+    /// `trace` receives everything that happens, in words.
     package static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> [String] {
         let silence = SilenceWorld(seed)
         silence.side.trace = trace
@@ -38,7 +40,7 @@ package final class SilenceWorld {
     private init(_ seed: UInt64) {
         random = SeededGenerator(seed: seed &* 71 &+ 5)
         let kind = WorldAgentKind.allCases[Int(seed % UInt64(WorldAgentKind.allCases.count))]
-        // An Oppi server has places for few sessions: a run may wait for one, or lose it.
+        // An Oppi server has few places, so a run may wait for one or lose it.
         isTroubled = random.happens(0.3) || kind == .oppi
         world = LiveWorld(random.pick([.e3, .e4]), scripts: [:], seed: seed)
         side.uses(kind, double(kind, seed), seed: seed)
@@ -60,7 +62,7 @@ package final class SilenceWorld {
         return ScriptedClaude(world.time, habits, seed: seed)
     }
 
-    /// In milliseconds.
+    /// Milliseconds.
     private func script(_ story: Story) -> GatewayScript {
         switch story {
         case .frozen:
@@ -103,7 +105,7 @@ package final class SilenceWorld {
     }
 
     private var isDrained: Bool {
-        // No person answers the ask: it may stay.
+        // Nobody answers the ask, so its turn may stay.
         world.isRunning && world.openTurns <= 1 && side.relay.pendingUpdates().isEmpty
     }
 
@@ -121,7 +123,7 @@ package final class SilenceWorld {
         }
     }
 
-    // MARK: What the phone has
+    // MARK: The phone
 
     private func watch() {
         for session in side.relay.sessions {
@@ -138,7 +140,7 @@ package final class SilenceWorld {
 
     private func judge(_ task: PhoneTask, _ before: Instant?) {
         let (label, now) = (task.label ?? "", world.time.now)
-        // A call takes a moment, and one that was lost comes again.
+        // A call takes a moment, and a lost one comes again.
         if let before, !isTroubled, now - before < .seconds(59) {
             violations.append("\(task.id) said \(label) too soon")
         }

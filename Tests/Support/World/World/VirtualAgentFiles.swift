@@ -1,14 +1,14 @@
 import BridgeService
 import Vocabulary
 
-/// The files of the agent in a world, by their paths without links.
+/// The agent's files in a world, by their paths without links.
 package final class VirtualAgentFiles: @unchecked Sendable {
     package var files: [String: [UInt8]] = [:]
-    /// Links, by their own paths.
+    /// Targets of links, by the links' own paths.
     package var links: [String: String] = [:]
-    /// What was looked at or read, in order.
+    /// Looks and reads, in order.
     package private(set) var asked: [String] = []
-    /// How long the disk takes.
+    /// Time that the disk takes.
     package var pace = Duration.milliseconds(3)
     private let time: VirtualTime
 

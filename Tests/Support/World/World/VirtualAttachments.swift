@@ -1,12 +1,13 @@
 import RelayRules
 import Vocabulary
 
-/// Files that messages name in a world: where their addresses lead, how long they take, and what of them is on the computer's disk.
+/// Files that messages name in a world: the servers behind the addresses, their pace, and the files on the computer's
+/// disk.
 ///
-/// As on the real outside, a process that starts finds none of an earlier one's, only so many are fetched at once, and a server that takes
-/// its time is left.
+/// The real outside has the same limits: a new process finds no file of an earlier one, only a few fetches run at once, and a slow
+/// server is given up.
 package final class VirtualAttachments: @unchecked Sendable {
-    /// Nil bytes: it cannot be had.
+    /// A file at an address. Nil bytes if it cannot be fetched.
     package struct Served {
         package var bytes: [UInt8]?
         package var takes: Duration
@@ -17,13 +18,13 @@ package final class VirtualAttachments: @unchecked Sendable {
         }
     }
 
-    /// By address.
+    /// Files by address.
     package var served: [String: Served] = [:]
-    /// How often each was asked for.
+    /// Number of fetches by address.
     package private(set) var asked: [String: Int] = [:]
     private static let folder = "/files/"
     private static let workerLimit = 4
-    /// Of one file.
+    /// Longest time for one file.
     static let timeLimit = Duration.seconds(60)
     private let store: VirtualFiles
     private let time: VirtualTime
@@ -39,7 +40,7 @@ package final class VirtualAttachments: @unchecked Sendable {
 
     package var onDisk: [String] { store.files.keys.filter { $0.hasPrefix(Self.folder) }.sorted() }
 
-    /// Of the process that starts.
+    /// The port of a new process.
     func port(_ isAlive: @escaping () -> Bool) -> any AttachmentPort {
         for path in onDisk { store.files[path] = nil }
         (numbers, workers, waiting) = ([:], 0, [])
@@ -72,7 +73,7 @@ package final class VirtualAttachments: @unchecked Sendable {
             files.waiting.removeFirst()()
         }
 
-        /// A file is there, or is not wanted any more.
+        /// The fetch ended, or the turn dropped its files.
         private func rests() {
             guard isAlive() else { return }
             files.workers -= 1
@@ -100,7 +101,7 @@ package final class VirtualAttachments: @unchecked Sendable {
             let served = files.served[url] ?? Served(nil, takes: .zero)
             files.asked[url, default: 0] += 1
             let path = "\(Self.folder(of: turn))\(index)"
-            // Half of it is there while it comes.
+            // Half of the file is there during the fetch.
             files.store.files[path] = served.bytes.map { Array($0.prefix($0.count / 2)) }
             let isTooSlow = served.takes > VirtualAttachments.timeLimit
             files.time.after(isTooSlow ? VirtualAttachments.timeLimit : served.takes) { [self] in
@@ -114,7 +115,7 @@ package final class VirtualAttachments: @unchecked Sendable {
                     bytes.map {
                         .file(MessageFile(name: name, mimeType: WorldSide.type(of: name), path: path, size: $0.count))
                     } ?? .missing(.notFetched(name, isTooSlow ? "the server is too slow" : "the server answered 404"))
-                // The others have their turn first.
+                // Others get their turn before the next file.
                 files.workers -= 1
                 files.waiting.append { [self] in next(attachments, index + 1, for: turn, number, completion) }
                 work()
@@ -124,7 +125,7 @@ package final class VirtualAttachments: @unchecked Sendable {
 }
 
 extension WorldSide {
-    /// A JSON array. `more`: members that each has besides.
+    /// A JSON array of attachments. `more` adds members to each.
     static func attachments(_ urls: [String], more: String = "") -> String {
         let list = urls.map {
             #"{"key":"u/1","mime":"\#(type(of: $0))","url":"\#($0)","name":"\#($0)"\#(more)}"#
@@ -134,7 +135,7 @@ extension WorldSide {
 
     static func type(of name: String) -> String { name.hasSuffix(".pdf") ? "application/pdf" : "image/png" }
 
-    /// The person writes, with files that are served, or are not, under these addresses; their names are the same.
+    /// The person writes with files. Each address is also the file's name, and need not be served.
     package func writes(_ text: String, files urls: [String], chat: Int? = nil, after: Duration) {
         time.after(after) { [self] in
             let known = chat.flatMap { chats[$0] }

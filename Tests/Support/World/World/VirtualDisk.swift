@@ -1,27 +1,27 @@
 import Vocabulary
 
-/// The disk under all journals of a process: it writes after a moment, and loses with its process what it had not written by
-/// then. Jobs are written in the order they come, as many behind one sync as waited for it.
+/// The disk under all journals of a process. It writes after a moment, and a kill loses the rest. Jobs are written in
+/// their order; one sync covers all that waited for it.
 package final class VirtualDisk: @unchecked Sendable {
     private let time: VirtualTime
     private var waiting: [(durability: Durability, job: (JournalFailure?) -> Void)] = []
-    /// How many of them are behind the sync that is under way.
+    /// Number of jobs behind the current sync.
     private var inBatch = 0
     private(set) var life = 0
-    /// Nothing can be written.
+    /// Every job fails.
     package var isFull = false
-    /// The disk is full from this job on, counted from 1, for five seconds.
+    /// Number of the job, from 1, at which the disk is full for five seconds.
     package var fullFrom: Int?
-    /// How long it takes until what is written would survive a power cut.
+    /// Time until a written job would survive a power cut.
     package var syncTime = Duration.milliseconds(2)
-    /// How many were asked for and whether or not they could be written.
+    /// Number of jobs tried, written or not.
     package private(set) var jobs = 0
 
     package init(_ time: VirtualTime) { self.time = time }
 
     var wallMilliseconds: Int64 { time.wallMilliseconds }
 
-    /// The process is gone.
+    /// The process died.
     package func kill() {
         life += 1
         waiting = []
@@ -37,17 +37,17 @@ package final class VirtualDisk: @unchecked Sendable {
 
     private func beginBatch() {
         inBatch = waiting.count
-        // What must be durable holds up what was handed in with it.
+        // A job that must be durable delays the others of its batch.
         let mustSync = waiting.contains { $0.durability == .synced }
         writeNext(after: mustSync ? syncTime : .milliseconds(2))
     }
 
-    /// Each job by itself, so that a process can die between any two.
+    /// Writes each job by itself, so the process can die between any two.
     private func writeNext(after delay: Duration) {
         let mine = life
         time.after(delay) { [self] in
             guard mine == life else { return }
-            // It stays in the line while it is carried out: what it hands in waits behind it.
+            // The job stays in line while it runs, so jobs that it submits wait behind it.
             let job = waiting[0].job
             jobs += 1
             if jobs == fullFrom {

@@ -2,8 +2,8 @@ import BridgeCore
 import BridgeService
 package import Vocabulary
 
-/// What one connection's journal keeps on the disk. It follows the real one's rules: a call that is kept is never replaced by
-/// another body, a closed turn that is kept again is open again, a turn has one message.
+/// One connection's journal on the disk, under the rules of the real one: a kept call never gets another body, a
+/// closed turn that is kept again is open again, and a turn has one message.
 package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     private struct Turn {
         var record: [UInt8]?
@@ -22,16 +22,16 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     private var settings: [String: [UInt8]] = [:]
     private var marks: [String: [UInt8]] = [:]
     private var cards: [JournalContents.Card] = []
-    /// Hears of each job that was written.
+    /// Called with the entries of each written job.
     package var wrote: (([JournalEntry]) -> Void)?
-    /// The key of a call that is kept already with another body.
+    /// Key that counts as already kept with another body.
     package var takenKey: IdempotencyKey?
 
     private var deferred: [(life: Int, entries: [JournalEntry])] = []
 
     package init(_ disk: VirtualDisk) { self.disk = disk }
 
-    /// Nothing can be written.
+    /// Every job fails.
     package var isFull: Bool {
         get { disk.isFull }
         set { disk.isFull = newValue }
@@ -44,13 +44,13 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     package var openTurns: [TurnID] {
         order + accepted.filter { turns[$0.turn] == nil && !closed.contains($0.turn) }.map(\.turn)
     }
-    /// The message would be known after a power cut.
+    /// Whether the message would survive a power cut.
     package func holds(_ message: MessageID) -> Bool { messages[message] != nil }
 
-    /// A setting is there besides the name of the installation: an abort, a refusal, a chat.
+    /// Whether a setting besides the installation's name and notices remains: an abort, a refusal, a chat.
     package var owes: Bool { settings.keys.contains { $0 != "installation" && !$0.hasPrefix("notice:") } }
 
-    /// The notices that are kept, by their ids.
+    /// Notices stored, by id.
     package var notices: [String: [UInt8]] {
         let names = settings.filter { $0.key.hasPrefix("notice:") }
         return Dictionary(uniqueKeysWithValues: names.map { (String($0.key.dropFirst(7)), $0.value) })
@@ -69,8 +69,7 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
         }
     }
 
-    /// A job without a completion is left to the journal, which retries it before later jobs. It is lost with its
-    /// process.
+    /// The journal retries a job without a completion before later jobs. Its process takes it along.
     private func deferIfTransient(_ entries: [JournalEntry], _ failure: JournalFailure) {
         guard failure.code != .conflict, !entries.isEmpty else { return }
         deferred.removeAll { $0.life != disk.life }

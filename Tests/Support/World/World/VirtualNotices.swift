@@ -2,14 +2,14 @@ import BridgeCore
 import BridgeService
 package import Vocabulary
 
-/// A recipient of notices in a world. As on the real outside, what it was given arrives though the process dies meanwhile, and an answer
+/// A recipient of notices in a world. As outside, a notice arrives even if the process dies meanwhile, and an answer
 /// reaches only the process that waits for it.
 package final class VirtualNotices: @unchecked Sendable {
     package enum Mood: Sendable, CaseIterable {
         case takes, refuses
-        /// It has the notice, and its answer is lost.
+        /// The recipient has the notice, and the answer is lost.
         case takesUnheard
-        /// It holds the connection to the end of the call's time.
+        /// Holds the connection until the call times out.
         case hangs
     }
 
@@ -20,13 +20,13 @@ package final class VirtualNotices: @unchecked Sendable {
     }
 
     package private(set) var got: [Got] = []
-    /// How it meets the next one.
+    /// Mood for the next notice.
     package var mood: (inout SeededGenerator) -> Mood = { _ in .takes }
-    /// Notices that it has and has not answered.
+    /// Notices without an answer so far.
     package private(set) var underWay = 0
-    /// More than one was under way at once.
+    /// Most notices under way at once.
     package private(set) var mostUnderWay = 0
-    /// The words of the newest message in its chats.
+    /// Words of the newest message in its chats.
     var words: () -> String? = { nil }
     private let time: VirtualTime
     private var random: SeededGenerator

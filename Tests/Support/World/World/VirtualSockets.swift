@@ -21,7 +21,7 @@ final class VirtualLink: WebSocketLink, @unchecked Sendable {
     }
 }
 
-/// What one process of the bridge reaches on one side.
+/// The network of one process of the bridge on one side.
 final class VirtualSockets: WebSocketClient, HTTPClient, @unchecked Sendable {
     static let relay = "http://127.0.0.1:8787"
 

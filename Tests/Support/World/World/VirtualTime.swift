@@ -1,13 +1,13 @@
 package import Vocabulary
 
-/// Time that moves from one appointment to the next. One thread, so that nothing here needs a lock.
+/// Time that moves from one appointment to the next. Single-threaded, so nothing here needs a lock.
 package final class VirtualTime: Clock, @unchecked Sendable {
     package private(set) var now = Instant.zero
     private var appointments = EventQueue<() -> Void>()
-    /// How many appointments have passed.
+    /// Number of past appointments.
     package private(set) var steps = 0
 
-    /// How long the machine has slept.
+    /// Time that the machine has slept.
     package var suspended = Duration.zero
 
     package init() {}
@@ -22,7 +22,7 @@ package final class VirtualTime: Clock, @unchecked Sendable {
         appointments.add(action, at: max(moment, now))
     }
 
-    /// False: nothing is left before that moment.
+    /// False if nothing remains before that moment.
     package func step(until end: Instant) -> Bool {
         guard let next = appointments.nextAt, next <= end, let action = appointments.takeNext() else { return false }
         now = max(now, next)
@@ -31,11 +31,11 @@ package final class VirtualTime: Clock, @unchecked Sendable {
         return true
     }
 
-    /// Lets go of what is still to happen, and of what that holds.
+    /// Drops the remaining appointments and everything they retain.
     package func end() { appointments = EventQueue() }
 }
 
-/// Rings on virtual time, for as long as its process lives.
+/// Rings on virtual time while its process lives.
 final class VirtualAlarm: Alarm, @unchecked Sendable {
     private let time: VirtualTime
     private let isAlive: () -> Bool

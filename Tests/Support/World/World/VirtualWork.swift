@@ -1,8 +1,8 @@
 package import AgentKit
 package import Vocabulary
 
-/// What the work of machines touches in the world: files and secrets that outlive a process, and what a far side answers.
-/// Answers come after a moment, while their process lives.
+/// The works of machines in a world, on files and secrets that outlive a process and on answers of a far side.
+/// Results come a moment later, while the process lives.
 final class VirtualWork: WorkPort, @unchecked Sendable {
     private let store: VirtualFiles
     private let time: VirtualTime
@@ -28,12 +28,12 @@ package final class VirtualFiles: @unchecked Sendable {
     package var files: [String: [UInt8]] = [:]
     package var secrets: [String: Secret] = [:]
     package var http: ((HTTPRequest) -> WorkResult)?
-    /// By the command line.
+    /// Runs a command line.
     package var run: (([String]) -> WorkResult)?
-    /// What programs have written, by its path.
+    /// Output of programs, by path.
     package var log: ((String) -> [UInt8]?)?
     package var paths: (() -> [String])?
-    /// Programs that outlive the bridge: whether one runs, and its end.
+    /// Programs that outlive the bridge: whether one runs, and how to end it.
     package var runs: ((ProcessName) -> Bool)?
     package var ends: ((ProcessName) -> Void)?
 
@@ -47,7 +47,7 @@ package final class VirtualFiles: @unchecked Sendable {
         case .write(let path, let bytes):
             files[path] = bytes
             return .done
-        // One bridge, which has one agent.
+        // One bridge with one agent never contends for the lock.
         case .lock, .unlock: return .done
         case .find(let pattern, let limit):
             let all = files.keys + (paths?() ?? [])
@@ -65,7 +65,7 @@ package final class VirtualFiles: @unchecked Sendable {
         }
     }
 
-    /// One `*` in a component of a path.
+    /// Matches one `*` in a component of a path.
     private static func matches(_ path: String, _ pattern: String) -> Bool {
         let (names, patterns) = (path.split(separator: "/"), pattern.split(separator: "/"))
         guard names.count == patterns.count else { return false }
@@ -77,7 +77,7 @@ package final class VirtualFiles: @unchecked Sendable {
     }
 }
 
-/// Of a world whose agent has none.
+/// A runner for worlds whose agent starts no programs.
 struct NoChildren: ChildRunner {
     private final class Link: ChildLink {
         func send(_ bytes: [UInt8], telling: Int?) -> Bool { false }

@@ -2,14 +2,14 @@ import AgentHosting
 package import AgentKit
 package import Vocabulary
 
-/// The agent of a side: its machine, and where its channels lead.
+/// The agent of a side: its machine, and the network of its channels.
 package struct WorldAgent {
     package var kind: AgentKind
-    /// Nil: to the side's gateway.
+    /// Nil if the channels lead to the side's gateway.
     package var network: DoubleNetwork?
     package var session: @Sendable (SessionID) -> AgentSession
     package var open: @Sendable (any AgentHost) -> any AgentLink
-    /// For `doctor`.
+    /// Opens the machine of `doctor`.
     package var examine: @Sendable (any AgentHost) -> any AgentLink
 
     package init(
@@ -40,7 +40,7 @@ extension WorldSide {
         return edges
     }
 
-    /// `doctor`, beside no bridge: what its machine finds, and whether it said that this was all.
+    /// `doctor` without a bridge: its machine's findings, and whether it reported its end.
     package func examine(
         for duration: Duration = .seconds(30)
     ) -> (findings: [DoctorFinding], isDone: Bool, isClosed: Bool) {

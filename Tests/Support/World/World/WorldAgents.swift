@@ -6,8 +6,8 @@ import Oppi
 import Pi
 import Vocabulary
 
-/// Which agent a side of a world has. Another one: a case, its double in `double`, its plug-in in `agent`, and what makes its text
-/// and its losses its own (`WorldScript.text`, `WorldJudge+Agents`).
+/// The agent of a side in a world. A new agent needs a case, its double in `double`, its plug-in in `agent`, and its
+/// own texts and losses (`WorldScript.text`, `WorldJudge+Agents`).
 package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
     case openClaw = "OpenClaw"
     case pi
@@ -15,10 +15,10 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
     case codex = "Codex"
     case claude = "Claude Code"
 
-    /// One world in four has the first of them, one in four the second, and so on; the rest have OpenClaw.
+    /// A quarter of the worlds draws each of these. Codex and Claude Code are drawn later, and the rest has OpenClaw.
     static let others: [WorldAgentKind] = [.pi, .oppi]
 
-    /// Nil: the side's own gateway.
+    /// Nil if the side's own gateway is the agent.
     func double(_ time: VirtualTime, seed: UInt64) -> (any ScriptedAgent)? {
         var random = SeededGenerator(seed: seed ^ 0x6861_6269)
         switch self {
@@ -31,7 +31,7 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
             return ScriptedOppi(time, habits, seed: random.next())
         case .codex:
             var habits = ScriptedCodex.Habits.drawn(using: &random)
-            // From a generator of its own: other worlds stay what they were.
+            // A separate generator, so other worlds stay as they were.
             var later = SeededGenerator(seed: seed ^ 0x6974_656D)
             if habits.elsewhere == 0 { habits.asksAgain = later.pick([0.5, 0.7, 0.9]) }
             habits.lateLists = later.pick([0, 0, 0.5])
@@ -43,7 +43,7 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// As its plug-in makes it from a configuration.
+    /// The agent as its plug-in makes it from a configuration.
     func agent(_ double: any ScriptedAgent, _ network: DoubleNetwork, _ context: AgentContext) -> WorldAgent? {
         switch self {
         case .openClaw: return nil
@@ -62,12 +62,12 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The environment of the bridge's process.
+    /// Environment of the bridge's process.
     fileprivate var environment: [String: String] {
         self == .claude ? ["CLAUDE_CONFIG_DIR": ScriptedClaude.folder] : [:]
     }
 
-    /// A frame that lets the agent do what it asked about.
+    /// Whether the frame allows what the agent asked about.
     func isAllow(_ frame: String) -> Bool {
         switch self {
         case .openClaw: frame.contains("approval.resolve\"") && frame.contains("\"allow")
@@ -86,7 +86,7 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
 }
 
 extension WorldAgent {
-    /// The live agent of a plug-in, on the far side that this network leads to.
+    /// The live agent of a plug-in. Its far side is the network.
     init?(
         _ plugin: any AgentPlugin, _ values: any AgentValues, _ network: DoubleNetwork, _ context: AgentContext
     ) {
@@ -100,10 +100,10 @@ extension WorldAgent {
 
 // The far side, whichever agent it is.
 extension WorldSide {
-    /// Instead of OpenClaw, from the next start on.
+    /// Takes the place of OpenClaw at the next start.
     func uses(_ kind: WorldAgentKind, seed: UInt64) { uses(kind, kind.double(time, seed: seed), seed: seed) }
 
-    /// `double`: nil: its own gateway.
+    /// `double` is nil for the side's own gateway.
     func uses(_ kind: WorldAgentKind, _ double: (any ScriptedAgent)?, seed: UInt64) {
         guard let double else { return }
         let network = DoubleNetwork(double, time, seed: seed &+ 5)
@@ -142,7 +142,7 @@ extension WorldSide {
             version: "1.0.0",
             clock: time)
         if kind == .codex { bridge.words.workspaces = Workspaces(standard: Workspace(folder: "/home/ada/site")) }
-        // As the program has it of the plug-in; Oppi's double knows no levels.
+        // The program asks the plug-in. Oppi's double knows no levels.
         bridge.choosesModels = kind != .oppi
         agent = kind.agent(double, network, context)
         scripted = double
@@ -154,21 +154,21 @@ extension WorldSide {
         scripted?.scripts[prompt] = script
     }
 
-    /// How often the run of this prompt was begun.
+    /// Number of runs that began with this prompt.
     func begun(_ prompt: String) -> Int { (scripted?.begun ?? gateway.begun)[prompt, default: 0] }
 
     var agentIsBusy: Bool { scripted?.isBusy ?? gateway.isBusy }
     var agentBreaches: [String] { scripted?.breaches ?? gateway.breaches }
 
-    /// When the run that answers a message said its last word by itself.
+    /// When the run that answers a message finished by itself.
     func runEnded(_ message: Sent) -> Instant? {
         scripted.map { $0.endedAt(message.text) } ?? gateway.endedAt(runID(of: message))
     }
 
-    /// The run that answers a message came to its end, and its answer can be found.
+    /// The run of this prompt has ended, and its answer can be found.
     func isFinished(_ prompt: String) -> Bool { scripted?.endedAt(prompt) != nil }
 
-    /// What the agent was asked about the run that answers a message, in order.
+    /// Prompts and aborts that the agent heard about a message's run, in order.
     func asked(about message: Sent) -> [AgentAsked.What] {
         if let scripted { return scripted.asked.filter { $0.prompt == message.text }.map(\.what) }
         let run = runID(of: message)
@@ -181,9 +181,9 @@ extension WorldSide {
         }
     }
 
-    /// The approvals that were denied at the agent.
+    /// Approvals that the agent heard a denial for.
     var denied: [String] {
-        // A question that cannot be shown is declined, whatever the person would have said.
+        // The bridge declines a question that cannot be shown, whatever the person would have said.
         if let scripted {
             return scripted.decided.filter { !$0.isYes && !scripted.questions.contains($0.approval) }.map(\.approval)
         }
@@ -222,7 +222,7 @@ extension WorldSide {
         if let network = agent?.network { network.cut(away: down) } else { gateway.restart(down: down, at: now) }
     }
 
-    /// Its owner has something to do first.
+    /// The agent's owner must act before the agent works again.
     func agentRefuses(for duration: Duration) {
         if scripted?.refuses(for: duration) == true { return }
         agent?.network?.refusesUntil = now + duration

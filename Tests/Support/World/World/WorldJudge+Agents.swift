@@ -3,7 +3,7 @@ import BridgeService
 import RelayRules
 import Vocabulary
 
-// What becomes of a run where its agent loses it with its process.
+// The fate of a run whose agent loses it together with a process.
 extension WorldPlan {
     func words(_ script: WorldScript, _ side: Int) -> [String] { script.words(eras[side], agents[side]) }
     func agentName(_ side: Int) -> String { agents[side] == .openClaw ? "\(eras[side])" : agents[side].rawValue }
@@ -11,7 +11,7 @@ extension WorldPlan {
 }
 
 extension WorldJudge {
-    /// Those whose approval a frame of the bridge allows.
+    /// Messages whose approval the frame allows.
     func messages(allowedBy frame: [UInt8], _ index: Int, _ run: WorldRun) -> [WorldPlan.Message] {
         let text = String(decoding: frame, as: UTF8.self)
         guard plan.agents[index].isAllow(text) else { return [] }
@@ -22,13 +22,14 @@ extension WorldJudge {
         }
     }
 
-    /// A run that its process takes with it is explained, and never begun again.
+    /// Whether a process of the agent may take a run along. The bubble must explain that, and the run never begins
+    /// again.
     func mayLoseRuns(_ side: Int) -> Bool {
         switch plan.agents[side] {
         case .openClaw: false
         case .pi: losesAgent(side)
         case .codex: losesCodexRuns(side)
-        // Its process works on without the bridge.
+        // Claude Code's process works on without the bridge.
         case .claude: losesProcess(side)
         case .oppi:
             plan.troubles.contains { trouble in
@@ -38,19 +39,19 @@ extension WorldJudge {
         }
     }
 
-    /// It never left the bridge, and its bubble says why.
+    /// The message never left the bridge, and its bubble says why.
     func endsUnsent(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         isTakenForReply(message, answer, side) || isUnmade(message, answer, side)
             || isTokenRefused(message, answer, side) || isCodexUnable(message, answer, side)
     }
 
-    /// It was written while a question of its chat was open, and is none of that question's options, or was read when that was over.
+    /// The message arrived while a question of its chat was open and matches no option, or after the question closed.
     private func isTakenForReply(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         Self.isNoReply(answer) && side.begun(message.text) == 0 && hasQuestion(message, side)
             && showsQuestion(message, side)
     }
 
-    /// No message is an answer to what no person could read.
+    /// No message may count as an answer to a question that no person could read.
     private func showsQuestion(_ message: WorldPlan.Message, _ side: WorldSide) -> Bool {
         guard let session = side.sent.first(where: { $0.text == message.text })?.session else { return false }
         return side.scripted?.questions.contains { Self.shows($0, in: session, side) } == true
@@ -62,7 +63,8 @@ extension WorldJudge {
         } == true
     }
 
-    /// Nor is what was written before the relay had shown one: the bubble's end may show it later.
+    /// A message must not count as a reply before the relay has shown the question. The bubble's end may show it
+    /// later.
     mutating func judgeRefusedQuestions(_ run: WorldRun) {
         for id in plan.refusedQuestions.keys.sorted() where !judgedQuestions.contains(id) {
             for side in run.world.sides {
@@ -82,7 +84,7 @@ extension WorldJudge {
             || answer.text.hasPrefix("The question was over before this came")
     }
 
-    /// A second message, which was written while a question of its chat was open, or before the chat showed its end.
+    /// A second message, written while a question of its chat was open or before the chat showed its end.
     func isReply(
         _ second: WorldScript, _ message: WorldPlan.Message, _ chat: [PhoneMessage], _ side: WorldSide
     ) -> Bool {
@@ -96,7 +98,7 @@ extension WorldJudge {
         }
     }
 
-    /// A new process of the bridge that owes a stop looks for its run in the history.
+    /// A new process of the bridge that owes a stop looks for the run in the history, which may not have it yet.
     func mayMissStop(_ message: WorldPlan.Message, _ side: WorldSide) -> Bool {
         guard let scripted = side.scripted else { return false }
         let hasNewProcess = plan.troubles.contains { trouble in
@@ -108,7 +110,7 @@ extension WorldJudge {
         return scripted.ignoresStop(message.text) || hasNewProcess && scripted.isUnwritten(message.text)
     }
 
-    /// What is in front of Oppi's server answered every try to make a session.
+    /// Something in front of Oppi's server answered every attempt to make a session.
     private func isUnmade(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         let hasPages = plan.troubles.contains { trouble in
             if trouble.side == message.side, case .oppi(.pages) = trouble.misfortune { true } else { false }
@@ -117,7 +119,7 @@ extension WorldJudge {
             && answer.text.hasPrefix("No session could be made at the agent: something before Oppi answered")
     }
 
-    /// Another token takes a person, so that a message which has not left ends with what is to be done.
+    /// A refused token needs a person, so a message that has not left ends with the remedy.
     private func isTokenRefused(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         let refusesToken = plan.troubles.contains { trouble in
             if trouble.side == message.side, case .pairing = trouble.misfortune { true } else { false }
@@ -126,7 +128,7 @@ extension WorldJudge {
             && answer.text.hasPrefix("Oppi refused the bridge's token, so the message was not sent. Please pair again")
     }
 
-    /// Without the sentence that what was said before is not known, where that may be so.
+    /// The text without the sentence about a lost conversation, if the agent may have lost it.
     func withoutLostPast(_ text: String, _ message: WorldPlan.Message, _ side: WorldSide) -> String {
         let sentence = """
             \n\nThe agent no longer has this chat's earlier conversation. This is a new one: it does not know what was said before.
@@ -135,12 +137,12 @@ extension WorldJudge {
         return String(text.dropLast(sentence.count))
     }
 
-    /// A permission of Oppi's may expire or be answered on another device, and a dialog grants nothing for later.
+    /// A permission of Oppi's may expire or get its answer on another device, and a dialog grants nothing for later.
     func isRemarked(_ message: WorldPlan.Message, _ said: String, _ text: String, _ side: WorldSide) -> Bool {
         if losesEmptyEnd(message), said.hasPrefix("\(text)\n\nThe agent stopped before it had finished.") {
             return true
         }
-        // An earlier version does not say whose turn it is until the turn's end.
+        // An early version names a turn's prompts only at the turn's end.
         if (side.scripted as? ScriptedClaude)?.habits.isOld == true, said == "\(ScriptedClaude.ownWords)\n\n\(text)" {
             return true
         }
@@ -190,7 +192,7 @@ extension WorldJudge {
         }
     }
 
-    /// The sockets of a session break at the server.
+    /// The server cuts sockets of a session.
     private func mayCut(_ side: Int) -> Bool {
         plan.troubles.contains { trouble in
             guard trouble.side == side else { return false }
@@ -201,7 +203,7 @@ extension WorldJudge {
         }
     }
 
-    /// What the owner does on another device stays there; where such runs are shown, they are beside our bubbles.
+    /// Runs of the owner's other device stay there. If the plan mirrors them, they appear beside our bubbles.
     mutating func judgeOthers(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         judgeAborts(side, run)
         let mark = "private\(plan.seed)"
@@ -217,7 +219,7 @@ extension WorldJudge {
         }
     }
 
-    /// No two chats have one conversation at the agent.
+    /// No two chats share a conversation at the agent.
     mutating func judgeConversations(_ side: WorldSide, _ run: WorldRun) {
         var chats: [String: String] = [:]
         for sent in side.sent {
@@ -228,7 +230,7 @@ extension WorldJudge {
         }
     }
 
-    /// An option that a person chose is that option at the agent.
+    /// A person who chose no option of consent never has the agent hear one.
     private mutating func judgeChoices(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         guard let scripted = side.scripted else { return }
         for message in plan.messages where message.side == index && message.decision?.tap == "deny" {
@@ -241,12 +243,12 @@ extension WorldJudge {
         }
     }
 
-    /// An answer that is whole in the session file is found there by the next process of the bridge. What ended with the agent's own
-    /// process is explained.
+    /// The next process of the bridge finds an answer that is whole in the session file. An answer that died with the
+    /// agent's process is explained.
     func isFound(_ message: WorldPlan.Message, _ run: WorldRun) -> Bool {
         let side = run.world.sides[message.side]
         guard ![.oppi, .codex].contains(plan.agents[message.side]) else {
-            // Of a prompt whose session is gone it may not be known whether it arrived.
+            // The bridge may never learn whether a prompt arrived whose session is gone.
             let isUnheard = mayLoseRuns(message.side) && side.begun(message.text) == 0
             return side.scripted?.isLost(message.text) == false && !isUnheard && !deletesUnheard(message.side)
         }
@@ -255,7 +257,7 @@ extension WorldJudge {
         return !isLost && side.isFinished(message.text)
     }
 
-    /// A thread is deleted, and the bridge hears nothing for a while: what the thread said meanwhile is nowhere.
+    /// A thread is deleted while the bridge hears nothing, and its words are lost.
     private func deletesUnheard(_ side: Int) -> Bool {
         var (deletes, isDeaf) = (false, false)
         for trouble in plan.troubles where trouble.side == side {
@@ -268,7 +270,7 @@ extension WorldJudge {
         return deletes && isDeaf
     }
 
-    /// A process of the agent's may end in the middle of a run, or not begin.
+    /// A process of the agent may die in the middle of a run, or fail to start.
     private func losesProcess(_ side: Int) -> Bool {
         plan.troubles.contains { trouble in
             switch trouble.misfortune {
@@ -278,7 +280,7 @@ extension WorldJudge {
         }
     }
 
-    /// Its answer is complete as soon as its run is. The lost end of a run is noticed by silence alone.
+    /// The answer is complete as soon as the run is. Only silence reveals a lost end.
     func isQuick(_ message: WorldPlan.Message) -> Bool {
         let isOpenClaw = plan.agents[message.side] == .openClaw
         return ![.approval, .detached, .fails].contains(message.script.kind)
@@ -300,7 +302,8 @@ extension WorldJudge {
         }
     }
 
-    /// A run that failed is no answer, and says why. Where its frames may have been lost, it may be unknown what became of it.
+    /// A failed run is no answer and says why. If its frames may be lost, the bubble may say that the outcome is
+    /// unknown.
     mutating func judgeFailure(
         _ name: String, _ message: WorldPlan.Message, _ answer: PhoneMessage, _ run: WorldRun
     ) {

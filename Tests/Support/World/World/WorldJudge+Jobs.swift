@@ -2,7 +2,7 @@ import BridgeService
 import RelayRules
 import Vocabulary
 
-// What a phone may hold of runs without a phone message, and what the agent may hear about them.
+// Checks of runs that no phone message began: what the phone shows of them, and what the agent hears about them.
 extension WorldJudge {
     mutating func judgeJobs(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         let jobs = plan.jobs.filter { $0.side == index }
@@ -16,7 +16,7 @@ extension WorldJudge {
         judgeAsking(jobs, index, side, run)
     }
 
-    /// Where only its own theme interferes, the whole outcome of a job can be predicted.
+    /// Whether jobs are the only theme, so the judge can predict the whole outcome of a job.
     private var isExact: Bool { plan.themes == [.jobs] }
 
     private mutating func judge(_ job: WorldJob, _ index: Int, _ side: WorldSide, _ run: WorldRun) {
@@ -44,7 +44,7 @@ extension WorldJudge {
         }
     }
 
-    /// Two runs could be meant and the gateway names none; or the person deleted the chat and wants no other.
+    /// The gateway names no run and two may be meant, or the person deleted the chat and wants no other.
     private func isUnwanted(_ job: WorldJob, _ index: Int, _ run: WorldRun) -> Bool {
         guard plan.mirrors[index] == .cron || plan.deletedChats[index] == .mute else { return false }
         let began = Instant.zero + job.at
@@ -54,7 +54,7 @@ extension WorldJudge {
         return isMuted || plan.mirrors[index] == .cron && job.isDoubtful && plan.eras[index] != .e4
     }
 
-    /// Three tries of unknown outcome were made: the words are kept for the next run's chat, as long as the process lives.
+    /// After three attempts of unknown outcome the words wait for the next run's chat, while the process lives.
     private var mayBeKept: Bool { chatFaults.contains { $0.count > 2 } }
 
     private var chatFaults: [Fault] {
@@ -63,7 +63,7 @@ extension WorldJudge {
         }
     }
 
-    /// A chat is asked for three times at most where the outcome is unknown; a rate limit is not an attempt.
+    /// The bridge tries to make a chat at most three times with unknown outcome. A rate limit is no attempt.
     private mutating func judgeAsking(_ jobs: [WorldJob], _ index: Int, _ side: WorldSide, _ run: WorldRun) {
         guard plan.themes.isDisjoint(with: [.answers, .refusals, .foreign]) else { return }
         let others = plan.troubles.filter {

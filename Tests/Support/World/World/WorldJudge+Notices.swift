@@ -1,7 +1,7 @@
 import BridgeCore
 import Vocabulary
 
-// Notices, as their recipient has them.
+// Notices as their recipient has them.
 extension WorldJudge {
     mutating func judgeNotices(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         guard plan.hasNotices else { return }
@@ -41,7 +41,7 @@ extension WorldJudge {
 }
 
 extension WorldPlan {
-    /// Drawn from a generator of its own, so that all other worlds stay what they were.
+    /// A separate generator, so other worlds stay as they were.
     mutating func drawNotices() {
         var random = SeededGenerator(seed: seed ^ 0x6E6F_7469)
         hasNotices = random.happens(sealing == nil ? 0.1 : 0.5)

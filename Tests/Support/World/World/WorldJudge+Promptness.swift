@@ -1,7 +1,7 @@
 import RelayRules
 import Vocabulary
 
-// What one connection's trouble may not do to another.
+// Trouble of one connection must not reach another.
 extension WorldJudge {
     mutating func noteWhole(_ run: WorldRun) {
         guard let index = plan.untouched else { return }
@@ -11,7 +11,7 @@ extension WorldJudge {
         }
     }
 
-    /// An answer is complete soon after its run, whatever faults the other connection has.
+    /// An answer is complete soon after its run, whatever troubles the other connection has.
     mutating func judgePromptness(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         for message in plan.messages where message.side == index {
             guard isQuick(message),

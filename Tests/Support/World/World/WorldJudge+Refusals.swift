@@ -1,9 +1,10 @@
 import RelayRules
 import Vocabulary
 
-// Whose word a denial is.
+// Denials need a person.
 extension WorldJudge {
-    /// No person said no: a card that the relay refuses once is asked again with less, and a page refuses none.
+    /// Without a person's no, nothing is denied: a card that the relay refuses once returns with less, and a proxy's
+    /// page refuses nothing.
     mutating func judgeDenials(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         let isLenient = plan.code?.effect == .endsTurn || plan.isRemoved || plan.closesTurns
         guard !isLenient, refusals({ $0 == nil || $0 == "requestApproval" }) <= 1,
@@ -19,7 +20,7 @@ extension WorldJudge {
         }
     }
 
-    /// How many calls are refused for good, of methods that fit.
+    /// Number of calls refused for good, of methods that fit.
     private func refusals(_ fits: (String?) -> Bool) -> Int {
         plan.troubles.reduce(0) { sum, trouble in
             guard case .call(let fault) = trouble.misfortune, case .refused(let status, _, _) = fault.kind,

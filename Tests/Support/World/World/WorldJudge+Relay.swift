@@ -1,12 +1,12 @@
 import RelayRules
 import Vocabulary
 
-// What the relay's own doings cost, and what they may not.
+// Effects of the relay's own acts, and their limits.
 extension WorldJudge {
-    /// How long the agent may be at work behind a removal.
+    /// Time in which the agent may still work after a removal.
     private static let farewell = Duration.seconds(4)
 
-    /// Runs of ours are stopped, and what they asked is denied, where nothing is wrong with the agent's link.
+    /// After a removal the bridge stops its runs and denies their asks, unless the agent's link has troubles.
     mutating func judgeRemoval(_ run: WorldRun) {
         guard plan.isRemoved else { return }
         for (index, side) in run.world.sides.enumerated() where !judgedRemovals.contains(index) {
@@ -16,7 +16,7 @@ extension WorldJudge {
                 removedAt + Self.farewell < .zero + .seconds(18),
                 !plan.messages.contains(where: { $0.side == index && side.scripted?.ignoresStop($0.text) == true })
             else { continue }
-            // A Stop of a run that has not begun is owed to it until then.
+            // The bridge owes a Stop to a run until the run begins.
             if side.scripted?.isAtWork ?? side.gateway.isBusy {
                 violation("the agent of side \(index) works on behind the removal", run)
             }
@@ -25,7 +25,7 @@ extension WorldJudge {
         }
     }
 
-    /// Besides what the relay answers.
+    /// Troubles besides the relay's answers.
     private func hasOtherTroubles(_ side: Int) -> Bool {
         plan.troubles.contains { trouble in
             switch trouble.misfortune {
@@ -36,14 +36,15 @@ extension WorldJudge {
         }
     }
 
-    /// Whatever the relay's reasons are, they reach no run of others.
+    /// A reason of the relay, whatever it is, never aborts a run of others.
     mutating func judgeAborts(_ side: WorldSide, _ run: WorldRun) {
         for asked in side.scripted?.asked ?? [] where asked.what == .abort && asked.prompt.hasPrefix("Foreign ") {
             violation("\(asked.prompt), which the bridge did not start, was aborted", run)
         }
     }
 
-    /// The person had chosen a level, and it could not be set, or not as high: a paragraph of the answer, or a line of its last one.
+    /// The text without the notices that a level could not be set, or not as high. Such a notice is a paragraph of
+    /// the answer, or a line of its last paragraph.
     static func withoutLevels(_ text: String) -> String {
         let beginnings = [
             "The thinking level “", "The agent's model cannot think at the level “", "The agent's own thinking level",

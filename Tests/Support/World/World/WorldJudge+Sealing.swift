@@ -1,9 +1,9 @@
 import RelayRules
 import Vocabulary
 
-// The words that only the phone may read.
+// Words that only the phone may read.
 extension WorldJudge {
-    /// All that the bridge may say in the open, by how it begins.
+    /// Beginnings of everything that the bridge may say in the open.
     private static let fixed = [
         "Stopped.", "This message is encrypted, and its key has not come", "The answer is encrypted, and its key",
         "The bridge could not read what it had kept", "The bridge was stopped before",
@@ -38,7 +38,7 @@ extension WorldJudge {
         }
     }
 
-    /// A turn continues under the key that it began with.
+    /// A turn keeps the key that it began with.
     private mutating func judgeKeys(_ session: PhoneSession, _ side: WorldSide, _ run: WorldRun) {
         var used: [String: Set<Int>] = [:]
         func note(_ sealed: String, _ path: SealedReader.Path, _ interaction: String?) -> Bool {
@@ -62,7 +62,7 @@ extension WorldJudge {
         }
     }
 
-    /// What lies on the disk, now.
+    /// Searches the journal's present content for words of messages.
     mutating func judgeJournal(_ index: Int, _ run: WorldRun) {
         guard plan.sealing != nil else { return }
         let contents = run.world.sides[index].journal.load()
@@ -78,7 +78,7 @@ extension WorldJudge {
         }
     }
 
-    /// Its key never comes, or did not before its Stop: an empty bubble, and one sentence beside it.
+    /// The key never comes, or not before the Stop: the bubble is empty, and one sentence stands beside it.
     func endsUnspoken(_ message: WorldPlan.Message, _ chat: [PhoneMessage]) -> Bool {
         guard let sealing = plan.sealing else { return false }
         let isCutShort = message.stopsAfter != nil || plan.closesTurns
@@ -88,7 +88,7 @@ extension WorldJudge {
 
     private func isFixed(_ message: PhoneMessage) -> Bool { Self.fixed.contains { message.text.hasPrefix($0) } }
 
-    /// Nothing of it came to the agent, and the chat says why.
+    /// The agent never heard the message, and the chat says why.
     mutating func judgeWithoutKey(
         _ name: String, _ message: WorldPlan.Message, _ answers: [PhoneMessage], _ chat: [PhoneMessage],
         _ side: WorldSide, _ run: WorldRun
@@ -102,6 +102,6 @@ extension WorldJudge {
         }
     }
 
-    /// Made under a key that had been replaced when the bridge read it, or under one that it did not have yet.
+    /// The message may be sealed under a key that was replaced before the bridge read it, or that the bridge lacks.
     func mayBeUnreadable(_ message: WorldPlan.Message) -> Bool { plan.sealing?.rotatesAt != nil }
 }

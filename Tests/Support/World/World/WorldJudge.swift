@@ -3,22 +3,23 @@ import BridgeService
 import RelayRules
 import Vocabulary
 
-/// What no bridge may do, seen from outside: by the phones, by what the agents heard, and by what the journal holds. It knows the
-/// plan, so that it knows what was to come.
+/// Judges a world from outside: by the phones, the commands that the agents heard, and the journal. The plan tells it
+/// what to expect.
 struct WorldJudge {
     private(set) var plan: WorldPlan
     private(set) var violations: [String] = []
-    /// When an answer was whole on the phone, by side and interaction.
+    /// When the phone had an answer complete, by side and interaction.
     var wholeAt: [String: Instant] = [:]
-    /// When the current process received a Stop, by side and interaction; forgotten with a process that did not take it.
+    /// When the current process received a Stop, by side and interaction. A new process forgets a Stop that was not
+    /// acknowledged.
     private var stopped: [String: Instant] = [:]
     /// When the bridge received the end of a chat, by side and relay session.
     private(set) var leftHeard: [String: Instant] = [:]
     private var lastLife = 0
     private var checked: Set<String> = []
-    /// Sides whose removal was looked at.
+    /// Sides whose removal was judged.
     var judgedRemovals: Set<Int> = []
-    /// Questions that the relay refused to show, once the next message of the chat was answered.
+    /// Questions that the relay refused to show, once the chat's next message had its answer.
     var judgedQuestions: Set<String> = []
 
     init(_ plan: WorldPlan) { self.plan = plan }
@@ -28,7 +29,7 @@ struct WorldJudge {
         violations.append("at \(run.world.time.now - Instant.zero): \(sentence)")
     }
 
-    // MARK: While it runs
+    // MARK: During the run
 
     mutating func step(_ run: WorldRun) {
         judgeBytes(run)
@@ -37,7 +38,7 @@ struct WorldJudge {
         judgeRefusedQuestions(run)
         guard run.world.life != lastLife else { return }
         lastLife = run.world.life
-        // A Stop that was not acknowledged comes again to the next process.
+        // A Stop without an acknowledgement comes again to the next process.
         for (index, side) in run.world.sides.enumerated() {
             for update in side.relay.pendingUpdates() where update.type == "session.cancelled" {
                 for message in side.sent where Self.names(update.frame, message.interaction) {
@@ -47,8 +48,8 @@ struct WorldJudge {
         }
     }
 
-    /// What is never cut may go beyond the bound: here that is the ends and approvals of a few turns, and of each turn the call that
-    /// was tried and is not answered.
+    /// The bound does not cut everything: here the ends and approvals of a few turns, and each turn's tried call, may
+    /// exceed it.
     private mutating func judgeBytes(_ run: WorldRun) {
         guard let bound = plan.heldBytes else { return }
         for (index, side) in run.world.sides.enumerated() {
@@ -58,7 +59,7 @@ struct WorldJudge {
         }
     }
 
-    /// The bridge received the person's Stop, or that a chat was deleted or archived.
+    /// The bridge received the person's Stop, or the deletion or archiving of a chat.
     mutating func endHeard(_ frame: [UInt8], _ index: Int, _ run: WorldRun) {
         guard WorldSide.isStop(frame) else {
             for chat in run.world.sides[index].relay.sessions where Self.names(frame, chat.id) {
@@ -87,7 +88,7 @@ struct WorldJudge {
         }
     }
 
-    /// The relay has heard an acknowledgement: a power cut now may not lose what it was for.
+    /// The relay received an acknowledgement: a power cut from now on must not lose its message.
     mutating func acknowledged(_ index: Int, _ run: WorldRun) {
         let side = run.world.sides[index]
         let pending = side.relay.pendingUpdates()
@@ -109,7 +110,7 @@ struct WorldJudge {
         }
     }
 
-    // MARK: In the end
+    // MARK: At the end
 
     mutating func end(_ run: WorldRun, cameToRest: Bool) {
         for (index, side) in run.world.sides.enumerated() {
@@ -156,20 +157,20 @@ struct WorldJudge {
         if open.isEmpty, pending.isEmpty { violation("side \(index) did not come to rest", run) }
     }
 
-    /// The world's own doing: a revoked token, a deleted chat.
+    /// Breaches that the world itself causes, such as by a revoked token or a deleted chat.
     private func isExplained(_ breach: Breach, _ index: Int, _ run: WorldRun) -> Bool {
         switch breach.code {
         case .revokedToken, .badToken: run.revoked.contains(index)
         case .rateLimited: run.world.life > 0
         // A card whose end the relay refused for good stays open, and the bubble still ends.
         case .endWithOpenTasks: plan.mayBeRefused
-        // A day after a lost answer a card may be there or not, and is finished all the same.
+        // A day after a lost answer the bridge cannot know whether a card exists, and finishes it anyway.
         case .unknownTask: plan.mayBeRefused || plan.themes.contains(.sleep)
         // The person deleted the chat while the bridge was away, and a day later the relay has forgotten it.
         case .unknownSession, .unknownMessage: plan.themes.contains(.sleep) && !run.deleted.isEmpty
-        // What was never tried may be tried once, a day later.
+        // A call that was never tried may be tried once, a day later.
         case .interactionExpired: plan.themes.contains(.sleep)
-        // A notice beside all turns is sealed again by the next try, and taken for said.
+        // A notice outside all turns is sealed anew by the next try, and a conflict counts as delivered.
         case .idempotencyConflict: plan.sealing != nil && breach.sentence.contains("The key notice-")
         default: false
         }
@@ -195,10 +196,10 @@ struct WorldJudge {
         }
     }
 
-    /// It is answered beside the bubble of the first.
+    /// The second message gets its answer beside the first one's bubble.
     private mutating func judgeSecond(_ message: WorldPlan.Message, _ side: WorldSide, _ run: WorldRun) {
         let lenient: Set<WorldPlan.Theme> = [.refusals, .disk, .sleep, .numbers, .stops]
-        // An installation that is gone takes it along.
+        // A removed installation takes the answer along.
         guard let second = message.second, plan.themes.isDisjoint(with: lenient), !plan.mayBeRefused, !plan.isRemoved,
             !mayLoseRuns(message.side), side.scripted?.isLost(WorldRun.question(second)) != true
         else { return }
@@ -228,7 +229,7 @@ struct WorldJudge {
 
     private mutating func judgeTasks(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         guard !plan.mayBeRefused, !plan.isRemoved, !plan.themes.contains(.sleep) else { return }
-        // In a chat that the person has archived, as in a deleted one, nothing more is shown.
+        // A chat that the person archived or deleted shows nothing further.
         for session in side.relay.sessions where !session.isDeleted && !session.isArchived {
             let open = session.tasks.filter { $0.status == nil }
             if let first = open.first { violation("task \(first.id) was never finished", run) }
@@ -252,7 +253,7 @@ struct WorldJudge {
 
     // MARK: A message
 
-    /// As if there were no other connection and no misfortune.
+    /// Judges as if there were no other connection and no trouble.
     private mutating func judgeUntouched(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         let whole = plan
         plan.themes = []
@@ -263,7 +264,7 @@ struct WorldJudge {
     }
 
     private mutating func judgeMessages(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
-        // The only turn that the relay called over.
+        // The relay's code ends only one turn.
         var mayForgive = plan.code?.effect == .endsTurn
         for message in plan.messages where message.side == index {
             let before = violations.count
@@ -292,7 +293,7 @@ struct WorldJudge {
         let said = chat.flatMap { WorldScript.words(of: script.name, in: $0.text) }
         if Set(said).count != said.count { violation("\(name) was said twice: \(said)", run) }
         let places = said.compactMap { expected.firstIndex(of: $0) }
-        // A day later what was left to say comes beside the bubble, in the order of the answers.
+        // A day later the remaining text comes beside the bubble, in the order of the answers.
         if script.kind != .retry, !plan.themes.contains(.sleep), places != places.sorted() {
             violation("\(name) is out of order: \(said)", run)
         }
@@ -301,10 +302,10 @@ struct WorldJudge {
         if answers.count > 1 || (answers.isEmpty && !mayBeRefused && !isLate && !plan.isRemoved) {
             violation("\(name) has \(answers.count) bubbles", run)
         }
-        // A day later nothing can be written under its interaction any more.
+        // A day later the relay accepts nothing under this interaction.
         if isLate || (mayBeRefused && mayLoseText(index)) || plan.abandons(answers) { return }
         for answer in answers where !answer.isFinal { violation("\(name) was never ended", run) }
-        // The filter would refuse the same words in a message, too: the notice is all that can be said.
+        // The filter refuses the same words in any message, so only the notice remains.
         if said.isEmpty, (answers.isEmpty ? chat : answers).contains(where: { $0.text == Self.blocked }) { return }
         guard let answer = answers.first, answer.isFinal else { return judgeWhole(name, message, expected, said, run) }
         if answer.text.isEmpty ? endsUnspoken(message, chat) : isUnsentWithFiles(message, side, answer.text) { return }
@@ -329,16 +330,16 @@ struct WorldJudge {
         judgeStreamed(name, message, answer, streamed, run)
         judgeFailure(name, message, answer, run)
         guard isToldWhole(message), !plan.closesTurns else { return }
-        // It was never handed over, and says so.
+        // The message was never handed over, and its bubble says so.
         if plan.themes.contains(.disk), side.begun(message.text) == 0, said.isEmpty { return }
         if plan.mayBeRefused { return judgeWhole(name, message, expected, said, run) }
         guard isExact(message, run) else { return }
-        // The question and its answer are in it as well.
+        // The question and its reply are part of the text.
         if side.scripted?.questions.contains(message.script.approval) == true {
             return judgeWhole(name, message, expected, said, run)
         }
         let text = message.script.text(plan.eras[message.side], plan.agents[message.side]) + notices(message)
-        // What was narrowed is said once in the chat.
+        // The chat says once that the grant was narrower.
         let wasNarrowed =
             message.decision?.isNarrow == true && answer.text.hasPrefix(text + "\n\n“Always” could not be granted")
         let ended = Self.withoutLevels(withoutLostPast(answer.text, message, side))
@@ -363,15 +364,16 @@ struct WorldJudge {
         violation("\(name) lost its text: \(said) instead of \(expected)", run)
     }
 
-    /// Of a run that was stopped or that failed the answer is what was heard by then, with a bubble or without one.
+    /// A run that was stopped or failed ends with the words heard so far, with a bubble or without.
     private func isToldWhole(_ message: WorldPlan.Message) -> Bool {
         message.stopsAfter == nil && message.script.kind != .fails
     }
 
     private static let blocked = "The relay refused to show this answer."
 
-    /// In the stream; the end has them. Of what an early gateway said before the last tool, and a newer one in a message that was whole before
-    /// the link was back, a new link learns nothing until then. A relay that restarts keeps the key of a sealed piece and shows it to nobody.
+    /// Whether the stream may lack pieces that the end then has. After a lost link an early gateway does not repeat
+    /// text from before the last tool, nor a newer one a message that was whole by then. A restarted relay keeps the
+    /// key of a sealed piece and shows it to nobody.
     private func mayLackPieces(_ side: Int) -> Bool {
         let isNew = plan.agents[side] == .openClaw && [.e2, .e3].contains(plan.eras[side])
         return plan.isEarly(side) || isNew && losesAgent(side) || plan.sealing != nil && restartsRelay(side)
@@ -384,12 +386,12 @@ struct WorldJudge {
         }
     }
 
-    /// Of what the relay refused several times over, by one fault or by several, the person may see nothing.
+    /// The person may see nothing of text that the relay refused repeatedly, by one fault or several.
     private func mayLoseText(_ side: Int) -> Bool {
         if plan.themes.contains(.numbers) { return true }
         guard plan.themes.contains(.refusals) else { return false }
         var refusals: [String: Int] = [:]
-        // A call that a proxy's page hid is stored, and refused when it comes again.
+        // The relay stored a call whose answer a proxy's page hid, and refuses it when it comes again.
         var hidesAnswers = false
         for trouble in plan.troubles where trouble.side == side {
             guard case .call(let fault) = trouble.misfortune else { continue }
@@ -402,7 +404,7 @@ struct WorldJudge {
         return hidesAnswers && plan.mayBeRefused || refusals.values.contains { $0 > 1 }
     }
 
-    /// Lost frames cannot be recovered: numbers are meaningless, or an early gateway has forgotten its questions.
+    /// Lost frames cannot be recovered if numbers are meaningless, or an early gateway has forgotten its questions.
     private func isExact(_ message: WorldPlan.Message, _ run: WorldRun) -> Bool {
         if plan.themes.contains(.numbers) { return false }
         guard plan.agents[message.side] == .openClaw else { return isFound(message, run) }

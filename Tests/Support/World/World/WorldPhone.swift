@@ -3,21 +3,20 @@ package import RelayRules
 package import Sealing
 package import Vocabulary
 
-/// The person's phone as far as sealing goes: a device with the keys of its chats. It shares the ciphers with the bridge, and
-/// nothing that decides.
+/// The person's phone as far as sealing goes: a device with the keys of its chats. It shares the bridge's ciphers but
+/// none of its decisions.
 package final class WorldPhone: @unchecked Sendable {
     package let name: String
     package private(set) var id = ""
     package let secret: SecretKey
-    /// By session: the newest last.
+    /// Keys by session, newest last.
     package private(set) var keys: [String: [SecretKey]] = [:]
-    /// Its envelopes, in the order it made them: for a relay that sends one again.
+    /// Sealed texts in the order of their making, for a relay that sends one again.
     package private(set) var made: [String] = []
     private var taken: Set<String> = []
     private var random: SeededGenerator
     package let library: any SealingLibrary
 
-    /// `number`: which phone it is.
     package init(_ name: String, seed: UInt64) {
         do { library = try OpenSSLSealing() } catch { fatalError("\(error)") }
         self.name = name
@@ -41,12 +40,12 @@ package final class WorldPhone: @unchecked Sendable {
 
     // MARK: Chats
 
-    /// Another key of the chat; the first, if it has none.
+    /// Adds a key to the chat, perhaps its first.
     package func makeKey(of session: String) { keys[session, default: []].append(Self.key(&random)) }
 
     package func forgetKey(of session: String) { keys[session] = nil }
 
-    /// The chat's newest key, wrapped for a device; nil: it has none, or the device's public key is none.
+    /// The chat's newest key wrapped for a device, or nil if the chat has none or the public key is malformed.
     package func box(_ session: String, for publicKey: String) -> String? {
         guard let key = keys[session]?.last, let theirs = Hexadecimal.bytes(publicKey) else { return nil }
         return (try? SealedBox.seal(key, for: theirs, library: library, random: source)).map { Base64.encode($0) }
@@ -57,7 +56,7 @@ package final class WorldPhone: @unchecked Sendable {
         relay.userGrants(session: session, [(bridge.id, box)], by: id, at: now)
     }
 
-    /// What was wrapped for it since it last looked.
+    /// Takes the keys that were wrapped for this phone since the last look.
     package func takeKeys(from relay: Relay) {
         for wrapped in relay.wrappedKeys(of: id) where taken.insert(wrapped.box).inserted {
             guard let box = Base64.decode(wrapped.box),
@@ -76,7 +75,7 @@ package final class WorldPhone: @unchecked Sendable {
         return sealed
     }
 
-    /// Nil: none of its keys opens it.
+    /// Nil if no key opens it.
     package func read(_ sealed: String, in session: String, _ path: SealedPath = .messages) -> String? {
         for key in (keys[session] ?? []).reversed() {
             let sealer = SessionSealer(SessionID(session), key: key, library: library)
@@ -85,7 +84,7 @@ package final class WorldPhone: @unchecked Sendable {
         return nil
     }
 
-    /// What its person sees of the agent's bubbles and messages in a chat. `nil` in a place: it cannot be read.
+    /// The agent's bubbles and messages in a chat as the person sees them, with nil for one that cannot be read.
     package func answers(in chat: PhoneSession) -> [String?] {
         chat.messages.filter { $0.role == .agent }.map { message in
             message.sealedText.map { read($0, in: chat.id) } ?? message.text

@@ -1,12 +1,12 @@
 import Vocabulary
 
-// Other clients of an OpenClaw gateway that are at work in a chat of the phone, and runs that are silent for long.
+// Other clients of an OpenClaw gateway at work in a chat of the phone, and runs that are silent for long.
 extension WorldPlan {
     private static let undisturbed: Set<Theme> = [.codes, .jobs, .sleep, .neighbours, .shutdowns]
-    /// A message that steers another client's run, or waits behind it.
+    /// Kinds of a message that steers another client's run, or waits behind it.
     private static let busyKinds: [WorldScript.Kind] = [.text, .text, .tools, .immediate]
 
-    /// Drawn from a generator of its own, with messages of its own, so that what is drawn above stays what it was.
+    /// A separate generator and messages of its own, so the draws above stay as they were.
     mutating func drawClients() {
         var random = SeededGenerator(seed: seed ^ 0x636C_6965)
         guard themes.isDisjoint(with: Self.undisturbed), sealing == nil else { return }
@@ -17,8 +17,8 @@ extension WorldPlan {
         messages.sort { $0.at < $1.at }
     }
 
-    /// A chat has its first answer, another client begins there, and then the person writes. At times a third client begins before that
-    /// message is run.
+    /// After the chat's first answer another client begins a run there, and then the person writes. Sometimes a third
+    /// client begins before that message runs.
     private mutating func drawBusyChat(_ side: Int, using random: inout SeededGenerator) {
         let chat = 30
         let first = Message(
@@ -40,7 +40,7 @@ extension WorldPlan {
         }
     }
 
-    /// A run that says nothing for longer than a lost one is looked for, and whose link is cut at its beginning.
+    /// A run is silent for longer than the bridge waits before a look-up, and its link breaks at the beginning.
     private mutating func drawSilence(_ side: Int, using random: inout SeededGenerator) {
         let message = Message(
             at: .milliseconds(Int64.random(in: 100...6_000, using: &random)), side: side, chat: 31,

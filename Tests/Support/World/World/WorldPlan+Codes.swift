@@ -1,24 +1,24 @@
 import RelayRules
 import Vocabulary
 
-/// A row of the relay's table of codes (relay.md#codes), or one that the table does not have.
+/// A row of the relay's table of codes (relay.md#codes), or a code that the table lacks.
 package struct WorldCode: Sendable, Hashable {
-    /// What becomes of the call that it answers, and of no other.
+    /// Effect on the call that gets the code, and on no other.
     package enum Effect: Sendable, Hashable {
-        /// It is retried, with no effect on the phone.
+        /// The bridge retries, and the phone notices nothing.
         case waits
-        /// It is refused for good: what it carried is seen in another way.
+        /// The relay refuses for good, and the content appears in another way.
         case refuses
-        /// Its turn is over, or counts as done with what is there, or its text is what the relay has against it.
+        /// The turn ends or counts as done, or its text is refused.
         case endsTurn
-        /// The connection waits for another token, and then continues where it was.
+        /// The connection waits for another token and then continues.
         case stops
     }
 
     let status: Int
     let code: String
     package let effect: Effect
-    /// "upgrade", or a method of the relay's.
+    /// "upgrade", or a method of the relay.
     package internal(set) var method = ""
 
     private init(_ status: Int, _ code: String, _ effect: Effect) {
@@ -53,7 +53,7 @@ package struct WorldCode: Sendable, Hashable {
         return code
     }
 
-    /// Of the upgrade 401 and 403 are final, whatever their code, and the codes that say the same.
+    /// At the upgrade the codes that stop are final, as is any 401 or 403.
     func asUpgrade() -> WorldCode {
         let isFinal = effect == .stops || status == 401 || status == 403
         var upgrade = WorldCode(status, code, isFinal ? .stops : .waits)
@@ -66,14 +66,14 @@ package struct WorldCode: Sendable, Hashable {
 extension WorldPlan {
     mutating func drawCode(using random: inout SeededGenerator) {
         let drawn = random.pick(WorldCode.all)
-        // What is to be seen whatever is refused comes up more often than the rest.
+        // Methods whose refusal a person always notices come up more often.
         let seen = ["sendMessage", "requestApproval"]
         var method = random.pick(["upgrade"] + Self.methods.dropLast() + seen + seen)
-        // A card that counts as asked, and is not there, holds its run for as long as the agent waits.
+        // A card that counts as asked but does not exist would hold its run for as long as the agent waits.
         if drawn.code == "idempotency_conflict", method == "requestApproval" { method = "sendMessage" }
         let side = Int.random(in: eras.indices, using: &random)
         let at = Duration.milliseconds(Int64.random(in: 0...9_000, using: &random))
-        // What asks first makes sure that there is something to refuse.
+        // A message that asks early guarantees a call to refuse.
         if method == "requestApproval", let index = messages.firstIndex(where: { $0.side == side }) {
             messages[index].script = WorldScript(.approval, name: messages[index].script.name, using: &random)
             messages[index].decision?.tap = random.pick(["approve", "approve", "approve", "deny"])
@@ -99,14 +99,15 @@ extension WorldPlan {
 }
 
 extension WorldPlan {
-    /// The relay says that the installation is removed: asks are denied at the agent, runs are stopped, and nothing more is posted.
+    /// The relay reports the installation as removed: the bridge denies asks at the agent, stops runs, and posts
+    /// nothing further.
     var isRemoved: Bool { code?.code == "installation_revoked" }
 
-    /// An installation that is gone takes its open turns with it: their bubbles cannot be ended, nor opened.
+    /// A removed installation takes its open turns along: their bubbles can neither end nor open.
     func abandons(_ answers: [PhoneMessage]) -> Bool {
         isRemoved && (answers.isEmpty || answers.contains { !$0.isFinal })
     }
 
-    /// Something may have been refused for good.
+    /// The relay may have refused something for good.
     var mayBeRefused: Bool { themes.contains(.refusals) || code?.effect == .refuses || code?.effect == .endsTurn }
 }

@@ -2,16 +2,16 @@ import BridgeService
 import RelayRules
 import Vocabulary
 
-// Codex in a world, and what happens at it beside the bridge.
+// Codex in a world, and troubles that the bridge has no part in.
 extension WorldPlan {
-    /// Drawn from a generator of its own, in worlds that have OpenClaw alone, so that all other seeds stay what they were. One world in
-    /// five has it.
+    /// A separate generator, and only worlds with OpenClaw alone, so other seeds stay as they were. One world in five
+    /// has Codex.
     mutating func drawCodex() {
         var random = SeededGenerator(seed: seed ^ 0x636F_6465_78)
         guard !themes.contains(.jobs), agents.allSatisfy({ $0 == .openClaw }), random.happens(0.5) else { return }
         for side in agents.indices where side == 0 || random.happens(0.5) { agents[side] = .codex }
         gatherChats(using: &random)
-        // What a relay's code costs is judged alone.
+        // A relay's code is judged without other troubles.
         guard !themes.contains(.codes) else { return }
         defer {
             drawBusyThreads(using: &random)
@@ -20,11 +20,11 @@ extension WorldPlan {
         for side in agents.indices where agents[side] == .codex && side != untouched {
             for number in 0..<random.pick([0, 0, 1, 1, 2, 3, 5]) {
                 let trouble = codexTrouble("private\(seed)x\(side)\(number)", using: &random)
-                // Most of them while a turn goes on.
+                // Most troubles come during a turn.
                 let message = random.pick(messages.filter { $0.side == side }.map(\.at) + [.zero])
                 var at = message + .milliseconds(Int64.random(in: 5...4_000, using: &random))
                 if case .prompt = trouble {
-                    // Another client's turn: before a message of the chat.
+                    // Another client's turn begins before a message of the chat.
                     at = max(.zero, message - .milliseconds(Int64.random(in: 5...3_000, using: &random)))
                     if random.happens(0.3) { mirrors[side] = .all }
                 }
@@ -33,7 +33,7 @@ extension WorldPlan {
         }
     }
 
-    /// Codex names the turn in all that it says, so that messages with approvals may follow one another in a chat.
+    /// Codex names the turn in every frame, so messages with approvals may follow each other in a chat.
     private mutating func gatherChats(using random: inout SeededGenerator) {
         guard sealing == nil else { return }
         for index in messages.indices where agents[messages[index].side] == .codex {
@@ -42,7 +42,7 @@ extension WorldPlan {
             if isFree, random.happens(0.3) {
                 messages[index].script = WorldScript(.approval, name: messages[index].script.name, using: &random)
             }
-            // Its habits of Stops want to be met.
+            // More Stops, so Codex's habits about them occur.
             let isAsked = [.approval, .detached].contains(messages[index].script.kind)
             if isFree, messages[index].stopsAfter == nil, !isAsked, random.happens(0.4) {
                 messages[index].stopsAfter = .milliseconds(Int64.random(in: 60...1_200, using: &random))
@@ -50,7 +50,7 @@ extension WorldPlan {
         }
     }
 
-    /// Another client prompts in each thread that is idle, and then the person writes in one of them.
+    /// Another client prompts in each idle thread, and then the person writes in one of them.
     private mutating func drawBusyThreads(using random: inout SeededGenerator) {
         let others: Set<Theme> = [.numbers, .refusals, .disk, .sleep, .tokens, .pairing, .shutdowns]
         guard sealing == nil, themes.isDisjoint(with: others), random.happens(0.5),
@@ -67,13 +67,13 @@ extension WorldPlan {
         }
     }
 
-    /// The server ends between two approvals, and numbers its requests from 0 again. From a generator of its own: other worlds stay what they
-    /// were.
+    /// The server dies between two approvals and numbers its requests from 0 again. A separate generator keeps other
+    /// worlds as they were.
     private mutating func drawNumbersAgain() {
         var random = SeededGenerator(seed: seed ^ 0x6E75_6D62_6572)
         for side in agents.indices where agents[side] == .codex && side != untouched {
             let asking = messages.filter { $0.side == side && $0.script.kind == .approval }.map(\.at).sorted()
-            // So late that the first was asked.
+            // Late enough that the first was asked.
             let pair = zip(asking, asking.dropFirst()).first { $1 - $0 > .seconds(2) }
             guard let next = pair?.1, random.happens(0.4) else { continue }
             troubles.append(Trouble(at: next - .milliseconds(100), side: side, misfortune: .codex(.kills)))
@@ -113,7 +113,7 @@ extension WorldJudge {
         }
     }
 
-    /// No record has what is being streamed when a turn is interrupted: what the phone had by then stays.
+    /// No record has the text that was streaming at an interrupt, so the phone must keep its part.
     mutating func judgeStreamed(
         _ name: String, _ message: WorldPlan.Message, _ answer: PhoneMessage, _ streamed: [String], _ run: WorldRun
     ) {
@@ -124,7 +124,7 @@ extension WorldJudge {
         if !said.starts(with: streamed) { violation("\(name) lost what was streamed: \(streamed) to \(said)", run) }
     }
 
-    /// It never reached the model, and its bubble says why, or that this cannot be known.
+    /// The message never reached the model, and its bubble says why, or that this is unknown.
     func isCodexUnable(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         guard plan.agents[message.side] == .codex, side.begun(message.text) == 0, losesCodexRuns(message.side) else {
             return false

@@ -7,13 +7,13 @@ package struct WorldJob: Sendable {
     package static let title = "backup"
     package static let session = "agent:main:cron:backup"
 
-    /// Names the run, its words and its approval.
+    /// Prefix of the run, its words and its approval.
     package let name: String
     package var at: Duration
     package var side: Int
-    /// What holds it is decided by another client of the agent, after so long.
+    /// Time until another client of the agent decides the run's approval.
     package var approvalTakes: Duration?
-    /// A frame of a gateway that names no run could mean another one.
+    /// A gateway that names no run could mean another one.
     package var isDoubtful = false
 
     package var approval: String { "\(name)ap" }
@@ -32,7 +32,7 @@ package struct WorldJob: Sendable {
     package var words: [String] { ["\(name)w0", "\(name)w1"] }
 }
 
-// The scheduler's runs, what else happens in their session, and what becomes of their chat.
+// Runs of the scheduler, other events in their session, and the fate of their chat.
 extension WorldPlan {
     mutating func drawJobs(using random: inout SeededGenerator) {
         quietAt = max(quietAt, .seconds(32))
@@ -44,7 +44,7 @@ extension WorldPlan {
         func moment(_ range: ClosedRange<Int64>) -> Duration { .milliseconds(Int64.random(in: range, using: &random)) }
         var first = WorldJob(name: "job\(seed)n0", at: moment(600...5_000), side: side)
         let second = WorldJob(name: "job\(seed)n1", at: first.at + moment(14_000...18_000), side: side)
-        // Early gateways end a run that asks, and begin another (openclaw.md#approvals).
+        // Early gateways end a run that asks and begin another (openclaw.md#approvals).
         if eras[side] == .e3 || eras[side] == .e4, random.happens(0.4) { first.approvalTakes = moment(2_000...6_000) }
         func trouble(_ at: Duration, _ misfortune: Misfortune) {
             troubles.append(Trouble(at: at, side: side, misfortune: misfortune))
@@ -54,13 +54,13 @@ extension WorldPlan {
         }
         switch Int.random(in: 0..<7, using: &random) {
         case 0:
-            // Behind the job's run, beside it, and long after it.
+            // After the job's run, beside it, and long after it.
             for number in 0..<3 { privately(number, first.at + moment(450...9_000)) }
         case 1:
             first.isDoubtful = true
             privately(0, first.at - moment(100...350))
         case 2:
-            // An early gateway names no session, and the other job's name is not that of this one.
+            // An early gateway names no session, but the other job has another name.
             first.isDoubtful = eras[side] != .e1
             trouble(first.at - moment(20...400), .jobStarts("tidy"))
             trouble(second.at - .milliseconds(300), .jobFinishes("tidy"))

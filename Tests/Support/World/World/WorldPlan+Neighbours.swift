@@ -2,10 +2,10 @@ import Vocabulary
 
 // Processes that are asked to stop, and connections beside one in trouble.
 extension WorldPlan {
-    /// What can happen to one connection and leave the process, its disk and its other connections alone.
+    /// Themes that affect one connection and leave the process, its disk and its other connections alone.
     static let ofOneSide: [Theme] = [.agentLink, .relayLink, .answers, .pages, .refusals, .tokens, .pairing]
 
-    /// All that was drawn happens to the other side.
+    /// Moves every trouble to the other side.
     mutating func leaveUntouched(_ side: Int) {
         untouched = side
         for index in troubles.indices where troubles[index].side == side { troubles[index].side = 1 - side }
@@ -24,7 +24,7 @@ extension WorldPlan {
         quietAt = max(quietAt, .seconds(24))
     }
 
-    /// What runs is ended with a line when the process is asked to stop.
+    /// The bridge ends running turns with a line when it is asked to stop.
     var closesTurns: Bool {
         troubles.contains { if case .shutDown(let closing, _) = $0.misfortune { closing } else { false } }
     }

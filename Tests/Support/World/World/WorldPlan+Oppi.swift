@@ -1,9 +1,9 @@
 import BridgeService
 import Vocabulary
 
-// What happens at an Oppi server beside the bridge.
+// Troubles of an Oppi server that the bridge has no part in.
 extension WorldPlan {
-    /// What a relay's code costs is judged alone.
+    /// A relay's code is judged without other troubles.
     mutating func drawOppi(using random: inout SeededGenerator) {
         guard !themes.contains(.codes) else { return }
         for side in agents.indices where agents[side] == .oppi && side != untouched {
@@ -16,7 +16,7 @@ extension WorldPlan {
         }
     }
 
-    /// During runs of ours. Drawn from a generator of its own, so that what is drawn above stays what it was.
+    /// Troubles during runs of the bridge. A separate generator keeps the draws above as they were.
     mutating func drawBesideRuns() {
         guard !themes.contains(.codes) else { return }
         var random = SeededGenerator(seed: seed ^ 0x6265_7369)

@@ -34,14 +34,14 @@ extension WorldPlan {
         return plan
     }
 
-    /// Drawn last, and from a generator of its own. The pauses of scripts are long ones then.
+    /// Drawn last with a separate generator. A short limit turns the pauses of scripts into silence.
     private mutating func drawSilence() {
         var random = SeededGenerator(seed: seed ^ 0x7175_6965)
         guard random.happens(0.25) else { return }
         quiet = .milliseconds(Int64.random(in: 300...4_000, using: &random))
     }
 
-    /// Drawn from a generator of its own, so that the seeds of OpenClaw's worlds stay what they were. A scheduler has OpenClaw alone.
+    /// A separate generator, so OpenClaw's worlds stay as they were. Only OpenClaw has a scheduler.
     private mutating func drawAgents() {
         agents = eras.map { _ in .openClaw }
         if drawClaude() { return }
@@ -56,8 +56,7 @@ extension WorldPlan {
         drawBesideRuns()
     }
 
-    /// Drawn from a generator of its own and in worlds that have no other theme, so that the seeds of all others stay what they
-    /// were before there was one.
+    /// A separate generator, and only worlds without another theme, so older seeds stay as they were.
     private struct LaterTheme {
         var theme: Theme?
         var random: SeededGenerator
@@ -71,7 +70,7 @@ extension WorldPlan {
             switch theme {
             case .neighbours: themes.insert(random.pick(WorldPlan.ofOneSide))
             case .jobs: if random.happens(0.3) { themes.insert(random.pick(Theme.first)) }
-            // What meets it must not cost a call of its own.
+            // A theme beside a code must not cost a call of its own.
             case .codes: if random.happens(0.2) { themes.insert(random.pick([.kills, .agentLink])) }
             default: break
             }
@@ -95,7 +94,8 @@ extension WorldPlan {
             message.decision = Decision(
                 tap: tap, scope: ApprovalScope(kind: scope, value: scope == "host" ? "gateway" : nil),
                 after: .milliseconds(Int64.random(in: 50...6_000, using: &random)))
-            // A full disk may take the second first; a follow-up's rows must not meet another message's.
+            // A full disk may accept the second message first, and rows of a follow-up must not meet another
+            // message's.
             if random.happens(0.15), !themes.contains(.disk), script.kind != .approval, script.kind != .detached {
                 message.second = WorldScript(.text, name: "m\(seed)y\(number)", using: &random)
                 message.secondAfter = .milliseconds(Int64.random(in: 1...4_000, using: &random))
@@ -109,8 +109,8 @@ extension WorldPlan {
         separateFollowUps()
     }
 
-    /// A follow-up's rows follow those of the next message, and only the newest gateways name the run in them: where they
-    /// are needed, after a loss, their run is unknown (openclaw.md#disconnects).
+    /// Rows of a follow-up follow those of the next message, and only E4 names their run. A bridge that needs them
+    /// after a loss could not tell whose they are (openclaw.md#disconnects).
     private mutating func separateFollowUps() {
         for index in messages.indices where eras[messages[index].side] != .e4 {
             let (side, chat) = (messages[index].side, messages[index].chat)
@@ -168,8 +168,8 @@ extension WorldPlan {
         }
     }
 
-    /// What a Stop meets where it is worst: while its message is written down, while the agent does not hear, and with a process
-    /// that dies right behind it.
+    /// The worst moments for a Stop: while the journal writes its message, while the agent is deaf, and just before
+    /// the process dies.
     private mutating func drawStop(using random: inout SeededGenerator) {
         let index = Int.random(in: messages.indices, using: &random)
         let (side, at) = (messages[index].side, messages[index].at)
@@ -190,7 +190,7 @@ extension WorldPlan {
             let after = Duration.milliseconds(Int64.random(in: 5...800, using: &random))
             troubles.append(Trouble(at: at + stop + after, side: 0, misfortune: .kill(down: down)))
         case 2:
-            // What was allowed and not heard, and then a Stop, and then a new link.
+            // An allowed ask that the agent did not hear, then a Stop, then a new link.
             guard let decision = messages[index].decision else { return }
             messages[index].script = WorldScript(.approval, name: messages[index].script.name, using: &random)
             messages[index].decision = Decision(tap: "approve", after: decision.after)
@@ -214,7 +214,7 @@ extension WorldPlan {
         quietAt = max(quietAt, .seconds(50))
     }
 
-    /// Answers are lost, and then the process is gone for a day and more.
+    /// Answers get lost, and then the process is down for more than a day.
     private mutating func drawSleep(using random: inout SeededGenerator) {
         guard quietAt < .seconds(3_600) else { return }
         let at = Int64.random(in: 300...12_000, using: &random)
@@ -259,7 +259,7 @@ extension WorldPlan {
         "requestApproval", "createSession",
     ]
 
-    /// All of them end with the same bytes being sent again.
+    /// Each of them makes the bridge send the same bytes again.
     private func answers(using random: inout SeededGenerator) -> Misfortune {
         let kind: Fault.Kind = random.pick([
             .rateLimited(retryAfterMilliseconds: 300, namesBucket: true),
@@ -288,7 +288,7 @@ extension WorldPlan {
                 count: Int.random(in: 1...4, using: &random)))
     }
 
-    /// Final ones, in the relay's own envelope.
+    /// Final refusals in the relay's own envelope.
     private func refusal(using random: inout SeededGenerator) -> Misfortune {
         let (status, code) = random.pick([
             (400, "invalid_request"), (403, "permission_denied"), (403, "memory_access_denied"), (403, "unheard_of"),

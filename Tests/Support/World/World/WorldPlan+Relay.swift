@@ -2,8 +2,8 @@ import BridgeService
 import RelayRules
 import Vocabulary
 
-// Habits of the relay's, and levels of thought. Each has a generator of its own behind all others, so that what is drawn above stays
-// what it was.
+// Habits of the relay, and levels of thought. Each has a separate generator after all others, so the draws above stay
+// as they were.
 extension WorldPlan {
     static let otherReasons = ["navigation_away", "unheard_of"]
 
@@ -18,7 +18,7 @@ extension WorldPlan {
         messages.sort { $0.at < $1.at }
     }
 
-    /// One world in three has a machine whose clock is another than the relay's.
+    /// One machine in three has another clock than its relay.
     private mutating func drawClocks() {
         var random = SeededGenerator(seed: seed ^ 0x636C_6F63)
         clocksAhead = agents.map { _ in
@@ -28,7 +28,7 @@ extension WorldPlan {
         }
     }
 
-    /// A Stop is not the person's.
+    /// Half of the Stops have a reason other than the person.
     private mutating func drawReasons() {
         var random = SeededGenerator(seed: seed ^ 0x7265_6173)
         for index in messages.indices where messages[index].stopsAfter != nil && random.happens(0.5) {
@@ -36,7 +36,7 @@ extension WorldPlan {
         }
     }
 
-    /// The relay cancels the chats in which runs of others are shown, while they go on.
+    /// The relay cancels chats that show runs of others, while those run.
     private mutating func drawCancellations() {
         var random = SeededGenerator(seed: seed ^ 0x6361_6E63)
         guard themes.isDisjoint(with: [.sleep, .codes]) else { return }
@@ -58,7 +58,7 @@ extension WorldPlan {
         }
     }
 
-    /// A call learns that the installation is removed, in a world in which nothing else happens.
+    /// A call learns that the installation was removed, in a world without other troubles.
     private mutating func drawRemoval() {
         var random = SeededGenerator(seed: seed ^ 0x7265_6D6F)
         guard code == nil, themes.isSubset(of: [.stops, .plenty, .foreign]), untouched == nil, random.happens(0.3),
@@ -85,7 +85,8 @@ extension WorldPlan {
         quietAt = max(quietAt, .seconds(26))
     }
 
-    /// The relay refuses by its content what asks a question of this message. The person writes in its chat while the run goes on.
+    /// The relay's content filter refuses the question of this message. The person writes in the same chat while the
+    /// run waits.
     private mutating func drawRefusedQuestion() {
         var random = SeededGenerator(seed: seed ^ 0x3435_3171)
         let others: Set<Theme> = [.codes, .jobs, .sleep, .neighbours, .shutdowns, .numbers, .disk, .tokens, .kills]
@@ -101,7 +102,7 @@ extension WorldPlan {
         refusedQuestions[message.script.approval] = .milliseconds(Int64.random(in: 40...900, using: &random))
     }
 
-    /// Of agents whose doubles know levels. A sealed message has its own.
+    /// Levels for agents whose doubles know them. A sealed message carries its level elsewhere.
     private mutating func drawLevels() {
         var random = SeededGenerator(seed: seed ^ 0x6C65_7665)
         guard sealing == nil, random.happens(0.4) else { return }
@@ -111,7 +112,7 @@ extension WorldPlan {
         }
     }
 
-    /// A Stop that comes before the loop of a run has begun.
+    /// A Stop before the run's loop has begun.
     private mutating func drawEarlyStops() {
         var random = SeededGenerator(seed: seed ^ 0x6561_726C)
         let calm: Set<Theme> = [.stops, .plenty, .foreign, .answers, .relayLink]
@@ -119,7 +120,7 @@ extension WorldPlan {
         for index in messages.indices where [.pi, .claude].contains(agents[messages[index].side]) {
             guard random.happens(0.6) else { continue }
             guard messages[index].second == nil, files[messages[index].text] == nil else { continue }
-            // What goes on in spite of it is to be seen.
+            // A long run shows whether it continues despite the Stop.
             messages[index].script = WorldScript(.long, name: messages[index].script.name, using: &random)
             (messages[index].stopsAfter, messages[index].stopsAtPrompt) = (.zero, true)
         }

@@ -1,23 +1,23 @@
 import Vocabulary
 
-/// How the chats of a world are sealed, and what goes wrong with their keys.
+/// How the chats of a world are sealed, and the troubles of their keys.
 package struct SealingPlan: Sendable {
-    /// When and how the bridge is given a chat's key.
+    /// When and how the phone grants a chat's key to the bridge.
     package enum Grant: Sendable, Hashable {
         /// Before the chat's first message.
         case first
         case late(Duration)
         case twice(Duration)
-        /// One for another device comes first.
+        /// A key for another device comes first.
         case wrongDevice(Duration)
         case never
     }
 
-    /// By side and chat.
+    /// Grants by `name(side, chat)`.
     package var grants: [String: Grant] = [:]
-    /// A device that is not allowed is announced then.
+    /// When a device announces itself that nobody allowed.
     package var strangerAt: Duration?
-    /// A second phone is revoked then, and the first one makes new keys.
+    /// When a second phone is revoked and the first makes new keys.
     package var rotatesAt: Duration?
 
     static func name(_ side: Int, _ chat: Int) -> String { "\(side) \(chat)" }
@@ -26,12 +26,12 @@ package struct SealingPlan: Sendable {
 }
 
 extension WorldPlan {
-    /// What may meet sealed chats: all that loses no message for good.
+    /// Themes that lose no message for good, so sealed chats may meet them.
     private static let besideSealing: Set<Theme> = [
         .kills, .agentLink, .relayLink, .answers, .pages, .disk, .stops, .plenty, .pairing, .shutdowns,
     ]
 
-    /// Drawn from a generator of its own, so that the seeds of all other worlds stay what they were.
+    /// A separate generator, so other worlds stay as they were.
     mutating func drawSealing() {
         var random = SeededGenerator(seed: seed ^ 0x7365_616C)
         guard themes.isSubset(of: Self.besideSealing), random.happens(0.35) else { return }
@@ -42,7 +42,7 @@ extension WorldPlan {
                 .first, .first, .late(wait), .late(wait), .twice(wait), .wrongDevice(wait), .never,
             ])
             plan.grants[SealingPlan.name(message.side, message.chat)] = grant
-            // A process that dies in between.
+            // A process that dies around the grant.
             if case .late(let wait) = grant, themes.contains(.kills), random.happens(0.5) {
                 let moment = message.at + wait - .milliseconds(Int64.random(in: -30...30, using: &random))
                 let down = Duration.milliseconds(Int64.random(in: 1...2_000, using: &random))

@@ -2,9 +2,9 @@ import BridgeService
 import RelayRules
 import Vocabulary
 
-// Plans written by hand, of what seeds meet too seldom: one message to one agent, and a Stop of it.
+// Plans written by hand, for what seeds meet too seldom: one message to one agent, and its Stop.
 extension WorldPlan {
-    /// The person allows what is asked, and presses Stop a second later.
+    /// The person allows the ask, and presses Stop a second later.
     package static func stopBehindYes(_ agent: WorldAgentKind, seed: UInt64) -> WorldPlan {
         var plan = WorldPlan(oneMessageTo: agent, .approval, seed: seed)
         let asksAfter = plan.messages[0].script.script.timeOfAsk
@@ -34,7 +34,7 @@ extension WorldPlan {
 }
 
 extension GatewayScript {
-    /// From the beginning of the run.
+    /// Time from the beginning of the run to its last ask.
     fileprivate var timeOfAsk: Duration {
         let last = steps.firstIndex { if case .asksApproval = $0.step { true } else { false } } ?? steps.endIndex
         return steps[..<last].reduce(last < steps.endIndex ? steps[last].after : .zero) { $0 + $1.after }

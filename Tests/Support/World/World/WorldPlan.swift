@@ -2,24 +2,24 @@ package import BridgeService
 package import RelayRules
 import Vocabulary
 
-/// What happens in one world, all of it drawn from a seed: what is written, what the agents do with it, and what goes wrong.
+/// One world, drawn from a seed: messages, scripts of the agents, and troubles.
 package struct WorldPlan: Sendable {
-    /// What a seed is about. Several of them meet in one world.
+    /// Subject of a seed. A world may have several.
     package enum Theme: String, Sendable, Hashable, CaseIterable {
         case kills, agentLink, relayLink, answers, pages, refusals, disk, stops, foreign, tokens, numbers, pairing,
             plenty
-        /// No process runs for longer than the relay remembers keys.
+        /// The process is down for longer than the relay remembers keys.
         case sleep
         /// Runs of the agent's scheduler, and others in their session.
         case jobs
-        /// Each code of the relay's, and codes that it does not have, on each method.
+        /// Each code of the relay, and unknown ones, on each method.
         case codes
         /// A process that is asked to stop, and the next one.
         case shutdowns
-        /// Two connections, and all misfortune is on the first.
+        /// Two connections, with every trouble on the first.
         case neighbours
 
-        /// Those that the seed's first generator chooses among. A later one has a generator of its own.
+        /// Themes of the seed's first generator. A later theme has a separate generator.
         static let first: [Theme] = [
             .kills, .agentLink, .relayLink, .answers, .pages, .refusals, .disk, .stops, .foreign, .tokens, .numbers,
             .pairing, .plenty, .sleep,
@@ -31,16 +31,16 @@ package struct WorldPlan: Sendable {
         package var side: Int
         package var chat: Int
         package var script: WorldScript
-        /// What the person taps when asked, and after how long; nil: nothing.
+        /// The person's tap on the card, or nil if they ignore it.
         package var decision: Decision?
         package var stopsAfter: Duration?
-        /// Instead, it is stopped as soon as the agent has its prompt, and its loop has not begun.
+        /// Stops the message once the agent has its prompt but the loop has not begun, regardless of `stopsAfter`.
         package var stopsAtPrompt = false
-        /// The relay's reason for that Stop; nil: the person pressed it.
+        /// The relay's reason for the Stop, or nil if the person pressed it.
         package var stopReason: String?
-        /// How long the agent is to think; nil: the phone says nothing.
+        /// Level of thought, or nil if the phone names none.
         package var level: String?
-        /// Another message under its interaction, and how long after it.
+        /// Another message under the same interaction, and its delay.
         package var second: WorldScript?
         package var secondAfter = Duration.zero
 
@@ -50,19 +50,19 @@ package struct WorldPlan: Sendable {
     package struct Decision: Sendable {
         package var tap: String
         package var scope = ApprovalScope()
-        /// "Always", and not everywhere.
+        /// "Always" within limits.
         var isNarrow: Bool { ![ApprovalScope(), ApprovalScope(kind: "all")].contains(scope) }
         package var after: Duration
     }
 
     package enum Misfortune: Sendable {
         case kill(down: Duration)
-        /// SIGTERM; `closing`: what runs ends with a line.
+        /// SIGTERM. With `closing` each running turn ends with a line.
         case shutDown(closing: Bool, down: Duration)
         case cutGateway(away: Duration)
-        /// The link is cut when so many more frames have passed.
+        /// Cuts the link after so many further frames.
         case cutGatewayBehind(frames: Int, away: Duration)
-        /// The socket is up, and nothing passes.
+        /// The socket is up, but nothing passes.
         case deafGateway(Duration)
         case gatewayRestarts(down: Duration)
         case cutRelay
@@ -70,35 +70,35 @@ package struct WorldPlan: Sendable {
         case relayAway(Duration)
         case call(Fault)
         case socket(SocketFault)
-        /// So often calls or their answers are lost on the way.
+        /// Loses this share of calls or of their answers.
         case lossyCalls(rate: Double, Duration)
         case fullDisk(Duration)
         case slowDisk(sync: Duration, Duration)
         case deletesChat(Int)
-        /// Another client's private run, in a session that also has a chat on the phone.
+        /// Another client's private run, perhaps in a session with a chat on the phone.
         case foreignRun(name: String, chat: Int?)
-        /// The scheduler's run, which is shown where the configuration says so.
+        /// The scheduler's run, which the configuration may show.
         case job(name: String)
         /// Another client's run, without a phone message.
         case privateRun(name: String, session: String)
-        /// Of another job, in the same session; no run of it comes.
+        /// Another job in the same session, whose run never comes.
         case jobStarts(String)
         case jobFinishes(String)
-        /// The person deletes or archives the chat in which the job answers.
+        /// The person deletes or archives the job's chat.
         case leavesJobChat(archives: Bool)
-        /// The relay cancels the chats of runs of others, for a reason of its own.
+        /// The relay cancels chats of runs of others, for a reason of its own.
         case relayCancels(reason: String)
-        /// The token is revoked; a new one is there after a while.
+        /// The token is revoked, and a new one arrives later.
         case revokes(reloadAfter: Duration)
         /// The person pairs again.
         case anotherToken
-        /// The agent refuses the bridge until its owner has approved it.
+        /// The agent refuses the bridge until its owner approves it.
         case pairing(Duration)
-        /// At the Oppi server of this side.
+        /// A trouble of this side's Oppi server.
         case oppi(OppiTrouble)
-        /// At the Codex of this side.
+        /// A trouble of this side's Codex.
         case codex(CodexMisfortune)
-        /// Numbers in frames are replaced by those at the ends of what a number can be.
+        /// Replaces numbers in frames with extreme ones.
         case distortsNumbers(Duration)
     }
 
@@ -109,9 +109,9 @@ package struct WorldPlan: Sendable {
     }
 
     package var seed: UInt64
-    /// Of each side. Its era counts where that is OpenClaw.
+    /// Agent of each side. The era counts only for OpenClaw.
     package var agents: [WorldAgentKind] = []
-    /// How far this machine's clock is ahead of each side's relay.
+    /// Lead of this machine's clock over each side's relay.
     package var clocksAhead: [Duration] = []
     package var eras: [GatewayEra] = []
     package var mirrors: [Configuration.Mirror] = []
@@ -119,27 +119,27 @@ package struct WorldPlan: Sendable {
     package var themes: Set<Theme> = []
     package var messages: [Message] = []
     package var jobs: [WorldJob] = []
-    /// By the text of their message.
+    /// Files by the text of their message.
     package var files: [String: [WorldFile]] = [:]
     package var code: WorldCode?
-    /// Questions that the relay refuses to show, by their approvals, and how long after them the person writes.
+    /// Approvals whose question the relay refuses to show, with the time until the person writes.
     package var refusedQuestions: [String: Duration] = [:]
-    /// Nil: nothing is sealed.
+    /// Nil if nothing is sealed.
     package var sealing: SealingPlan?
-    /// A recipient of notices is configured.
+    /// The configuration names a recipient of notices.
     package var hasNotices = false
-    /// The side that no misfortune meets, where there is one.
+    /// The side without troubles, if there is one.
     package var untouched: Int?
     package var troubles: [Trouble] = []
-    /// From then on nothing goes wrong any more.
+    /// End of all troubles.
     package var quietAt = Duration.seconds(20)
-    /// What payloads of cards may hold in memory, where that is to be little.
+    /// Bound of bytes in the lanes, if the world has a small one.
     package var heldBytes: Int?
 
-    /// After how long a run counts as silent, where that is short; nil: never. The line of a stuck one is that of `SilenceWorld`.
+    /// Time until a run counts as silent, or nil for never. `SilenceWorld` judges the line of a stuck run.
     package var quiet: Duration?
 
-    /// Children that may run at once.
+    /// Limit of children at once.
     package var agentLimit = 8
 
     package init(seed: UInt64) { self.seed = seed }

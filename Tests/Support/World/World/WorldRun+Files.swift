@@ -1,12 +1,12 @@
 import Vocabulary
 
-// Files that come with messages, and what goes wrong with them on their way.
+// Files of messages, and their troubles on the way.
 
-/// One that comes with a message.
+/// A file of a message.
 package struct WorldFile: Sendable {
     package enum Fate: String, Sendable, CaseIterable { case whole, slow, missing, never }
 
-    /// Agents look at the first bytes.
+    /// The signature of a PNG, because gateways look at the first bytes.
     static let picture: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
     package var name: String
@@ -14,7 +14,7 @@ package struct WorldFile: Sendable {
     package var takes: Duration
     package var bytes: [UInt8]
 
-    /// What the person reads of it.
+    /// The line that the person reads about the file, or nil if it arrived.
     var notice: String? {
         switch fate {
         case .whole, .slow: nil
@@ -25,8 +25,8 @@ package struct WorldFile: Sendable {
 }
 
 extension WorldPlan {
-    /// Drawn from a generator of its own, so that all other seeds stay what they were. At most one file of a message is missing, so that
-    /// the end of its answer is known to the letter.
+    /// A separate generator, so other seeds stay as they were. At most one file of a message is missing, so the end
+    /// of its answer is known to the letter.
     mutating func drawFiles() {
         var random = SeededGenerator(seed: seed ^ 0x6669_6C65)
         guard random.happens(0.35), !themes.contains(.sleep) else { return }
@@ -57,12 +57,12 @@ extension WorldPlan {
 }
 
 extension WorldAgentKind {
-    /// Its double says what it got.
+    /// The double reports the files that it received.
     fileprivate var takesFiles: Bool { [.openClaw, .pi, .oppi, .claude].contains(self) }
 }
 
 extension WorldRun {
-    /// Serves those of the message, and gives their names.
+    /// Serves the message's files and returns their names.
     func serves(_ message: WorldPlan.Message) -> [String] {
         let files = plan.files[message.text] ?? []
         let side = world.sides[message.side]
@@ -75,7 +75,7 @@ extension WorldRun {
 }
 
 extension WorldJudge {
-    /// Nothing is left of them, and what the agent got is what was served.
+    /// No file remains on the disk, and the agent received the served bytes.
     mutating func judgeFiles(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         let left = side.attachments.onDisk
         if !left.isEmpty { violation("files are left on the disk: \(left)", run) }
@@ -94,13 +94,13 @@ extension WorldJudge {
         }
     }
 
-    /// With files a message is not sent again: where its fate is not known, the person is asked to.
+    /// The bridge never resends a message with files: if its fate is unknown, the bubble asks the person to.
     func isUnsentWithFiles(_ message: WorldPlan.Message, _ side: WorldSide, _ answer: String) -> Bool {
         plan.files[message.text] != nil && losesAgent(message.side) && side.begun(message.text) == 0
             && answer.contains("send it again")
     }
 
-    /// The text behind the agent's words.
+    /// The text that the bridge puts behind the agent's words.
     func notices(_ message: WorldPlan.Message) -> String {
         let notices = (plan.files[message.text] ?? []).compactMap(\.notice)
         return notices.isEmpty ? "" : "\n\n" + notices.joined(separator: "\n")

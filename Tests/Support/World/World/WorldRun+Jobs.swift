@@ -17,7 +17,7 @@ extension WorldRun {
         }
     }
 
-    /// The newest one that exists, if there is any yet.
+    /// Leaves the newest chat of a job, if there is one.
     func leaveJobChat(_ index: Int, archives: Bool) {
         let side = world.sides[index]
         let standing = side.relay.sessions.last { chat in

@@ -1,7 +1,7 @@
 import RelayRules
 import Vocabulary
 
-// The person, and what an agent asks as a choice among several: the reply is the chat's next message.
+// The person, and questions with several options: the reply is the chat's next message.
 extension WorldRun {
     func replyToQuestions() {
         for side in world.sides {
@@ -13,7 +13,7 @@ extension WorldRun {
         }
     }
 
-    /// Once the phone shows it, in the bubble or as a message of its own.
+    /// Replies once the phone shows the question, in the bubble or as a message of its own.
     private func reply(to id: String, _ side: WorldSide) {
         guard let message = plan.messages.first(where: { $0.script.approval == id }),
             let sent = side.sent.first(where: { $0.text == message.text }),
@@ -27,11 +27,11 @@ extension WorldRun {
         side.gives(GatewayScript((20, .says("It is late.")), (30, .finishes)), to: text)
         let after = message.decision?.after ?? .seconds(1)
         write(text, in: sent.session, side, after: after)
-        // An impatient thumb.
+        // The person taps twice.
         if tap == "approve_always" { write(text, in: sent.session, side, after: after + .milliseconds(30)) }
     }
 
-    /// In the bubble, and as a message of its own.
+    /// The relay refuses the question in the bubble, and as a message of its own.
     private func refuse(_ id: String, _ side: WorldSide) {
         guard refused.insert(id).inserted, let wait = plan.refusedQuestions[id],
             let message = plan.messages.first(where: { $0.script.approval == id })
@@ -48,7 +48,7 @@ extension WorldRun {
     static func meanwhile(_ id: String) -> String { "Meanwhile \(id)?" }
 
     private static func asks(_ id: String, _ message: PhoneMessage) -> Bool {
-        // One that stands alone is complete as it comes.
+        // A message outside an interaction is complete when it arrives.
         let text = message.isFinal || message.interaction == nil ? message.text : message.streamed
         return text.contains(ScriptedChoice.title(id)) && text.hasSuffix("/skip declines.")
     }

@@ -2,14 +2,14 @@ import RelayRules
 import Sealing
 import Vocabulary
 
-// A world whose chats are sealed.
+// A world with sealed chats.
 extension WorldRun {
     private static let stranger = "Stranger"
 
     func prepareSealing(_ sealing: SealingPlan) {
         for side in world.sides {
             side.seals = true
-            // Within its first minutes a bridge pins what is announced; later it waits for the person.
+            // A bridge pins announced devices in its first minutes. Later it waits for the person.
             let age: Int64 = sealing.strangerAt == nil ? 0 : 3_600_000
             side.sealing.pairedAt = world.time.wallMilliseconds - age
             side.addsPhone()
@@ -24,7 +24,7 @@ extension WorldRun {
         }
     }
 
-    /// The device that no person has allowed.
+    /// The device that nobody allowed.
     static func stranger(of side: WorldSide) -> WorldPhone? { side.sealing.phones.first { $0.name == stranger } }
 
     func writesSealed(
@@ -66,7 +66,7 @@ extension WorldRun {
         }
     }
 
-    /// As soon as the relay knows the bridge's device.
+    /// Grants once the relay knows the bridge's device.
     private func grants(_ session: String, _ phone: WorldPhone, _ side: WorldSide, after: Duration) {
         guard after > .zero || side.relay.bridgeDevice == nil else {
             granted.insert(session)
@@ -79,12 +79,12 @@ extension WorldRun {
         }
     }
 
-    /// The phone that is left makes a key for each of its chats.
+    /// The remaining phone makes a new key for each chat.
     private func rotate(_ second: WorldPhone, _ side: WorldSide) {
         side.relay.userRevokes(device: second.id, at: side.moment)
         let phone = side.sealing.phones[0]
         for session in side.chats.values.sorted() {
-            // A chat that the bridge has no key of yet keeps the one that its messages were made under.
+            // A chat whose key the bridge still lacks keeps it, because its messages are sealed under it.
             guard granted.contains(session) else { continue }
             phone.makeKey(of: session)
             grants(session, phone, side, after: .milliseconds(300))

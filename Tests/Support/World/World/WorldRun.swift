@@ -7,9 +7,9 @@ package struct WorldResult: Sendable {
     package var violations: [String] = []
     package var steps = 0
     package var calls = 0
-    /// What the outside did, and what it met.
+    /// Habits of the outside, and what they met.
     package var habits: [String: HabitTally.Entry] = [:]
-    /// Of all that the phones hold and of when it was: two runs of one seed have the same.
+    /// Hash of everything on the phones with its times: two runs of a seed agree.
     package var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
 
     mutating func mix(_ text: String) {
@@ -17,32 +17,32 @@ package struct WorldResult: Sendable {
     }
 }
 
-/// One plan, carried out in a world and judged from outside.
+/// Carries a plan out in a world, and judges from outside.
 package final class WorldRun {
     let plan: WorldPlan
     let world: LiveWorld
     var random: SeededGenerator
     var judge: WorldJudge
     private var freshAt: Instant?
-    /// Tokens that were asked for so far.
+    /// Number of tokens issued so far.
     private var tokens = 0
-    /// Chats that the person deleted, and when: by side and relay session.
+    /// When the person deleted chats, by side and relay session.
     var deleted: [String: Instant] = [:]
-    /// Links of these sides were refused for good at some time.
+    /// Sides whose token was revoked at some time.
     var revoked: Set<Int> = []
-    /// When the chat in which a job answers was deleted or archived: by side and relay session.
+    /// When the person left the chat of a job, by side and relay session.
     var leftJobChats: [String: Instant] = [:]
 
     /// Questions that the person has replied to.
     var replied: Set<String> = []
-    /// Messages that were stopped as soon as the agent had them.
+    /// Messages stopped as soon as the agent had their prompt.
     private var stoppedAtPrompt: Set<String> = []
     /// Questions that the relay refuses.
     var refused: Set<String> = []
-    /// Sealed chats whose key the bridge was given.
+    /// Sealed chats whose key the bridge received.
     var granted: Set<String> = []
 
-    /// `trace` receives in words all that passes.
+    /// `trace` receives everything that happens, in words.
     package static func run(_ plan: WorldPlan, trace: ((String) -> Void)? = nil) -> WorldResult {
         let run = WorldRun(plan)
         for side in run.world.sides { side.trace = trace }
@@ -150,10 +150,10 @@ package final class WorldRun {
         }
     }
 
-    /// The message that the bubble of an approval answers, whose name does not say it.
+    /// The message of an approval that its name does not tell, by the approval's bubble.
     private func asks(_ approval: PhoneApproval, of index: Int) -> WorldPlan.Message? {
         let all = world.sides[index].sent
-        // One that the relay refused once is asked again with less.
+        // An approval that the relay refused once comes again without its interaction.
         let sent =
             all.first { $0.interaction == approval.interaction } ?? all.last { $0.session == approval.session }
         return plan.messages.first { $0.side == index && $0.text == sent?.text }
@@ -178,7 +178,7 @@ package final class WorldRun {
         }
     }
 
-    /// Nothing is under way anywhere, and nothing is owed.
+    /// Nothing is under way or owed anywhere.
     private var isDrained: Bool {
         guard world.isRunning, world.openTurns == 0 else { return false }
         return world.sides.allSatisfy { side in
@@ -200,7 +200,7 @@ package final class WorldRun {
     static func question(_ script: WorldScript) -> String { "Question \(script.name)?" }
     static func fresh(_ side: Int) -> String { "Fresh \(side)?" }
 
-    // MARK: What goes wrong
+    // MARK: Troubles
 
     private func becomesQuiet() {
         for (index, side) in world.sides.enumerated() {
@@ -275,7 +275,7 @@ package final class WorldRun {
     }
 
     private func foreign(_ name: String, in session: String, _ side: WorldSide) {
-        // Another agent's other clients are not in these worlds.
+        // These worlds give other clients to OpenClaw alone.
         guard side.scripted == nil else { return }
         side.gateway.scripts["Foreign \(name)?"] = Self.foreignScript(name)
         side.gateway.otherClientSends("Foreign \(name)?", in: session, as: name, at: world.time.now)
@@ -287,11 +287,11 @@ package final class WorldRun {
             (toolTakes, .toolReturns(id: "\(name)t", output: name)), (100, .says("\(name)w1")), (40, .finishes))
     }
 
-    /// How long another client's run in a chat of the phone takes.
+    /// Duration of another client's run in a chat of the phone.
     static let visit = Duration.milliseconds(370 + Int64(visitedTool))
     private static let visitedTool = 1_300
 
-    /// Where nothing else is at work: a gateway lets other clients wait, too.
+    /// Another client starts a run only in a free session, because the gateway would make it wait, too.
     private func visit(_ name: String, _ chat: Int, _ side: WorldSide) {
         guard side.scripted == nil, let session = side.agentSession(ofChat: chat)?.text,
             side.gateway.isFree(session)
@@ -318,7 +318,7 @@ package final class WorldRun {
         }
     }
 
-    /// One number of the frame, in a few of the frames.
+    /// Replaces one number in some of the frames.
     private static func distort(_ frame: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         guard random.happens(0.35) else { return frame }
         let numbers = HostileNumbers.numbers(in: frame)

@@ -1,24 +1,24 @@
 import Vocabulary
 
-/// What an agent does with one message of a plan, and what the phone must hold in the end. No word is said twice in a world, so
-/// that what is lost, doubled or out of order shows itself.
+/// How an agent handles one message of a plan, and what the phone must show in the end. Each word occurs once in a
+/// world, so losses, doubles and wrong order become visible.
 package struct WorldScript: Sendable {
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case text, tools, approval, detached, retry, fails, emptyEnd, immediate, long
-        /// Nothing is said for longer than a lost run is looked for.
+        /// Silent for longer than the bridge waits before a look-up.
         case silent
 
-        /// Those that the first generator of a seed chooses among.
+        /// Kinds of a seed's first generator.
         static let drawn: [Kind] = [
             .text, .tools, .approval, .detached, .retry, .fails, .emptyEnd, .immediate, .long,
         ]
     }
 
     package let kind: Kind
-    /// Names its words, its tools and its approval.
+    /// Prefix of its words, tools and approval.
     package let name: String
     package private(set) var script = GatewayScript()
-    /// What was said between two calls of tools; of a retried run, the last attempt alone.
+    /// Text between two calls of tools. After a retry only the last attempt counts.
     private var segments = [""]
     private var words = 0
 
@@ -73,7 +73,7 @@ package struct WorldScript: Sendable {
     }
 
     package var approval: String { "\(name)ap" }
-    /// Why the run fails.
+    /// Reason of the failure.
     static let failure = "the model is overloaded"
 
     private mutating func add(_ step: GatewayScript.Step, _ milliseconds: Int64) {
@@ -98,10 +98,10 @@ package struct WorldScript: Sendable {
         segments.append("")
     }
 
-    /// In bytes, with room for the rest of its call.
+    /// Bytes, with room for the rest of the call.
     static let longestOutput = 41_000
 
-    /// Calls of tools with much to say, before all else.
+    /// Adds tools with long output at the beginning.
     mutating func addPlenty(using random: inout SeededGenerator) {
         var steps: [GatewayScript.Timed] = []
         for number in 0..<Int.random(in: 1...8, using: &random) {
@@ -115,7 +115,7 @@ package struct WorldScript: Sendable {
 
     // MARK: The expected outcome
 
-    /// The agent's messages, a paragraph each; a detached approval ends a run, and what follows is another one.
+    /// The agent's messages, one paragraph each. A detached approval ends a run, and another run continues.
     package func text(_ era: GatewayEra, _ agent: WorldAgentKind = .openClaw) -> String {
         // A message ends before each tool, and no dialog ends a run (pi.md#a-run).
         guard agent == .openClaw else { return segments.filter { !$0.isEmpty }.joined(separator: "\n\n") }
@@ -125,7 +125,7 @@ package struct WorldScript: Sendable {
         return [said[0], script.saysWhenDetached, said.last ?? ""].joined(separator: "\n\n")
     }
 
-    /// Its words, in order, each of them once; what was said when it waited is among them.
+    /// Words in order, each once, including those at a detached approval.
     package func words(_ era: GatewayEra, _ agent: WorldAgentKind = .openClaw) -> [String] {
         Self.words(of: name, in: text(era, agent))
     }

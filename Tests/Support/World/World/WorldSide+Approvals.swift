@@ -1,8 +1,8 @@
 package import RelayRules
 
-// What the person does with approvals, and time.
+// The person's answers to approvals, and their expiry.
 extension WorldSide {
-    /// The time of the approvals that are open is over, as far as `isOver` says.
+    /// The relay ends open approvals that `isOver` selects.
     package func endsApprovals(
         reason: String? = nil, after: Duration, where isOver: @escaping (PhoneApproval) -> Bool = { _ in true }
     ) {

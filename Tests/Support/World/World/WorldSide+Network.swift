@@ -2,37 +2,37 @@ import AgentKit
 import RelayRules
 package import Vocabulary
 
-/// The network of one side, and what is wrong with it.
+/// The network of one side, and its troubles.
 package struct WorldNetwork {
-    /// What becomes of one call to the relay.
+    /// Fate of one call to the relay.
     package enum CallFate {
         case carried
-        /// It never arrives.
+        /// The call never arrives.
         case lost
-        /// It arrives, and the answer does not.
+        /// The call arrives, and its answer does not.
         case answerLost
-        /// It arrives, and the connection stays open without an answer.
+        /// The call arrives, and the connection stays open without an answer.
         case hangs
     }
 
-    /// How many milliseconds a call takes to the relay.
+    /// Milliseconds that a call takes to the relay.
     package var latency: ClosedRange<Int64> = 1...15
     package var fate: ((inout SeededGenerator) -> CallFate)?
-    /// Until then connections to the gateway are refused.
+    /// The gateway refuses connections until then.
     package var gatewayAwayUntil = Instant.zero
-    /// Until then frames to and from the gateway are held: the socket is up, and nothing passes.
+    /// Frames to and from the gateway wait until then, though the socket is up.
     package var gatewayDeafUntil = Instant.zero
     package var relayAwayUntil = Instant.zero
-    /// After so many frames the link is cut, once; those under way are lost.
+    /// Number of frames after which the link is cut, once. Frames under way are lost.
     package var cutGatewayAfter: Int?
     package var cutRelayAfter: Int?
-    /// Makes another frame of one that goes to the bridge.
+    /// Replaces a frame on its way to the bridge.
     package var distort: (([UInt8], inout SeededGenerator) -> [UInt8])?
-    /// Happens instead of the cut of the gateway's link.
+    /// Called instead of cutting the gateway's link.
     package var insteadOfCut: (() -> Void)?
 }
 
-/// One end of a socket, in the bridge.
+/// One end of a socket in the bridge.
 struct WorldPeer {
     var life: Int
     var socket: Int
@@ -68,12 +68,12 @@ extension WorldSide {
                 guard relayPeers[id] != nil, countRelayFrame(id) else { return }
                 guard lives(peer.life) else { return }
                 note("bridge <- relay ", frame)
-                // Before all that the bridge writes because of it.
+                // Before the bridge writes anything in response.
                 if let onEndTold, Self.isEnd(frame) { onEndTold(frame) }
                 peer.handler(.text(padded(EdgeFaults.fromRelay(faults.fromRelay(frame)) { self.isOfJob($0) })))
             }
         case .close(let code, let reason):
-            // Behind the frames that were sent before it.
+            // The close follows the frames sent before it.
             time.after(.milliseconds(1)) { [self] in
                 guard relayPeers.removeValue(forKey: id) != nil else { return }
                 if lives(peer.life) { peer.handler(.closed(code: code, reason: reason, byPeer: true)) }
@@ -114,7 +114,7 @@ extension WorldSide {
 
     // MARK: The relay's socket
 
-    /// False: it was cut instead.
+    /// False if it cut the link instead.
     private func countRelayFrame(_ id: SocketID) -> Bool {
         if network.cutRelayAfter.map({ relayFrames >= $0 }) == true {
             network.cutRelayAfter = nil
@@ -175,7 +175,7 @@ extension WorldSide {
         }
     }
 
-    /// Behind the frames that were sent before it: a refusal is read before the close that follows it.
+    /// Closes behind earlier frames, so the bridge reads a refusal before the close.
     private func closeFromGateway(_ code: Int, _ reason: String, _ peer: WorldPeer) {
         lineToBridge.pass { [self] in
             guard gatewayPeer?.socket == peer.socket else { return }
@@ -195,7 +195,7 @@ extension WorldSide {
         }
     }
 
-    /// False: the link was cut instead.
+    /// False if it cut the link instead.
     private func countGatewayFrame() -> Bool {
         if network.cutGatewayAfter.map({ gatewayFrames >= $0 }) == true {
             network.cutGatewayAfter = nil
@@ -233,7 +233,7 @@ extension WorldSide {
         peer.handler(.opened([]))
     }
 
-    // MARK: What the process reaches
+    // MARK: Ports of the process
 
     func open(
         _ request: WebSocketRequest, _ life: Int, _ handler: @escaping @Sendable (WebSocketEvent) -> Void
@@ -268,7 +268,7 @@ extension WorldSide {
         }
         let fate = network.fate?(&random) ?? .carried
         time.after(.milliseconds(Int64.random(in: network.latency, using: &random))) { [self] in
-            // Of a process that was killed, some calls had left and some had not.
+            // Some calls of a killed process had left, and some had not.
             if !lives(life), random.happens(0.5) { return }
             guard now >= network.relayAwayUntil else {
                 return fail(.connectionRefused, "nobody listens", mayHaveBeenApplied: false, after: .milliseconds(1))

@@ -7,7 +7,7 @@ extension WorldSide {
 
     private var relayWall: Int64 { time.wallMilliseconds - clockAhead.nanoseconds / 1_000_000 }
 
-    /// Of an answer: the relay's time, in seconds.
+    /// The relay's time, in seconds.
     var dateHeader: HTTPHeader { HTTPHeader("Date", HeaderDate.text(relayWall)) }
 
     package func stops(_ text: String, reason: String? = nil, after: Duration) {
@@ -23,7 +23,7 @@ extension WorldSide {
 
     private static let pressed = "user_aborted"
 
-    /// Each chat that was made for runs of others is cancelled.
+    /// Cancels each chat that was made for runs of others.
     func relayCancelsMirrored(_ reason: String) {
         let own = Set(chats.values)
         for chat in relay.sessions where !own.contains(chat.id) && !chat.isDeleted && !chat.isArchived {
@@ -44,7 +44,7 @@ extension WorldSide {
     private static let removal = Array("\"installation_revoked\"".utf8)
 }
 
-/// Dates of headers (RFC 9110, 5.6.7), made by another way than the bridge reads them.
+/// Dates of headers (RFC 9110, 5.6.7), made by other code than the bridge's reader.
 enum HeaderDate {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [
@@ -52,7 +52,7 @@ enum HeaderDate {
         ("Sep", 30), ("Oct", 31), ("Nov", 30), ("Dec", 31),
     ]
 
-    /// `milliseconds`: since the beginning of 1970.
+    /// `milliseconds` since the beginning of 1970.
     static func text(_ milliseconds: Int64) -> String {
         let seconds = Int(milliseconds / 1_000)
         var (day, year) = (seconds / 86_400, 1970)

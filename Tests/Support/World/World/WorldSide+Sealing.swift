@@ -4,7 +4,7 @@ import RelayRules
 package import Sealing
 package import Vocabulary
 
-/// A connection's key files on the virtual disk: what was handed in and not written is lost with its process.
+/// A connection's key files on the virtual disk. A kill loses content that was not yet written.
 package final class VirtualKeyFiles: @unchecked Sendable {
     private let disk: VirtualDisk
     package private(set) var stored = StoredKeyRing()
@@ -23,7 +23,7 @@ package final class VirtualKeyFiles: @unchecked Sendable {
     }
 }
 
-/// What a side has where chats are sealed.
+/// Phones and keys of a side whose chats are sealed.
 package final class WorldSealing: @unchecked Sendable {
     package let files: VirtualKeyFiles
     package var phones: [WorldPhone] = []
@@ -61,7 +61,7 @@ package final class WorldSealing: @unchecked Sendable {
 extension WorldSide {
     // MARK: The person, sealed
 
-    /// A phone that seals is there from now on.
+    /// Adds a phone that seals.
     @discardableResult
     package func addsPhone(_ name: String = "Phone", after: Duration = .zero) -> WorldPhone {
         let phone = WorldPhone(name, seed: random.next())
@@ -73,8 +73,8 @@ extension WorldSide {
         return phone
     }
 
-    /// Begins a chat of that number, unless it is there, with its key granted, and writes in it. `grantAfter`: the grant comes so
-    /// much later than the message.
+    /// Writes in the chat of this number, which begins with a granted key unless it exists. `grantAfter` delays the
+    /// grant behind the message.
     package func writesSealed(
         _ text: String, chat: Int = 0, from phone: Int = 0, grantAfter: Duration? = nil, after: Duration
     ) {
@@ -95,7 +95,7 @@ extension WorldSide {
         grants(session, phone, after: grantAfter ?? .zero)
     }
 
-    /// As soon as the bridge is a device.
+    /// Grants once the bridge is a device.
     private func grants(_ session: String, _ phone: WorldPhone, after: Duration) {
         guard after > .zero || relay.bridgeDevice == nil else {
             return phone.grantToBridge(session, through: &relay, at: moment)
@@ -106,7 +106,7 @@ extension WorldSide {
         }
     }
 
-    /// The relay, which may be hostile, sends any envelope as a message of the user's.
+    /// A hostile relay sends any envelope as a message of the user.
     package func relaySends(_ envelope: String, chat: Int = 0, as text: String, after: Duration) {
         time.after(after) { [self] in
             guard let session = chats[chat] else { return }
@@ -115,7 +115,7 @@ extension WorldSide {
         }
     }
 
-    /// The relay grants a key of its own making to the bridge, for any chat.
+    /// A hostile relay grants a key of its own to the bridge, for any chat.
     package func relayGrants(_ key: SecretKey, session: String, after: Duration) {
         time.after(after) { [self] in
             guard let bridge = relay.bridgeDevice, let theirs = Hexadecimal.bytes(bridge.publicKey),
@@ -134,7 +134,7 @@ extension WorldSide {
         }
     }
 
-    // MARK: What the phone sees
+    // MARK: The phone
 
     package func reads(_ phone: WorldPhone, chat: String) -> [String?] {
         phone.takeKeys(from: relay)

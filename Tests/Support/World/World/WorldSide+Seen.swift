@@ -2,7 +2,7 @@ import OpenClaw
 package import RelayRules
 package import Vocabulary
 
-// The chats as the person sees them: what is sealed is opened with the keys of the phones.
+// Chats as the person sees them: sealed content is opened with the phones' keys.
 extension WorldSide {
     static let unreadable = "(unreadable)"
 
@@ -28,7 +28,7 @@ extension WorldSide {
         return SealedReader(library: library).open(sealed, path, in: session, keys: keys(of: session))
     }
 
-    /// Pieces of one message that came while it was streamed, in order.
+    /// Streamed pieces of one message, in order.
     func pieces(of message: String) -> [String] { sealedPieces[message] ?? [] }
 
     private func seen(_ session: PhoneSession) -> PhoneSession {
@@ -60,7 +60,7 @@ extension WorldSide {
         }
     }
 
-    /// The relay passes pieces on, and keeps none (relay.md#sendmessageend).
+    /// The relay passes pieces on and keeps none (relay.md#sendmessageend).
     func collectPieces() {
         guard seals else { return }
         for event in relay.phoneEvents(after: lastPhoneEvent) {
@@ -73,7 +73,7 @@ extension WorldSide {
         }
     }
 
-    /// Of a member whose value has no escapes.
+    /// Reads a member whose value has no escapes.
     private static func member(_ name: String, of json: String) -> String? {
         guard let start = json.firstRange(of: "\"\(name)\":\"")?.upperBound else { return nil }
         return String(json[start...].prefix { $0 != "\"" })

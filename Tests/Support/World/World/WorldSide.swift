@@ -8,8 +8,8 @@ import RelayProtocol
 package import RelayRules
 package import Vocabulary
 
-/// The environment of one connection of the bridge: the person, the relay, the network, the gateway; and the connection
-/// itself while its process lives.
+/// Everything around one connection of the bridge: the person, the relay, the network and the agent; and the
+/// connection itself while its process lives.
 package final class WorldSide: @unchecked Sendable {
     package struct Sent {
         package var text: String
@@ -23,9 +23,9 @@ package final class WorldSide: @unchecked Sendable {
     let time: VirtualTime
     package weak var world: LiveWorld?
     package let journal: VirtualJournal
-    /// What the agent's works find on the computer.
+    /// Files and secrets of the computer, as the agent's works see them.
     package let files = VirtualFiles()
-    /// Files that come with messages, and those that the agent's tools touch.
+    /// Files that come with messages, and files that the agent's tools touch.
     package private(set) lazy var attachments = VirtualAttachments(files, time)
     package private(set) lazy var agentFiles = VirtualAgentFiles(time)
     package var relay: Relay
@@ -35,93 +35,93 @@ package final class WorldSide: @unchecked Sendable {
     private(set) lazy var faults = CoreFaults(self)
     var random: SeededGenerator
     private(set) var connection: LiveConnection?
-    /// Of the process that this side has, or had last.
+    /// Number of this side's process, or of its last one.
     private(set) var life = 0
     private var isAlive = false
-    /// With which its process began.
+    /// Token that the process began with.
     private(set) var firstToken = ""
 
     var relayPeers: [SocketID: WorldPeer] = [:]
     var gatewayPeer: WorldPeer?
-    /// Frames that have passed to or from the gateway.
+    /// Frames that passed to or from the gateway.
     package internal(set) var gatewayFrames = 0
     package internal(set) var relayFrames = 0
     private(set) lazy var lineToBridge = HeldLine(time) { [weak self] in self?.network.gatewayDeafUntil ?? .zero }
     private(set) lazy var lineToGateway = HeldLine(time) { [weak self] in self?.network.gatewayDeafUntil ?? .zero }
-    /// Which socket to the gateway this is, counted from 1.
+    /// Number of the newest socket to the gateway, from 1.
     var gatewaySocket = 0
     private var gatewayTimer: Instant?
-    /// Of the process that died last.
+    /// Whether the last frames of the process that died still arrive.
     private(set) var lastFramesArrive = false
 
     package private(set) var sent: [Sent] = []
     package private(set) var chats: [Int: String] = [:]
     var decided: Set<String> = []
-    /// What the person taps, and how long it takes; nil: nothing.
+    /// The person's tap after `decisionTime`, or nil if they ignore the card.
     package var decision: String? = "approve"
     package var decisionTime = Duration.milliseconds(800)
-    /// Which tap answers an approval, and after how long, where not all are answered alike; nil: none.
+    /// The person's tap by approval, if they differ. A nil result ignores the card.
     package var decide: ((PhoneApproval) -> (tap: String, scope: ApprovalScope, after: Duration)?)?
     package var decisionScope = ApprovalScope()
     var hasStopped = false
-    /// How far this machine's wall clock is ahead of the relay's.
+    /// Lead of this machine's wall clock over the relay's.
     package var clockAhead = Duration.zero
-    /// When a call or the upgrade was answered so.
+    /// When a call or the upgrade was answered with a removal.
     var removedAt: Instant?
-    /// What the relay did by itself.
+    /// Habits of the relay.
     package private(set) lazy var habits: HabitTally = {
         let tally = HabitTally()
         tally.meets = { [weak self] in self?.underWay ?? HabitTally.Met() }
         return tally
     }()
-    /// How often the gateway heard a yes after the bridge had acknowledged a stop.
+    /// Number of yeses that the gateway heard after the bridge had acknowledged a stop.
     package internal(set) var lateAllows = 0
-    /// What the configuration sets for a whole call, and what the calls were given.
+    /// The configured time limit of a call, and the limits that calls had.
     package var callLimit = Duration.seconds(10)
     package internal(set) var callLimits: Set<Duration> = []
-    /// The authorization of the newest call of each method.
+    /// Authorization of the newest call of each method.
     package internal(set) var authorizations: [String: String] = [:]
-    /// How many of each method have left.
+    /// Number of calls made, by method.
     package internal(set) var callsMade: [String: Int] = [:]
     private var tellAsAgent: ((AgentLinkEvent) -> Void)?
     package var bridge = BridgeSettings()
     package var memoryLimit = 64 << 20
-    /// Which of the agent's own runs are shown.
+    /// Runs of the agent's own that the phone shows.
     package var mirror = Configuration.Mirror.none
     package var deletedChats = Configuration.DeletedChats.new
-    /// Another agent than OpenClaw, and its double where that does what scripts say.
+    /// An agent other than OpenClaw, and its double if that follows scripts.
     package var agent: WorldAgent?
     var scripted: (any ScriptedAgent)?
-    /// A layer between the machine and its host, to plant faults.
+    /// A layer between machine and host, to plant faults.
     package var throughHost: ((any AgentHost) -> any AgentHost)?
-    /// Hears every frame to and from the agent, incoming ones with true.
+    /// Called with every frame between bridge and agent. True for incoming ones.
     package var onRecord: ((ChannelID, Bool, [UInt8]) -> Void)?
-    /// Without one, early gateways give no rights.
+    /// Early gateways give a client without a device no rights.
     package var hasDevice = true
     package var token = RelayOptions().bridgeToken
-    /// Its keys and phones, where chats are sealed.
+    /// Keys and phones, used if `seals`.
     package private(set) lazy var sealing = WorldSealing(disk, seed: random.next())
     package var seals = false
-    /// Nil: no notices are sent.
+    /// Nil if no notices are sent.
     package var noticeSettings: NoticeSettings?
     package private(set) lazy var notices = VirtualNotices(time, seed: noticeSeed)
     private let noticeSeed: UInt64
     private let disk: VirtualDisk
-    /// Sealed pieces of text that the relay passed on, by message; and the last event that was looked at for them.
+    /// Sealed pieces of text that the relay passed on, by message, and the last event searched for them.
     var sealedPieces: [String: [String]] = [:]
     var lastPhoneEvent: UInt64?
     package internal(set) var approvalsInTheOpen: Set<String> = []
-    /// What the relay was given to show, and who said yes to what.
+    /// Cards that the relay showed, and the taps on them.
     package internal(set) var shown = ShownBeforeYes()
     /// All observations of the agent's link.
     package internal(set) var observations: [Observation] = []
-    /// Traces everything that passes, for debugging one seed.
+    /// Receives everything that happens, to debug one seed.
     package var trace: ((String) -> Void)?
-    /// Hears every frame that leaves the bridge for the agent.
+    /// Called with every frame that leaves the bridge for the agent.
     package var onFrameToAgent: (([UInt8]) -> Void)?
-    /// Called when the relay has taken a frame of the bridge.
+    /// Called when the relay has processed a frame of the bridge.
     package var onFrameToRelay: (() -> Void)?
-    /// Hears every Stop and every end of a chat that the living process was given.
+    /// Called with every Stop and every end of a chat that the living process receives.
     package var onEndTold: (([UInt8]) -> Void)?
 
     init(
@@ -179,7 +179,7 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
-    /// Another message under the interaction of one that was written.
+    /// Another message under the interaction of an earlier one.
     package func writesAgain(_ text: String, under index: Int, after: Duration) {
         time.after(after) { [self] in
             guard sent.indices.contains(index) else { return }
@@ -188,7 +188,7 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
-    /// `wholeChat`: the stop names no interaction.
+    /// With `wholeChat` the stop names no interaction.
     package func stops(_ index: Int, wholeChat: Bool = false, after: Duration) {
         time.after(after) { [self] in
             guard sent.indices.contains(index) else { return }
@@ -199,7 +199,7 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
-    /// The bridge has acknowledged every stop there was.
+    /// The bridge has acknowledged every stop.
     var stopIsTaken: Bool { hasStopped && !relay.pendingUpdates().contains { $0.type == "session.cancelled" } }
 
     package func deletesChat(_ chat: Int) {
@@ -212,7 +212,7 @@ package final class WorldSide: @unchecked Sendable {
         pump()
     }
 
-    /// The person deletes a chat, by its place among those of the relay.
+    /// The person deletes or archives a chat of the relay.
     package func leavesChat(_ session: String, archives: Bool) {
         guard let index = relay.sessions.firstIndex(where: { $0.id == session }) else { return }
         changesChat(index, archives ? "POST" : "DELETE", archives ? "/archive" : "", after: .zero)
@@ -234,20 +234,20 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
-    // MARK: What the phone holds
+    // MARK: The phone
 
-    /// The bubbles that answer a message.
+    /// Bubbles that answer a message.
     package func answers(to message: Sent) -> [PhoneMessage] {
         seenSession(message.session)?.messages.filter { $0.role == .agent && $0.interaction == message.interaction }
             ?? []
     }
 
-    /// As the agent knows the run that answers a message.
+    /// The agent's name of the run that answers a message.
     package func runID(of message: Sent) -> String { "sophon-\(message.interaction)" }
 
     // MARK: The agent's other clients
 
-    /// Another client of the agent, or its scheduler.
+    /// Another client of the agent prompts.
     package func otherClientSends(_ text: String, in session: String, as run: String, after: Duration) {
         time.after(after) { [self] in
             gateway.otherClientSends(text, in: session, as: run, at: now)
@@ -255,7 +255,7 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
-    /// The agent's scheduler.
+    /// The agent's scheduler starts a run.
     package func schedulerRuns(_ text: String, job: String, in session: String, as run: String, after: Duration) {
         time.after(after) { [self] in
             gateway.schedulerRuns(text, job: job, in: session, as: run, at: now)
@@ -263,7 +263,7 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
-    /// As the agent's link would, but all of it at once.
+    /// Reports signals at once, as if the agent's link did.
     package func agentSays(_ signals: [RunSignal], after: Duration) {
         time.after(after) { [self] in
             tellAsAgent?(.observed(signals.map { .signal($0) }))
@@ -349,7 +349,7 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
-    /// A process that is no bridge, such as `doctor`.
+    /// The life of a process that is no bridge, such as `doctor`.
     func lives() -> Int {
         isAlive = true
         return life
@@ -367,7 +367,7 @@ package final class WorldSide: @unchecked Sendable {
         relayPeers = [:]
         lastFramesArrive = random.happens(0.5)
         guard let socket = gatewayPeer?.socket else { return }
-        // What had left may be read before the end of the socket is.
+        // The gateway may read the last frames before the end of the socket.
         time.after(.milliseconds(2)) { [self] in
             guard gatewayPeer?.socket == socket else { return }
             gateway.disconnected(at: now)
@@ -393,7 +393,7 @@ package final class WorldSide: @unchecked Sendable {
         connection?.housekeep()
     }
 
-    /// What the peers have to say goes on its way.
+    /// Collects and delivers everything that the peers have to say.
     func pump() {
         collectPieces()
         collectShown()

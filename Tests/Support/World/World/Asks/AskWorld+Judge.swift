@@ -1,10 +1,11 @@
 package import RelayRules
 import Vocabulary
 
-// What is judged, from outside: by what the relay was given, what the person tapped, and what the agent heard and executed. Each is judged
-// in the moment in which it happens: a card that is allowed later is no yes.
+// Judges from outside: by the relay's cards, the person's taps, and the commands that the agent received and
+// executed.
+// Each is judged at its own moment, because a card that is allowed later is no yes.
 extension AskWorld {
-    /// A card that was on its way when the bridge took the Stop.
+    /// Time in which a card may still arrive after the bridge took the Stop.
     private static let onItsWay = Duration.milliseconds(500)
 
     func watch() {
@@ -15,7 +16,7 @@ extension AskWorld {
         judgeSigns()
     }
 
-    /// When the bridge has acknowledged a Stop.
+    /// Notes when the bridge acknowledged each Stop.
     private func noteStops() {
         for index in asks.indices where asks[index].stoppedAt != nil && asks[index].stopTakenAt == nil {
             let session = side.sent.first { $0.text == asks[index].text }?.session
@@ -31,7 +32,8 @@ extension AskWorld {
         if let stop = ask.stopTakenAt, world.time.now > stop + Self.onItsWay {
             violations.append("\(card.id) was asked after the Stop of \(ask.text)")
         }
-        // What asks again is the same ask under its next number; what the agent has left may have a card that is still open.
+        // A card that returns is the same ask under its next number. An ask that the agent dropped may still have an
+        // open card.
         let base = Self.base(card.id)
         let open = side.relay.pendingApprovals.filter { Self.base($0.id) == base }
         if open.count > 1 { violations.append("\(open.map(\.id)) are open at once") }
@@ -43,7 +45,7 @@ extension AskWorld {
 
     func judge() {
         for card in side.shown.approvals {
-            // What can only be denied is cut, if need be within an escape.
+            // A card that can only be denied is cut, perhaps within an escape.
             for scalar in Set(side.shown.unseen(on: card)) where scalar != "U+27E8" || !canOnlyBeDenied(card) {
                 violations.append("\(card) hides \(scalar)")
             }
@@ -59,14 +61,14 @@ extension AskWorld {
         side.scripted.map { $0.decided.filter { !$0.isYes }.map(\.approval) } ?? side.denied
     }
 
-    /// Which ask an agent means: the one behind it under the same id is the same of the script.
+    /// The ask that an agent's name means. A second ask under the same id belongs to the same ask of the script.
     func number(of approval: String) -> Int? {
         asks.firstIndex {
             approval == $0.approval || approval == "\($0.approval)-2" || approval == "plugin:\($0.approval)"
         }
     }
 
-    /// Some card of this ask which a person has allowed by now shows all of it.
+    /// Demands a card of this ask that shows everything and that a person has already allowed.
     private func judge(_ executed: AgentExecuted) {
         guard let number = number(of: executed.approval) else {
             return violations.append("\(executed.approval) was executed, and no message asked for it")
@@ -81,7 +83,7 @@ extension AskWorld {
         violations.append("\(executed.approval) was executed, and no card of it that was allowed shows it: \(why)")
     }
 
-    /// The chat had all of it in the question to which the person wrote a yes.
+    /// Demands that the question in the chat showed everything, and that the person answered it with yes.
     private func judge(_ executed: AgentExecuted, of ask: Ask) {
         guard ask.reply == Self.always[0], let question = ask.question else {
             return violations.append(
@@ -93,12 +95,12 @@ extension AskWorld {
         violations += shown.lies(executed.pieces, allowedBy: executed.approval)
     }
 
-    /// The agent hears a denial only where a person denied, pressed Stop, or left the ask for as long as it is held; and a yes is a denial
-    /// only where the title says so.
+    /// A denial at the agent needs a person who denied, pressed Stop, or let the ask's patience run out. A yes may
+    /// count as a denial only if the title says so.
     private func judge(denial approval: String) {
         guard let number = number(of: approval) else { return }
         let ask = asks[number]
-        // A question that is too long for the chat is declined.
+        // The bridge declines a question that is too long for the chat.
         guard ask.stoppedAt == nil, !isAskedInWords || ask.reply == Self.always[0] && ask.command.utf8.count < 10_000
         else {
             return
@@ -113,12 +115,12 @@ extension AskWorld {
         }
     }
 
-    /// As its title says.
+    /// The title says so.
     private func canOnlyBeDenied(_ card: String) -> Bool {
         side.shown.title(of: card)?.contains("only be denied") == true
     }
 
-    /// Whatever the answer is: nothing is opened for it.
+    /// Whether the message has a final answer, whatever that says.
     func isAnswered(_ text: String) -> Bool {
         guard let sent = side.sent.first(where: { $0.text == text }) else { return false }
         return side.relay.sessions.contains { session in
@@ -129,7 +131,7 @@ extension AskWorld {
 }
 
 extension AgentExecuted {
-    /// What of it has to be on the card.
+    /// Pieces that the card must show.
     package var pieces: [ShownBeforeYes.Executed] {
         var pieces: [ShownBeforeYes.Executed] = []
         if let command { pieces.append(.content(Array(command.utf8))) }

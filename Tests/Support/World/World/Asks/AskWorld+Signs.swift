@@ -1,27 +1,28 @@
 import RelayRules
 import Vocabulary
 
-// Signs of life: what a person says while an ask has no card, and what has to come of it.
+// Signs of life: the person's messages while an ask has no card, and the card that must follow.
 extension AskWorld {
     /// A sign of life in the chat of an ask whose card expired.
     struct SignSeen {
         var ask: Int
         var at: Instant
-        /// Cards of the ask by then.
+        /// Number of the ask's cards at that moment.
         var cards: Int
     }
 
-    /// How long a card may take.
+    /// Longest time until the card must be there.
     private static let wait = Duration.seconds(30)
-    /// When the second card comes by itself, and the third (DESIGN.md#asks).
+    /// Delays until an expired card returns by itself, by the number of cards so far (DESIGN.md#asks).
     private static let returns = [Duration.seconds(300), .seconds(900), .seconds(3_600)]
-    /// A message brings a card back at most so often.
+    /// Shortest time between two cards that messages bring back.
     private static let pause = Duration.seconds(300)
 
-    /// Links and processes need some time to find each other again.
+    /// Links and processes need some time to reconnect after a trouble.
     func isTroubled(for span: Duration) { troubledUntil = max(troubledUntil, world.time.now + span + .seconds(60)) }
 
-    /// The person writes, by a message or by `/bridge asks`. Where no card can come by itself meanwhile one has to come at once.
+    /// The person writes a message or `/bridge asks`. Unless a card may come by itself in the meantime, one must come
+    /// soon.
     func isThere(for number: Int, byWord: Bool) {
         let (ask, now) = (asks[number], world.time.now)
         guard let sent = side.sent.first(where: { $0.text == ask.text }), ask.stoppedAt == nil, now >= troubledUntil,
@@ -50,11 +51,11 @@ extension AskWorld {
 
     // MARK: Questions
 
-    /// An option that says "always" is no plain yes: the chat asks in words.
+    /// An option that says "always" is no plain yes, so the chat asks in words.
     var isAskedInWords: Bool { pi?.habits.guards == Self.always }
     private var pi: ScriptedPi? { side.scripted as? ScriptedPi }
 
-    /// Once the phone shows the question.
+    /// Replies once the phone shows the question.
     func replyToQuestions() {
         guard isAskedInWords, let open = pi?.processes.values.compactMap({ $0.run?.dialog }), !open.isEmpty else {
             return

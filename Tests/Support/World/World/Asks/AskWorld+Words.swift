@@ -1,7 +1,8 @@
 import RelayRules
 import Vocabulary
 
-// What a person writes while a card is open (DESIGN.md#words-refuse): which ask it may refuse, and that the agent reads it once.
+// Words of the person while a card is open (DESIGN.md#words-refuse): the ask that they may refuse, and that the agent
+// reads them once.
 extension AskWorld {
     /// A message of the person, with the asks that it may refuse.
     struct Written {
@@ -10,12 +11,12 @@ extension AskWorld {
         var refuses: Set<Int>
     }
 
-    /// A card is read for as long before words count, less what the relay's answer takes.
+    /// Time that a card must be readable before words count, minus the time of the relay's answer.
     private static let readingTime = Duration.milliseconds(1_500)
-    /// Two cards that the relay took in this span are newest in either order.
+    /// Two cards that the relay received within this span may count as newest in either order.
     private static let sameTime = Duration.seconds(2)
 
-    /// By draws of their own, so that the others stay as they are.
+    /// Separate draws, so the others stay as they are.
     func drawWords(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed &* 71 &+ 5)
         for index in asks.indices where random.happens(0.4) {
@@ -38,7 +39,7 @@ extension AskWorld {
         side.gives(GatewayScript((20, .says("As you say.")), (isKilled ? 3_000 : 30, .finishes)), to: text)
         write(text, chat: asks[number].chat, after: after)
         guard isKilled else { return }
-        // A kill between the denial and the words, beside them, or while they are worked on.
+        // A kill between the denial and the words, together with them, or while the agent works on them.
         let kill = after + .milliseconds(Int64.random(in: 0...random.pick([600, 3_000]), using: &random))
         world.time.after(kill) { [weak self] in
             guard let self, world.isRunning else { return }
@@ -48,7 +49,7 @@ extension AskWorld {
         }
     }
 
-    /// The person writes now.
+    /// The person writes now: notes the asks that the words may refuse.
     func notes(_ text: String, chat: Int) {
         let now = world.time.now
         guard !text.hasPrefix("/"), !text.hasPrefix("Yes") else { return }
@@ -59,16 +60,16 @@ extension AskWorld {
         written.append(Written(text: text, at: now, refuses: refuses))
     }
 
-    /// A person's words refuse it.
+    /// The person's words may have refused the ask.
     func isRefusedInWords(_ number: Int) -> Bool { written.contains { $0.refuses.contains(number) } }
 
     func judgeWords() {
         for sent in side.sent {
-            // A gateway has one run for all that comes under one name.
+            // A gateway has one run for all requests under one key.
             let times =
                 kind == .openClaw
                 ? side.begun(sent.text) : side.asked(about: sent).count { $0 == .prompt }
-            // Words such as "No" are written in more than one chat.
+            // A text such as "No" appears in more than one chat.
             if times > side.sent.count(where: { $0.text == sent.text }) {
                 violations.append("\(sent.text) was prompted twice")
             }

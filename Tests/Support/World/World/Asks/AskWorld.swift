@@ -3,43 +3,42 @@ import BridgeCore
 import RelayRules
 import Vocabulary
 
-/// A world about what a person says yes to: agents that ask with tricks, cards that nobody answers, taps on old ones, Stops while an ask is
-/// open; with kills and lost links on both sides, in the open and sealed.
+/// A world about the person's yes: agents that ask with tricks, cards that nobody answers, taps on old cards, and
+/// Stops during an ask, with kills and lost links on both sides, in the open and sealed.
 ///
-/// States of an ask, as the person has them: no card; a card that is open; a card that expired. After the last of its `taps` every card is
-/// allowed.
+/// An ask has no card, an open card or an expired card. After the last of its `taps` the person allows every card.
 ///
-/// What is promised (DESIGN.md#asks), and judged in `AskWorld+Judge`: what the agent executes was on a card of that ask which a person had
-/// allowed by then, and is executed once; an agent that hears a denial hears a person's; after a Stop no card of it comes; of one ask at
-/// most one card is open; a sign of life brings an unanswered one back at once; each message is answered.
+/// `AskWorld+Judge` holds the promises of DESIGN.md#asks: the agent executes only what a card of that ask showed and
+/// a person allowed by then, and once; a denial at the agent comes from a person; no card follows a Stop; an ask has
+/// at most one open card; a sign of life brings an unanswered ask back at once; each message gets an answer.
 ///
-/// Of twenty-five seeds that follow each other each agent has one with a long sealed ask and one with a long open one.
+/// Among 25 seeds in a row each agent has a long sealed ask and a long open one.
 package final class AskWorld {
-    /// What becomes of a card.
+    /// The person's reaction to a card.
     enum Tap: Hashable {
         case allows(after: Duration)
         case denies(after: Duration)
-        /// It expires, and then the person does this.
+        /// The card expires, and then the person does this.
         case expires(Sign)
-        /// The person writes while it is open, and taps later where that is needed.
+        /// The person writes while the card is open, and taps later if need be.
         case says(Words)
     }
 
     enum Words: Hashable, CaseIterable {
-        /// What to do instead.
+        /// Names another way.
         case refuses
-        /// It begins with a yes, and decides nothing.
+        /// Begins with a yes, and decides nothing.
         case agrees
-        /// Before a person could have read the card.
+        /// Arrives before a person could have read the card.
         case early
     }
 
     enum Sign: Hashable, CaseIterable {
-        /// They see to something else: the card comes back by itself.
+        /// The person does something else, and the card returns by itself.
         case none
         case message
         case word
-        /// The relay delivers a tap on the card that expired, when the next one is there.
+        /// The relay delivers a tap on the expired card once the next one is there.
         case lateYes
         case lateNo
         case stop
@@ -49,44 +48,44 @@ package final class AskWorld {
         var text: String
         var chat: Int
         var at: Duration
-        /// As the agent names it, and what it asks for.
+        /// The agent's name for the ask, and its command.
         var approval: String
         var command: String
         var taps: [Tap]
-        /// Its cards in their order, as they came.
+        /// Cards of the ask, in the order of their arrival.
         var cards: [String] = []
         var stoppedAt: Instant?
         var stopTakenAt: Instant?
-        /// Of a question, what the chat showed of it when the person wrote.
+        /// Text of the chat when the person replied to a question.
         var question: String?
         var reply: String?
     }
 
-    /// When the relay ends a card that is to expire, whatever the bridge asked for.
+    /// When the relay ends a card that shall expire, whatever the bridge asked for.
     static let cardLife = Duration.seconds(60)
 
     let world: LiveWorld
     let kind: WorldAgentKind
-    /// How an extension of pi asks, which says "always".
+    /// Options of an extension of pi that offers "always".
     static let always = ["Always allow", "No"]
     var random: SeededGenerator
     var asks: [Ask] = []
-    /// How much of what the agent ran and heard is judged.
+    /// How much of the agent's executions and denials is judged.
     var judged = (executed: 0, denied: 0)
-    /// Something was wrong until then.
+    /// End of the last trouble.
     var troubledUntil = Instant.zero
     var signs: [SignSeen] = []
     var written: [Written] = []
-    /// Of the agent's own clock; nil: it waits without a limit.
+    /// Lifetime of an ask by the agent's clock, or nil if the agent waits without limit.
     private(set) var life: Duration?
     var cards: [String: (ask: Int, at: Instant)] = [:]
     var violations: [String] = []
-    /// An ask that was not answered for as long is denied by the bridge.
+    /// The bridge denies an ask without an answer after this time.
     let patience: Duration?
     private let isSealed: Bool
     var extra = 0
 
-    /// `trace` receives in words all that passes.
+    /// `trace` receives everything that happens, in words.
     package static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> [String] {
         let world = AskWorld(seed)
         world.side.trace = trace
@@ -150,7 +149,7 @@ package final class AskWorld {
     }
 
     private func drawPlace(_ command: String) -> GatewayPlace {
-        // What has a long command twice can only be denied.
+        // A command that is both long and shown twice can only be denied.
         let isLong = command.utf8.count > 20_000
         let tricks: [GatewayTrick] = isLong ? [.unknownFields, .plugin, .another] : GatewayTrick.allCases
         var place = GatewayPlace()
@@ -211,7 +210,7 @@ package final class AskWorld {
         return violations
     }
 
-    /// In a sealed world each message is.
+    /// In a sealed world every message is sealed.
     func write(_ text: String, chat: Int, after: Duration) {
         world.time.after(after) { [weak self] in self?.notes(text, chat: chat) }
         if isSealed {
@@ -247,7 +246,7 @@ package final class AskWorld {
 
     // MARK: The person
 
-    /// A card that is open, at each look.
+    /// Called for an open card at each look. Returns the tap.
     private func sees(_ card: PhoneApproval) -> (tap: String, scope: ApprovalScope, after: Duration)? {
         let first = cards[card.id] == nil
         guard let number = cards[card.id]?.ask ?? ask(of: card) else {
@@ -276,13 +275,14 @@ package final class AskWorld {
         }
     }
 
-    /// By its name, or by its message: a card that comes after the relay's window for that has another interaction.
+    /// Finds the ask by the card's name, or else by its message. A card that comes after the relay's window has
+    /// another interaction.
     private func ask(of card: PhoneApproval) -> Int? {
         let base = Self.base(card.id)
         if let number = number(of: base) ?? cards.first(where: { Self.base($0.key) == base })?.value.ask {
             return number
         }
-        // Codex names the turn and the item in front, and counts a second ask behind.
+        // Codex puts turn and item in front of the name, and a count behind it for a second ask.
         let parts = base.split(separator: ":")
         if let number = asks.firstIndex(where: { parts.contains($0.approval[...]) }) { return number }
         let all = side.sent.filter { sent in asks.contains { $0.text == sent.text } }
@@ -309,7 +309,7 @@ package final class AskWorld {
             case .none, .message, .word, .stop: break
             }
         case .stop:
-            // Before its end or after; and then they look whether something is open.
+            // The Stop comes before the card's end or after it. Then the person looks for open asks.
             let after = random.happens(0.3) ? .seconds(5) : Self.cardLife + pause
             extra += 1
             world.time.after(after) { [weak self] in
@@ -327,7 +327,7 @@ package final class AskWorld {
         }
     }
 
-    /// What the relay delivers late, or a second time: a tap on the card before the one that is open.
+    /// The relay delivers a late or second tap, on the card before the open one.
     private func repeatTap(_ tap: String, on card: PhoneApproval, _ number: Int) {
         let count = asks[number].cards.count
         world.time.after(.seconds(1)) { [weak self] in
