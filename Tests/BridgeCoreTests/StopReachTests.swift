@@ -127,6 +127,17 @@ struct StopReachTests {
         #expect(stops.take(of: Make.opening) == .pressed(.everyRun))
     }
 
+    @Test("a Stop that is remembered already is widened, however many others are remembered")
+    func rememberedFull() {
+        var stops = RememberedStops()
+        stops.add(InteractionID("int_1"), .pressed(.ownRuns), at: .zero, memory: .seconds(60))
+        for number in 0..<RememberedStops.limit {
+            stops.add(InteractionID("other\(number)"), .pressed(.ownRuns), at: .zero, memory: .seconds(60))
+        }
+        stops.add(InteractionID("int_1"), .chatDeleted, at: .zero, memory: .seconds(60))
+        #expect(stops.take(of: Make.opening) == .chatDeleted)
+    }
+
     @Test(
         "a Stop of the interaction leaves its second message alone, which was written later", arguments: [true, false])
     func secondMessage(isLater: Bool) {

@@ -209,7 +209,8 @@ package struct Bridge: ~Copyable {
             // The agent put the message into a run that an older turn owns: that one gets the text.
             if let owner = agent.turnOfRun[run], owner != turn, entries[owner]?.turn.outcome == nil {
                 change(turn, at: now) { $0.joinedOlder(at: now) }
-                return deliver(at: now)
+                deliver(at: now)
+                return keepChanged()
             }
             agent.turnOfRun[run] = turn
         }

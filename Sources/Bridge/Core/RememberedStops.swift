@@ -22,7 +22,7 @@ struct RememberedStops: Sendable {
         if stops[name]?.kind == .chatDeleted { return }
         // A person's Stop outweighs a reason of the relay's.
         let kind = stops[name]?.kind == .pressed(.everyRun) && kind == .pressed(.ownRuns) ? .pressed(.everyRun) : kind
-        if stops.count < Self.limit { stops[name] = (kind, made, now) }
+        if stops[name] != nil || stops.count < Self.limit { stops[name] = (kind, made, now) }
     }
 
     mutating func take(of opening: TurnOpening) -> Kind? {

@@ -110,7 +110,6 @@ struct SeverityRulesTests {
     @Test("a pattern meets a name however long it is written")
     func longPatterns() {
         let pattern = "~/.ss[h]" + String(repeating: "*", count: 200)
-        #expect(SeverityRules.met(subject("cat \(pattern)/id_rsa")) == SeverityRules.met(subject("cat ~/.ss[h]/id_rsa")))
         #expect(SeverityRules.met(subject("cat \(pattern)/id_rsa")).contains(.keyFile))
     }
 
@@ -200,6 +199,25 @@ struct SeverityRulesTests {
         arguments: ["(", "cd a;", "find /a /b -exec "])
     func long(piece: String) {
         _ = SeverityRules.met(subject(String(repeating: piece, count: 112_000 / piece.utf8.count)))
+    }
+
+    @Test(
+        "what a command repeats for each of many names counts as work, and the ask as unread",
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "find " + String(repeating: "a ", count: 25_000) + "| xargs -I{} x "
+                + String(repeating: "{} ", count: 19_000),
+            "cd /" + String(repeating: "a", count: 50_000) + "\n" + String(repeating: "cat a;", count: 9_000),
+        ])
+    func repeated(command: String) {
+        #expect(SeverityRules.met(subject(command)).contains(.unread))
+    }
+
+    @Test("a long format and its arguments are read once", .timeLimit(.minutes(1)))
+    func formats() {
+        let command = "printf " + String(repeating: "%s", count: 25_000) + " " + String(repeating: "a ", count: 25_000)
+        #expect(SeverityRules.met(subject(command + "| sh")) == [])
+        #expect(SeverityRules.met(subject("printf '%s -rf %s' rm /etc | sh")).contains(.deletionOutside))
     }
 
     @Test("a text that is nested beyond use is not taken for harmless")

@@ -31,8 +31,8 @@ extension AskScan {
         case "chmod", "chown", "chgrp":
             let arguments = ShellArguments(rest, valued: "reference from")
             // The first operand is the mode or the owner, unless an option gives it: `chmod -x FILE`, `--reference=FILE`.
-            let isOption =
-                arguments.has("reference") || program == "chmod" && arguments.has("r", "w", "x", "X", "s", "t", "u", "g", "o")
+            let hasMode = program == "chmod" && arguments.has("r", "w", "x", "X", "s", "t", "u", "g", "o")
+            let isOption = arguments.has("reference") || hasMode
             for file in arguments.operands.dropFirst(isOption ? 0 : 1) { writes(file.bytes) }
         case "setfacl":
             let arguments = ShellArguments(

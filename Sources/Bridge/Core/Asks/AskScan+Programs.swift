@@ -22,6 +22,7 @@ extension AskScan {
         var words = words[...]
         while let word = words.first, let (name, value, isAdded) = Self.assignment(word) {
             let before = isAdded ? variables[name]?.values.first ?? [] : []
+            budget -= before.count
             assign(name, ShellValue(values: [before + value], isDownload: word.isDownload))
             words.removeFirst()
         }
@@ -156,12 +157,16 @@ extension AskScan {
         let isDownload = words.contains(where: \.isDownload)
         let isEscaped = !isPlain || rest.prefix(2).contains { $0.text.hasPrefix("-") && $0.text.contains("e") }
         var text = Array(words.map(\.bytes).joined(separator: [0x20]))
-        if !isPlain, var format = words.first?.bytes, format.contains(UInt8(ascii: "%")) {
-            for word in words.dropFirst() {
-                guard let place = format.firstIndex(of: UInt8(ascii: "%")), place + 1 < format.count else { break }
-                format.replaceSubrange(place...(place + 1), with: word.bytes)
+        if !isPlain, var format = words.first?.bytes[...], format.contains(UInt8(ascii: "%")) {
+            text = []
+            var arguments = words.dropFirst()
+            while let place = format.firstIndex(of: UInt8(ascii: "%")), place + 1 < format.endIndex,
+                let word = arguments.popFirst()
+            {
+                text += format[..<place] + word.bytes
+                format = format[(place + 2)...]
             }
-            text = format
+            text += format
         }
         return ShellFlow(isDownload: isDownload, text: (isEscaped ? Self.unescaped(text[...]) : text) + [0x0A])
     }

@@ -214,10 +214,14 @@ extension AskScan {
         guard command.contains(where: { Self.replaced($0, place, by: []) != nil }) else {
             return run(command + words, input)
         }
-        // One run for each name.
+        // One run for each name, and each reads the whole command again.
         guard !words.isEmpty else { return run(command, input) }
         var output = ShellFlow()
-        for name in words { output = run(command.map { Self.fill($0, place, name) ?? $0 }, input) }
+        for name in words {
+            budget -= command.reduce(0) { $0 + $1.bytes.count + name.bytes.count }
+            guard budget > 0 else { break }
+            output = run(command.map { Self.fill($0, place, name) ?? $0 }, input)
+        }
         return output
     }
 

@@ -12,6 +12,8 @@ struct AskScan {
     static let depthLimit = 24
     /// Variables, and written files, that are remembered.
     static let memory = 256
+    /// Bytes of a folder's path (`PATH_MAX`).
+    private static let folderLimit = 4_096
 
     let places: AskPlaces
     private(set) var met: Set<Rule> = []
@@ -101,7 +103,11 @@ struct AskScan {
     }
 
     /// Changes the folder, as `cd` does.
-    mutating func enter(_ bytes: [UInt8]) { folder = path(bytes).flatMap { $0.count < Self.memory ? $0 : nil } }
+    mutating func enter(_ bytes: [UInt8]) {
+        folder = path(bytes).flatMap { $0.count < Self.memory ? $0 : nil }
+        // Every later path begins with the folder; no system has one of this length.
+        if let folder, folder.reduce(0, { $0 + $1.count + 1 }) > Self.folderLimit { exhaust() }
+    }
 
     mutating func assign(_ name: String, _ value: ShellValue) {
         guard variables.count < Self.memory || variables[name] != nil else { return }

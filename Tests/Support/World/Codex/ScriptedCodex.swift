@@ -39,7 +39,7 @@ package final class ScriptedCodex: ScriptedAgent {
             habits.beginning = random.pick([10...60, 10...60, 10...60, 300...900])
             habits.choices = random.pick([0, 0, 0.5, 1])
             habits.elsewhere = random.pick([0, 0, 0, 0.7])
-            habits.ignoresStops = random.pick([0, 0, 0.3, 0.6, 1])
+            habits.ignoresStops = random.pick([0, 0.3, 0.6, 1, 1])
             habits.losesEnds = random.pick([0, 0, 0, 0.4])
             habits.noise = random.pick([0, 0, 0.1])
             return habits

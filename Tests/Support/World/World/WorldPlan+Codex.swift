@@ -44,7 +44,7 @@ extension WorldPlan {
             }
             // More Stops, so Codex's habits about them occur.
             let isAsked = [.approval, .detached].contains(messages[index].script.kind)
-            if isFree, messages[index].stopsAfter == nil, !isAsked, random.happens(0.4) {
+            if isFree, messages[index].stopsAfter == nil, !isAsked, random.happens(0.7) {
                 messages[index].stopsAfter = .milliseconds(Int64.random(in: 60...1_200, using: &random))
             }
         }
