@@ -6,7 +6,7 @@ SIZE_LIMIT_MB := 30
 TSAN := $(CURDIR)/.build/tsan
 TSAN_SUITES := LockingTests|LiveTests|TransportTests|JournalTests|SimulatorTests|LocalServerTests|WebSocketCodecTests|BridgeServiceTests|FilesTests|AgentHostingTests
 SEEDS ?= 200
-# Tests on real sockets go first and by themselves: beside tests that only compute they would starve.
+# Tests on real sockets run first and alone: beside tests that only compute they would starve.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
 .PHONY: help setup setup-build build test check format-check static size-check container-check package package-check install uninstall deploy-check density expectations graph graph-check fmt demo run sim tsan real-agents record-agents metrics-check bench clean
@@ -17,7 +17,7 @@ help: ## list the targets
 setup: ## install what is missing, for the tests too
 	@scripts/setup
 
-# What building and running need.
+# Installs the packages for building and running.
 setup-build:
 	@scripts/setup build
 	@scripts/commit
@@ -38,13 +38,13 @@ check: setup format-check expectations graph-check size-check ## format, warning
 format-check:
 	swift format lint --strict --recursive --parallel Sources Tests Package.swift
 
-# As it is shipped: the Swift runtime inside, symbols out (nothing loads the program's own by name), and functions with the same code once where
-# no one compares their addresses.
+# The shipped form: the Swift runtime inside, symbols out (nothing loads the program's own by name), and functions with equal code merged
+# if nothing compares their addresses.
 static:
 	@scripts/commit
 	swift build -c release --static-swift-stdlib $(SWIFT_FLAGS) --scratch-path $(STATIC) --product sophon-bridge -Xlinker -s -Xlinker --no-export-dynamic -Xlinker --icf=safe
 
-# Whole Foundation would make it 70 MB (it brings ICU): the import check does not see that, the size does.
+# Whole Foundation would make it 70 MB (it brings ICU). The import check does not notice that, the size does.
 size-check: static
 	@size=$$(stat -L -c %s $(STATIC)/release/sophon-bridge); \
 	echo "static release binary: $$((size / 1000000)) MB (at most $(SIZE_LIMIT_MB))"; \

@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
-// A target is a room; an arrow is a dependency written here, and nowhere else: the build is run with
-// `--explicit-target-dependency-import-check error`. docs/ARCHITECTURE.md says what each room promises.
+// A target is a room, and an arrow is a dependency declared here: the build runs with
+// `--explicit-target-dependency-import-check error`, which refuses any other. docs/ARCHITECTURE.md says what each room promises.
 import PackageDescription
 
-/// Faults on purpose, for the simulation to find (docs/HACKING.md): in debug builds and where `make sim` sets the variable, never in
-/// what is shipped.
+/// Planted faults, for the simulation to find (docs/HACKING.md): in debug builds, and when `make sim` sets the variable; never in
+/// a shipped program.
 let planting: SwiftSetting =
     Context.environment["PLANTED_FAULTS"] == nil
     ? .define("PLANTED_FAULTS", .when(configuration: .debug)) : .define("PLANTED_FAULTS")
@@ -19,22 +19,22 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// Rooms whose speed no person notices are built for size: the program has a limit (`make size-check`).
+/// Rooms whose speed no person notices are optimised for size: the program has a size limit (`make size-check`).
 let forSize: [SwiftSetting] = strict + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
-/// A pure room: no I/O, no clock, no randomness, and no pointer either.
+/// A pure room: no I/O, no clock, no randomness, and no unsafe pointer.
 func pureRoom(
     _ name: String, at path: String, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = strict
 ) -> Target {
     .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings + [.strictMemorySafety()])
 }
 
-/// A room that touches the outside, or leans on one that does.
+/// A room that touches the outside, or depends on one that does.
 func room(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
-/// The same where size goes before speed.
+/// A room optimised for size.
 func smallRoom(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: path, swiftSettings: forSize)
 }
@@ -63,19 +63,19 @@ let package = Package(
             name: "CSimdjson", path: "Sources/C/CSimdjson",
             cxxSettings: [.unsafeFlags(["-O2", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"])],
             linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("stdc++")]),
-        // The files of the phone page, by the compiler's own `#embed`, which C has since C23.
+        // Files of the phone page, embedded by the compiler's `#embed` (C23).
         .target(
             name: "CPhonePage", path: "Sources/C/CPhonePage", exclude: ["page"],
             cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
 
-        // Other files of the project that the program carries, in the same way, and what it was made of.
+        // Other embedded files of the project, and the versions of the libraries.
         .target(
             name: "CEmbedded",
             dependencies: ["CCurl", "CMicrohttpd", "COpenSSL", "CSQLite", "CSimdjson", "CWslay"],
             path: "Sources/C/CEmbedded",
             cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
 
-        // The one lock of the project; below everything that has threads.
+        // The project's only lock, below every room with threads.
         room("Locking", at: "Sources/Outside/Locks", []),
         // Starting a thread, waking one that polls, deadlines.
         room("OSThreads", at: "Sources/Outside/Threads", ["CPosix"]),
@@ -114,7 +114,7 @@ let package = Package(
         room("Files", at: "Sources/Outside/Files", ["Vocabulary", "CPosix", "Locking", "Sealing", "OSThreads"]),
         room("Journal", at: "Sources/Outside/Journal", ["Vocabulary", "Locking", "CSQLite"]),
 
-        // What any agent is to the bridge, each agent in a room of its own, and the list of them.
+        // The interface of agents, each agent in a room of its own, and the list of them.
         room("AgentKit", at: "Sources/Agents/Kit", ["Vocabulary", "ConfigurationFile", "JSONReading", "Links"]),
         room(
             "OpenClaw", at: "Sources/Agents/OpenClaw",
@@ -122,7 +122,7 @@ let package = Package(
         room(
             "Oppi", at: "Sources/Agents/Oppi",
             ["AgentKit", "Vocabulary", "ConfigurationFile", "JSONReading", "Links", "Locking"]),
-        // One conversation for all agents that are a child of each chat.
+        // One conversation for all agents that run as a child per chat.
         smallRoom(
             "ConversationEngine", at: "Sources/Agents/Engine", ["AgentKit", "Vocabulary", "JSONReading", "Links"]),
         smallRoom(
@@ -139,13 +139,13 @@ let package = Package(
             "LeastAgent", at: "Tests/Support/Least",
             ["AgentKit", "ConversationEngine", "Vocabulary", "ConfigurationFile", "JSONReading"]),
 
-        // What carries any agent's machine, and what its work touches.
+        // The runner of agents' machines, and its work on files, programs and HTTP.
         room("AgentHosting", at: "Sources/Agents/Host", ["AgentKit", "Vocabulary", "Locking"]),
         room(
             "AgentWork", at: "Sources/Agents/Work",
             ["AgentKit", "Vocabulary", "Children", "Files", "Locking", "OSThreads", "Transport"]),
 
-        // The service, the relay to develop against, the doubles.
+        // The service, the simulated relay, the doubles.
         room(
             "BridgeService", at: "Sources/Bridge/Service",
             [
@@ -163,7 +163,7 @@ let package = Package(
                 "AgentKit", "Vocabulary", "BridgeCore", "BridgeService", "Claude", "Codex", "Crypto", "AgentHosting",
                 "Links", "OpenClaw", "Oppi", "Pi", "RelayRules", "RelayProtocol", "Recording", "Locking", "Sealing",
             ]),
-        // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
+        // A bare HTTP client, a peer in Python and a few ways to wait, for tests over sockets.
         room("WireTesting", at: "Tests/Support/Wire", ["Locking"]),
         pureRoom("Commands", at: "Sources/Programs/Commands", ["Vocabulary"], forSize),
         .executableTarget(
@@ -184,7 +184,7 @@ let package = Package(
             name: "simulate-seeds", dependencies: ["Vocabulary", "Worlds"],
             path: "Sources/Programs/simulate-seeds", swiftSettings: strict),
 
-        // `make bench`: what needs our own code; scripts/bench compares.
+        // `make bench`: measurements that need the project's own code; scripts/bench compares the results.
         .executableTarget(
             name: "bridge-bench",
             dependencies: [
@@ -193,7 +193,7 @@ let package = Package(
             ], path: "Sources/Programs/bridge-bench",
             swiftSettings: strict),
 
-        // A test target a room.
+        // One test target per room.
         tests("LockingTests", ["Locking"]),
         tests("VocabularyTests", ["Vocabulary"]),
         tests("BridgeCoreTests", ["Vocabulary", "BridgeCore", "Worlds"]),

@@ -1,4 +1,4 @@
-"""The live bridge between a scripted gateway and a scripted relay, in processes and sockets of their own: latency, start, memory."""
+"""The live bridge between a scripted gateway and a scripted relay, in separate processes and sockets: latency, start, memory."""
 import asyncio
 import json
 import os
@@ -14,7 +14,7 @@ from peers.steps import Fail, Say, Wait  # noqa: E402
 
 TOKENS = 100
 ROUNDS = 5
-# Of the clock beside a webhook: a person is away after three seconds.
+# Speed of the clock beside a webhook: a person counts as away after three seconds.
 SCALE = 20
 
 
@@ -26,7 +26,8 @@ def resident_megabytes(pid):
 
 
 def lengths_sent(stage):
-    """When the first `agent` frame left that told so much text: the bridge takes text from this stream, not from the chat's."""
+    """Times at which the first `agent` frame with each length of text left: the bridge reads text from this stream, not from the
+    chat's."""
     sent = {}
     for at, _, direction, frame in stage.gateway.frames:
         if direction == "in" and frame.get("event") == "agent" and frame["payload"]["stream"] == "assistant":
@@ -36,7 +37,7 @@ def lengths_sent(stage):
 
 async def measure(figures):
     async with Stage("E3", start=False) as stage:
-        # The first start makes its keys and its journal; every other one finds them.
+        # The first start makes the keys and the journal; later ones find them.
         await stage.bridge.start()
         stage.bridge.terminate()
         await stage.bridge.exit()
@@ -44,7 +45,7 @@ async def measure(figures):
         await stage.bridge.start()
         ready = await stage.bridge.event("ready", mark=mark)
         figures["start"].append(ready["ts"] - begun)
-        # Past the first of the ticks by which a bridge at rest gives back what only the start needed.
+        # Past the first tick at which an idle bridge releases the memory of its start.
         await asyncio.sleep(6)
         figures["rest"].append(resident_megabytes(stage.bridge.pid))
         asked = time.monotonic()
@@ -55,7 +56,7 @@ async def measure(figures):
 
 
 def waits_of_text(stage):
-    """From the frame of the gateway to its text at the relay, in milliseconds."""
+    """Delays from a frame of the gateway to its text at the relay, in milliseconds."""
     sent, seen, waits = lengths_sent(stage), 0, []
     for call in stage.relay.calls:
         if call.method == "sendMessageDelta":
@@ -66,7 +67,7 @@ def waits_of_text(stage):
 
 
 async def beside_webhook(is_told):
-    """While a recipient of notices takes connections and answers nothing, or without one."""
+    """Measures beside a recipient of notices that accepts connections and answers nothing, or without one."""
     held, taken = [], asyncio.Event()
     server = await asyncio.start_server(lambda *streams: (held.append(streams), taken.set()), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]

@@ -1,4 +1,4 @@
-"""What the bridge holds while the relay is away and thirty agents work on: sixty tools each, with 90 KB of output a tool."""
+"""Memory of the bridge while the relay is away and thirty agents continue: sixty tools each, with 90 KB of output per tool."""
 import asyncio
 import json
 import os
@@ -16,10 +16,10 @@ CARDS = ("createTask", "updateTask", "finishTask")
 
 
 async def measure(is_stalled):
-    """The most memory the process ever held, in megabytes. Either the port is closed, or calls are accepted and never answered."""
+    """Peak memory of the process, in megabytes. Either the port is closed, or calls are accepted and never answered."""
     async with Stage("E3", recording=False) as stage:
         stage.gateway.lane = asyncio.Semaphore(AGENTS)
-        # Paced, or the gateway would drop a reader that is slower than Python writes.
+        # Paced, or the gateway would drop a reader that is slower than Python's writes.
         tools = [Tool(output=OUTPUT, seconds=0.35) for _ in range(TOOLS)]
         asked = [stage.ask(f"agent {number}.", Hold("outage"), *tools, Say(["Done."])) for number in range(AGENTS)]
         await until(lambda: all(stage.phone.bubble(turn.interaction) for turn in asked), 30, "all bubbles")
@@ -36,7 +36,7 @@ async def measure(is_stalled):
             event.set()
         if not is_stalled:
             await stage.relay.come_up()
-        # The first queued call goes out. All of them take minutes: the relay's bucket gives ten cards a second.
+        # The first queued call leaves. All of them take minutes: the relay's bucket allows ten cards a second.
         await asyncio.sleep(3)
         return stage.bridge.peak_megabytes()
 

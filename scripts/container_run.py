@@ -1,4 +1,4 @@
-"""What scripts/container-check does with the program in a root that it made: a simulator and a bridge in there, a scripted gateway out here.
+"""The checks of scripts/container-check in a root that it made: a simulator and a bridge inside, a scripted gateway outside.
 
     container_run.py image ROOT                      up to `ready`, healthy, a message answered, and out on SIGTERM
     container_run.py package ROOT OLD.deb NEW.deb    the same after an upgrade with a turn open; then removal and purge
@@ -36,7 +36,7 @@ def expect(condition, sentence):
 
 
 def inside(root, user, home, *command, **environment):
-    """A command as that user in the root, with these variables and no others."""
+    """A command as that user in the root, with these variables alone."""
     given = [f"{name}={value}" for name, value in environment.items()]
     return ["chroot", f"--userspec={user}", str(root), "env", "-i", f"HOME={home}", PATH, *given, *command]
 
@@ -49,7 +49,7 @@ def phone(base, token, method, path, body=None):
 
 
 class Program:
-    """A process of ours with --json, whose events are waited for in their order."""
+    """A process of the program with --json, whose events are awaited in order."""
 
     def __init__(self, *command):
         self.command = command
@@ -64,7 +64,7 @@ class Program:
         await self.process.wait()
 
     def pid(self):
-        """Of the program itself: `unshare` is the parent of what it starts."""
+        """Id of the program itself, a child of `unshare`."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         return int(children[0]) if self.command[0] == "unshare" and children else self.process.pid
 
@@ -149,7 +149,7 @@ esac
 
 
 class Systemd:
-    """A systemctl in the root that writes down what a maintainer script asks of it."""
+    """A systemctl in the root that records the calls of a maintainer script."""
 
     def __init__(self, root):
         self.root, self.program = root, root / "usr/local/bin/systemctl"
@@ -173,7 +173,7 @@ class Systemd:
         (self.root / "run/asked").write_text("")
 
     def changed(self):
-        """Each unit that was started, stopped or restarted."""
+        """Lines of units started, stopped or restarted."""
         asked = (self.root / "run/asked").read_text().splitlines()
         return [line for line in asked if {"start", "stop", "restart", "try-restart", "enable"} & set(line.split())]
 
@@ -186,7 +186,7 @@ def dpkg(root, *arguments):
 
 
 def fresh(root, package):
-    """The root as it was before any package of ours, with the package and a user in it."""
+    """Restores the root to before any package of this project, with the package and a user in it."""
     shutil.copy(package, root / "package.deb")
     if (root / "usr/bin/sophon-bridge").exists():
         dpkg(root, "--purge", "sophon-bridge")
@@ -199,7 +199,7 @@ def fresh(root, package):
 
 
 def maintained(root, old, new):
-    """Which units an upgrade and a removal touch, as an administrator left them."""
+    """Checks which units an upgrade and a removal touch, in states that an administrator may leave."""
     with Systemd(root) as systemd:
         for is_running, fragment, expected in (
                 (True, "/usr/lib/systemd/user/sophon-bridge.service",
@@ -266,7 +266,7 @@ async def package(root, old, new):
 
 
 def give_to_group(folder, pod):
-    """The kubelet applies fsGroup likewise."""
+    """Applies fsGroup like the kubelet."""
     os.chown(folder, 0, pod["securityContext"]["fsGroup"])
     folder.chmod(0o2775)
 

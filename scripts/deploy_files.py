@@ -1,5 +1,5 @@
-"""What `kubectl apply -k` makes of an overlay in deploy/kubernetes, as far as these files ask for it: resources, a namespace, labels,
-and generated ConfigMaps and Secrets, whose names end in a hash of their content. A field beyond these is refused rather than ignored."""
+"""The output of `kubectl apply -k` for an overlay in deploy/kubernetes, as far as these files need it: resources, a namespace, labels,
+and generated ConfigMaps and Secrets, whose names end in a hash of their content. Other fields are refused rather than ignored."""
 
 import base64
 import copy
@@ -32,7 +32,7 @@ def kustomization(folder):
 
 
 def generated(kind, wanted, folder):
-    """A ConfigMap or a Secret of files, in the order of its keys."""
+    """A ConfigMap or a Secret made of files, in the order of its keys."""
     data = {name: (folder / name).read_bytes() for name in wanted["files"]}
     digest = hashlib.sha256(b"".join(name.encode() + value for name, value in sorted(data.items()))).hexdigest()
     texts = ({"data": {name: base64.b64encode(value).decode() for name, value in data.items()}, "type": "Opaque"}
@@ -52,7 +52,7 @@ def put_labels(document, wanted):
 
 
 def refer(document, kind, name, generated_name):
-    """Volumes of a pod that name the generator get the name of what was generated."""
+    """Replaces the generator's name in a pod's volumes by the generated name."""
     if document["kind"] != "StatefulSet":
         return
     for volume in document["spec"]["template"]["spec"].get("volumes", []):

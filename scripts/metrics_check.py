@@ -33,7 +33,7 @@ async def get(port, path, **query):
 
 
 async def one(port, query):
-    """The value of a query that has one."""
+    """The first value of a query, or None."""
     result = (await get(port, "/api/v1/query", query=query))["result"]
     return float(result[0]["value"][1]) if result else None
 
@@ -55,7 +55,7 @@ async def scrapes(place, count):
 
 
 async def cost(stage, place):
-    """CPU of a scrape, and what it leaves behind."""
+    """CPU time of a scrape, and the memory that it leaves allocated."""
     await scrapes(place, 200)
     memory, cpu, begun = allocated(stage.bridge.pid), cpu_seconds(stage.bridge.pid), time.monotonic()
     await scrapes(place, SCRAPES)
@@ -68,7 +68,7 @@ async def cost(stage, place):
 
 
 async def trouble(stage, place, end):
-    """Turns all the time; every few seconds a cut or a kill."""
+    """Plays turns all the time, with a cut or a kill every few seconds."""
     dice, number, kills = random.Random(1), 0, 0
     while time.monotonic() < end:
         number += 1
@@ -106,7 +106,7 @@ async def watched(stage, place, folder):
         resets = await one(port, f"max(resets(sophon_bridge_turns_total[{seconds}s]))")
         lost = [name for name in NAMES if not known & {f"sophon_bridge_{name}", f"sophon_bridge_{name}_count"}]
         yield judge(target["health"] == "up" and not target["lastError"], f"the target is up at the end {target['lastError']}")
-        # A kill costs the scrapes until the next process listens.
+        # A kill costs the scrapes before the next process listens.
         yield judge(tried - up <= 3 * kills + 1, f"{up:.0f} of {tried:.0f} scrapes through {turns} turns and {kills} kills")
         yield judge(not lost, f"Prometheus knows every name {' '.join(lost)}")
         yield judge((resets or 0) <= kills, f"{resets or 0:.0f} resets of a counter, no more than kills")

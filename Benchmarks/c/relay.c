@@ -1,5 +1,5 @@
-// A relay that only answers: `relay PORT DELAY_MS [LOG]`. One thread a connection. LOG gets the monotonic time, in
-// nanoseconds, at which each delta was read.
+// A relay that only answers: `relay PORT DELAY_MS [LOG]`. One thread per connection. LOG gets the monotonic time, in nanoseconds, at
+// which each delta was read.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@ static void answer(int socket_, const char *head) {
         fflush(arrivals);
     }
     if (delay_ms) usleep(delay_ms * 1000);
-    // So many tokens that no bucket is ever empty, told on each answer as the relay does.
+    // Enough tokens to keep every bucket full, stated in each answer as the relay does.
     const char *bucket = strstr(head, "Task ") ? "task" : strstr(head, "Delta ") ? "delta" : "msg";
     static const char body[] = "{\"ok\":true,\"result\":{\"message_id\":\"msg_1\",\"session_id\":\"ses_1\"}}";
     char reply[512];

@@ -1,8 +1,8 @@
 // Load for the relay simulator: `relay_load PORT PID BRIDGE_TOKEN USER_TOKEN READERS CALLS_PER_SECOND SECONDS`.
 //
-// READERS phones read the event stream; CALLERS keep-alive connections make bridge calls, so many per second together, in
-// the manner of real runs: a placeholder, many deltas with two tools among them, the end. One thread, one epoll. Prints
-// calls, errors, events read by all readers, events that were missed, and the memory of process PID, as JSON.
+// READERS phones read the event stream; CALLERS keep-alive connections make bridge calls at the given rate together, like real runs: a
+// placeholder, many deltas with two tools among them, the end. One thread, one epoll. Prints calls, errors, events read by all readers,
+// missed events, and the memory of process PID, as JSON.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ enum { CALLERS = 64, DELTAS = 200, TOOL_EVERY = 70 };
 
 struct reader {
     int socket, head_left;            // head_left: bytes of "\r\n\r\n" not yet seen.
-    enum { SIZE, DATA, AFTER } state; // Of chunked encoding.
+    enum { SIZE, DATA, AFTER } state; // State of the chunked encoding.
     size_t left;
     long events;
     char last;
@@ -69,7 +69,7 @@ static void watch(int descriptor, void *owner) {
 
 // Readers
 
-/// Counts the events in the payload of the chunks: the data of each is an object that ends its line.
+/// Counts the events in the payload of the chunks: the data of each event is an object that ends its line.
 static void take(struct reader *reader, const char *bytes, size_t count) {
     const char *end = bytes + count;
     while (bytes < end) {
@@ -210,7 +210,7 @@ static long events_read(int count) {
     return events;
 }
 
-/// One round of the loop, at most a millisecond.
+/// One round of the loop, of a millisecond at most.
 static void turn(void) {
     static struct epoll_event events[1024];
     int count = epoll_wait(epoll, events, 1024, 1);
@@ -265,7 +265,7 @@ int main(int count, char **arguments) {
     long made = calls;
     cpu = processor_seconds(pid) - cpu;
     long within = events_read(reader_count);
-    // What is still on its way.
+    // Calls still in flight.
     double patience = now() + 5;
     while (events_read(reader_count) < calls * reader_count && now() < patience) turn();
     printf("{\"calls_per_second\":%.1f,\"errors\":%ld,\"readers_lost\":%ld,\"events_per_second\":%.0f,\"events_missed\":%ld,"

@@ -1,4 +1,4 @@
-"""One scripted Claude Code (peers/claude_program.py): the directory that says what it does, and what it wrote down."""
+"""One scripted Claude Code (peers/claude_program.py): its directory, with its script and its logs."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class ClaudeDouble:
 
     @property
     def folder(self):
-        """Where it is to work."""
+        """Folder in which the agent works."""
         return self.directory / "work"
 
     @property
@@ -36,7 +36,7 @@ class ClaudeDouble:
 
     @property
     def bridge_environment(self):
-        """Of a bridge whose agent this is."""
+        """Environment of a bridge whose agent this double is."""
         return {"SOPHON_AGENT": "claude", "CLAUDE_COMMAND": " ".join(COMMAND), "SOPHON_WORKSPACE": str(self.folder)} | self.environment
 
     # The script, which a running process reads again at each use
@@ -57,22 +57,22 @@ class ClaudeDouble:
     def open_gate(self, name):
         (self.directory / "gates" / name).touch()
 
-    # What it wrote down
+    # Logs of the double
 
     def log(self, name):
         path = self.directory / f"{name}.log"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def texts(self):
-        """What reached the model."""
+        """Texts that reached the model."""
         return [turn["text"] for turn in self.log("turns")]
 
     def ran(self):
-        """Inputs of the calls that were carried out."""
+        """Inputs of the executed calls."""
         return [entry["input"] for entry in self.log("ran")]
 
     def effects(self, name="effects"):
-        """The lines that calls have appended to a file of the folder: one for each time that one of them ran."""
+        """Lines that calls appended to a file of the folder, one per executed call."""
         path = self.folder / name
         return path.read_text().split() if path.exists() else []
 
@@ -81,7 +81,7 @@ class ClaudeDouble:
         return [json.loads(line) for line in path.read_text().splitlines()]
 
     def processes(self):
-        """Ids of those that still run. A process that has another's number by now is none."""
+        """Ids of the processes that still run. A process that reuses an id does not count."""
         found = []
         for start in self.log("starts"):
             try:

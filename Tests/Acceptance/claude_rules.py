@@ -1,6 +1,7 @@
-"""What a client of Claude Code may lean on and what it may not, as tests of a program: of the scripted one here, of the real one
-in Tests/RealAgents. `lab` is an asynchronous context: `plan` and `release`, `folder` in which it works, `configuration` (the folder
-of its own files), `asked()` (what reached the model) and `client(*flags)`. Its rules of sessions and of failures are in `claude_session_rules.py`."""
+"""The guarantees that a client of Claude Code may rely on, as tests of a program: of the scripted one here, of the real one in
+Tests/RealAgents. `lab` is an asynchronous context: `plan` and `release`, its working `folder`, `configuration` (the folder of its own
+files), `asked()` (texts that reached the model) and `client(*flags)`. Rules of sessions and of failures are in
+`claude_session_rules.py`."""
 
 import asyncio
 import json
@@ -15,14 +16,14 @@ ALL_EDITS = {"type": "addRules", "rules": [{"toolName": "Edit", "ruleContent": "
 
 
 def waiting(gate):
-    """A command that lasts until the file is there."""
+    """A command that runs until the file exists."""
     return f"until [ -e {gate} ]; do sleep 0.05; done; echo {gate} >> effects"
 
 
 class ClaudeRules:
     @staticmethod
     def effects(lab, name="effects"):
-        """A line for each call that had its effect."""
+        """One line per call that had its effect."""
         path = lab.folder / name
         return path.read_text().split() if path.exists() else []
 
@@ -34,7 +35,7 @@ class ClaudeRules:
 
     @staticmethod
     def spoken(rows):
-        """Rows of the conversation, as a pair of the uuid of a prompt or the kind of a block, and the reason of the stop."""
+        """Rows of the conversation as pairs: the uuid of a prompt or the kind of a block, and the stop reason."""
         found = []
         for row in rows:
             if row.get("type") == "assistant":
@@ -198,8 +199,8 @@ class ClaudeRules:
 
     @scenario(60)
     async def test_what_is_asked_again_behind_an_always(self):
-        """Of an Edit, a Write, two commands on files and one that only writes what it says into a file: which are asked once the Edit before
-        them was allowed so."""
+        """Which calls are asked again after an Edit was allowed always: an Edit, a Write, two commands on files, and one that only writes
+        its output into a file."""
         def added(tool, content=None):
             return ALL_EDITS | {"rules": [{"toolName": tool} | ({"ruleContent": content} if content else {})]}
         mode = {"type": "setMode", "destination": "session"}

@@ -1,5 +1,5 @@
-"""What a client of Claude Code may lean on, continued (`claude_rules.py`): failures of the model, sessions and their files, orphans, modes,
-the background, and the fields of frames."""
+"""The guarantees that a client of Claude Code may rely on, continued (`claude_rules.py`): failures of the model, sessions and their files,
+orphans, modes, the background, and the fields of frames."""
 
 import asyncio
 import json
@@ -86,7 +86,7 @@ class ClaudeSessionRules(ClaudeRules):
                 self.assertEqual((status["sessionId"], status["procStart"]), (session, started))
                 lost = await client.user("Tell a story.")
                 await client.words()
-                # Rows come a moment later than frames: a prompt may be killed in between and leave none.
+                # Rows are written a moment after the frames: a kill in between leaves none of a prompt.
                 await asyncio.sleep(0.4)
                 client.kill()
                 await client.exit()

@@ -36,7 +36,7 @@ class ClaudeStage(Stage):
         return base | own | {"CLAUDE_COMMAND": " ".join([own["CLAUDE_COMMAND"], *self._arguments])} | self._extra
 
     def ask(self, text, *steps, session=None, **options):
-        """`steps`: of the turn that this prompt begins."""
+        """`steps` are those of the turn that this prompt begins."""
         if steps:
             self.claude.plan(text, *steps)
         return self.relay.ask(text, session=session, **options)
@@ -45,7 +45,7 @@ class ClaudeStage(Stage):
         self.claude.open_gate(name)
 
     def transcript(self):
-        """The rows of the only session; none before it has its file."""
+        """Rows of the only session; empty before its file exists."""
         files = list(self.claude.configuration.glob("projects/*/*.jsonl"))
         assert len(files) <= 1, files
         return self.claude.rows(files[0].stem) if files else []

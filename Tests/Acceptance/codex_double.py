@@ -1,4 +1,4 @@
-"""One scripted Codex (peers/codex_program.py): the directory that says what it does, and what it wrote down."""
+"""One scripted Codex (peers/codex_program.py): its directory, with its script and its logs."""
 
 import asyncio
 import json
@@ -43,29 +43,29 @@ class CodexDouble:
     def open_gate(self, name):
         (self.directory / "gates" / name).touch()
 
-    # What it wrote down
+    # Logs of the double
 
     def log(self, name):
         path = self.directory / f"{name}.log"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def servers(self):
-        """Process ids of the servers that were started, the newest last."""
+        """Process ids of the started servers, the newest last."""
         return [start["pid"] for start in self.log("starts") if "app-server" in start["arguments"]]
 
     def texts(self):
-        """What reached the model."""
+        """Texts that reached the model."""
         return [turn["text"] for turn in self.log("turns")]
 
     def ran(self):
         return [entry.get("command") or entry.get("change") or entry.get("tool") or entry.get("input") for entry in self.log("ran")]
 
     def executed(self):
-        """What happened in the end, by the double's own reading: `argv` and `cwd`, `stdin`, `patch`, or a `tool` with its `arguments`."""
+        """Executed actions, as the double parsed them: `argv` and `cwd`, `stdin`, `patch`, or a `tool` with its `arguments`."""
         return self.log("executed")
 
     def end(self):
-        """Ends the servers of this directory that still run. A process that has another's number by now is let be."""
+        """Ends the servers of this directory that still run. A process that reuses an id is left alone."""
         for pid in self.servers():
             try:
                 if str(self.directory).encode() in Path(f"/proc/{pid}/environ").read_bytes():

@@ -1,6 +1,6 @@
-"""What a client of Codex may lean on and what it may not (codex.md), as tests of a server: of the scripted one here, of the real
-one in Tests/RealAgents. `lab` is an asynchronous context: `plan`, `release`, `asked` (what reached the model), `cwd`, `server`
-with `address`, `path`, `start` and `kill`, `second()`, another server on the same home, and `second_on_the_same_socket()`."""
+"""The guarantees that a client of Codex may rely on (codex.md), as tests of a server: of the scripted one here, of the real one in
+Tests/RealAgents. `lab` is an asynchronous context: `plan`, `release`, `asked` (texts that reached the model), `cwd`, `server` with
+`address`, `path`, `start` and `kill`, `second()`, another server on the same home, and `second_on_the_same_socket()`."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ class CodexRules:
 
     @staticmethod
     def ended_calls(client):
-        """The states in which commands have ended."""
+        """Final states of commands."""
         return [frame["params"]["item"]["status"] for frame in client.frames if frame.get("method") == "item/completed"
                 and frame["params"]["item"]["type"] == "commandExecution"]
 
@@ -49,7 +49,7 @@ class CodexRules:
             mark = len(client.frames)
             await client.send({"id": "a name", "method": "account/read", "params": {}})
             await client.until(lambda frame: frame.get("id") == "a name" and "result" in frame)
-            # Replies come in any order, but those came first, and would have been answered by now.
+            # Replies may come in any order, but the earlier requests would have been answered by now.
             self.assertEqual([frame for frame in client.frames[mark:] if "error" in frame], [])
             await client.send({"id": 5, "method": "account/read"})
             refusal = await client.until(lambda frame: frame.get("id") == 5)
@@ -116,7 +116,7 @@ class CodexRules:
             self.assertEqual(ended["status"], "completed")
             await client.reply(again, mark)
             await self.refused(client, "turn/interrupt", "no active turn to interrupt", threadId=thread, turnId=ended["id"])
-            # What was streamed is nowhere.
+            # No item contains the streamed text.
             texts = [item.get("text") for item in (await client.turns(thread))[1]["items"]]
             self.assertFalse([text for text in texts if text and "word" in text])
 
@@ -228,7 +228,7 @@ class CodexRules:
             await one.answer(asked, decision="accept")
             await one.ended(turn)
             self.assertEqual(self.ended_calls(one), ["declined"])
-            # What was refused is in no history.
+            # A refused command is in no history.
             self.assertNotIn("commandExecution", [item["type"] for item in (await one.turns(thread))[0]["items"]])
 
     @scenario(90)
@@ -245,7 +245,7 @@ class CodexRules:
                 self.assertEqual(ended["items"][0]["text"] if ended["items"] else None, text)
                 self.assertEqual(self.ended_calls(client), [status], answer)
                 if status == "completed":
-                    # For the session: the same command does not ask again.
+                    # `acceptForSession`: the same command is not asked again.
                     mark = len(client.frames)
                     await client.run(thread, "Throw away the mouldy labels again.")
                     self.assertNotIn(REQUEST, client.methods(mark))
@@ -266,7 +266,7 @@ class CodexRules:
                 self.assertEqual(listed["items"][0]["clientId"], "m1")
                 await self.refused(client, "thread/resume", "no rollout found", threadId=unused)
                 resumed = await client.resume(thread)
-                # The settings of the thread's start are not those of a cold resume.
+                # A cold resume does not restore the settings of `thread/start`.
                 self.assertEqual(resumed["sandbox"]["type"], "readOnly")
                 usage = await client.method("thread/tokenUsage/updated")
                 self.assertEqual(usage["params"]["tokenUsage"]["total"]["totalTokens"], 1240)
@@ -279,7 +279,7 @@ class CodexRules:
             async with lab.second() as second, CodexClient(second.address) as other:
                 await self.refused(other, "thread/resume", f"thread {thread} already has an active writer", threadId=thread)
                 listed, = (await other.turns(thread))
-                # It runs, and the other process says that it does not.
+                # The turn runs, but the other process reports it as interrupted.
                 self.assertEqual((listed["status"], listed["completedAt"]), ("interrupted", None))
                 lab.release("end")
                 self.assertEqual((await client.ended(turn))["status"], "completed")
@@ -298,7 +298,7 @@ class CodexRules:
             await lab.server.start()
             async with CodexClient(lab.server.address) as client:
                 thread, turn = await self.telling(lab, client)
-                # The first signal lets the turn end; whether its end is said before the socket closes is chance.
+                # The first signal lets the turn end; whether its end is reported before the socket closes is chance.
                 os.kill(lab.server.process.pid, signal.SIGTERM)
                 lab.release("end")
                 await client.closed()

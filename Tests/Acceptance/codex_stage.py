@@ -55,15 +55,15 @@ class CodexStage(Stage):
         return self.relay.ask(text, session)
 
     def kill_codex(self):
-        """The server that was started last, if it still runs."""
+        """Kills the newest server, if it still runs."""
         try:
             os.kill(self.codex.servers()[-1], signal.SIGKILL)
         except ProcessLookupError:
             pass
 
     async def lose_threads(self):
-        """The server ends, its threads are deleted, and the bridge has joined the next server. A message that met the dead socket could
-        not be sent again: no list says whether a thread had it."""
+        """Ends the server, deletes its threads, and waits until the bridge has joined the next server. A message that met the dead socket
+        could not be repeated, because no list says whether a thread had it."""
         mark = len(self.bridge.events)
         self.kill_codex()
         for path in (self.codex.directory / "threads").iterdir():
@@ -73,11 +73,11 @@ class CodexStage(Stage):
     # Waiting
 
     async def reached(self, text, seconds=30.0):
-        """The message has reached the model."""
+        """Waits until the message has reached the model."""
         await until(lambda: text in self.codex.texts(), seconds, f"{text!r} at the model")
 
     async def turn_ended(self, text, seconds=30.0):
-        """In Codex, whatever the bridge knows of it."""
+        """Waits until the turn has ended in Codex, whatever the bridge knows of it."""
         turn = next(entry["turn"] for entry in self.codex.log("turns") if entry["text"] == text)
         await until(lambda: any(entry["turn"] == turn for entry in self.codex.log("ended")), seconds, f"the end of the turn of {text!r}")
 
@@ -90,7 +90,7 @@ class CodexStage(Stage):
             raise AssertionError("\n".join(problems[:20]))
 
     def _settings(self):
-        """Each start and each resume of a thread names what the thread may do."""
+        """Each start and each resume of a thread must name the thread's permissions."""
         for name in ("threads", "resumes"):
             for entry in self.codex.log(name):
                 for key in ("cwd", "sandbox", "approvalPolicy", "approvalsReviewer"):

@@ -1,4 +1,4 @@
-"""One command of the program, run to its end: what it says and how it leaves."""
+"""Runs one command of the program to its end, and returns its output and exit code."""
 
 import asyncio
 import json
@@ -16,12 +16,12 @@ class Outcome:
 
 
 def lines_of(text):
-    """What `--json` has written, one object a line."""
+    """Parses the output of `--json`, one object per line."""
     return [json.loads(line) for line in text.splitlines()]
 
 
 async def once(*arguments, directory, environment=None, path=None, command=None, seconds=60):
-    """Nothing of the caller's environment goes in but what a program needs to start at all."""
+    """Runs a command with none of the caller's environment but the variables that any program needs to start."""
     base = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
     if path:
         base["PATH"] = f"{path}:{base['PATH']}"

@@ -1,4 +1,4 @@
-"""Files for messages, good and bad, and what is asked of every agent that gets them."""
+"""Files for messages, valid and invalid, and checks for any agent that receives them."""
 
 import asyncio
 import functools
@@ -14,7 +14,7 @@ def chunk(name, content):
     return len(content).to_bytes(4, "big") + name + content + bytes(4)
 
 
-# Of the form that they have to be in, from their size to their end.
+# Files in valid form, from their size to their end.
 PNG = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes([0, 0, 0, 16, 0, 0, 0, 16, 8, 6, 0, 0, 0])) + chunk(b"IDAT", os.urandom(3000))
        + chunk(b"IEND", b""))
 JPEG = (bytes.fromhex("ffd8 ffe00004 0000 ffc0000b 08 0010 0010 01 011100 ffda0002") + os.urandom(2000).replace(b"\xff", b"\xfe")
@@ -26,7 +26,7 @@ FIVE = [("fox.png", "image/png", PNG), ("photo.jpg", "image/jpeg", JPEG), ("pape
 
 
 def offered(relay, *files):
-    """Attachments whose files are on the relay's own origin."""
+    """Attachments with files on the relay's own origin."""
     for name, _, content in files:
         relay.files[f"/files/{name}"] = content
     return [{"key": f"u/{name}", "url": f"{relay.url}/files/{name}", "mime": kind, "name": name} for name, kind, _ in files]
@@ -42,7 +42,7 @@ async def nothing_left(stage):
 
 
 class Held:
-    """A file whose server waits."""
+    """A file that the server holds back."""
 
     def __init__(self, content):
         self.content, self.gate = content, asyncio.Event()
@@ -62,7 +62,7 @@ BAD_LIMITS = {"limits": {"file_time": "3s", "file_mb": 1}}
 
 
 def bad_files(relay, public):
-    """Name, address and what is said of each."""
+    """Name, address and the expected explanation of each."""
     relay.files |= {
         "/files/metadata": Response(302, b"", {"Location": "https://169.254.169.254/latest"}),
         "/files/metadata-open": Response(302, b"", {"Location": "http://169.254.169.254/latest"}),
@@ -90,7 +90,7 @@ def bad_files(relay, public):
 
 class FilesTests(Scenarios):
     async def each_bad_file(self, stage, public, answer, prompts):
-        """`answer` is what the agent says to a message, `prompts` what it was asked so far."""
+        """`answer` is the agent's answer to each message, `prompts` the list of prompts so far."""
         self.assertTrue(public.is_loaded(stage.bridge.pid))
         for name, url, words in bad_files(stage.relay, public):
             text = f"What is {name}?"

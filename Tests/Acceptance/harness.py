@@ -37,7 +37,7 @@ _libc = ctypes.CDLL(None)
 
 
 def _die_with_the_parent():
-    """Should the test be killed, its bridge goes too."""
+    """Kills the bridge if the test is killed."""
     _libc.prctl(1, signal.SIGKILL)
 
 
@@ -51,14 +51,14 @@ def bridge_command():
 
 
 async def until(condition, seconds, what):
-    """Waits for a condition; fails with a sentence."""
+    """Waits for a condition, and fails with a sentence."""
     seconds *= LEEWAY
     end = time.monotonic() + seconds
     is_over = False
     while not (result := condition()):
         if is_over:
             raise AssertionError(f"after {seconds} s still not: {what}")
-        # After a stall look once more when the time is over: input that arrived meanwhile has not been read yet.
+        # After a stall, check once more past the deadline: input that arrived meanwhile has not been read yet.
         is_over = time.monotonic() > end
         await asyncio.sleep(0.5 if is_over else 0.01)
     return result
@@ -80,7 +80,7 @@ class Bridge:
         return self.process.pid
 
     async def start(self, ready_seconds=30.0):
-        """Starts the process; with a limit, waits for `ready` too."""
+        """Starts the process. With a limit, waits for `ready` too."""
         mark = len(self.events)
         self.starts += 1
         if self.clock and self.clock.scale != 1:
@@ -134,7 +134,7 @@ class Bridge:
 
     def _signal(self, number):
         if self.process is not None and self.process.returncode is None:
-            # It may have ended a moment ago.
+            # The process may have ended a moment ago.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.process.pid, number)
 
@@ -161,7 +161,7 @@ class Bridge:
             await self.exit()
 
     def peak_megabytes(self):
-        """The most memory the process ever held."""
+        """Peak memory of the process."""
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
@@ -201,7 +201,7 @@ class Stage:
         return self
 
     def configure(self, configuration):
-        """What the bridge reads when it starts, or is told to read anew."""
+        """Writes the configuration that the bridge reads at its start or at a reload."""
         file = self.directory / "config" / "bridge.json"
         file.parent.mkdir(mode=0o700, exist_ok=True)
         file.write_text(json.dumps(configuration))
@@ -230,7 +230,7 @@ class Stage:
     # Acting
 
     def ask(self, text, *steps, session=None, **options):
-        """The phone writes; what the agent does is scripted by the steps."""
+        """Sends a message from the phone; `steps` script the agent's turn."""
         if steps:
             self.gateway.plan(text, *steps, **options)
         return self.relay.ask(text, session)
@@ -238,14 +238,14 @@ class Stage:
     # Waiting
 
     def expect_begins(self, turn, text):
-        """For an end that carries a line of the bridge after the agent's text."""
+        """Expects an end with a line of the bridge after the agent's text."""
         final = self.phone.final(turn.interaction)
         if not final.startswith(text) or not final[len(text):].strip():
             raise AssertionError(f"{self.phone.asked[turn.interaction][1]!r} ended with\n  {_short(final)}\nand not with "
                                  f"{_short(text)} and a line of the bridge")
 
     def expect_said(self, turn, *words):
-        """One of the words, in the bubble or in a message beside it."""
+        """Expects one of the words, in the bubble or in a message beside it."""
         said = [self.phone.final(turn.interaction) or "", *self.phone.loose_messages(turn.session)]
         if not any(word.lower() in text.lower() for word in words for text in said):
             raise AssertionError(f"none of {words} in {[_short(text) for text in said]}")
@@ -266,18 +266,18 @@ class Stage:
                     seconds, f"text streaming into {turn.interaction}")
 
     async def approval(self, turn, seconds=30.0):
-        """The approval id that the phone is asked about in this turn."""
+        """Waits for the approval of this turn, and returns its id."""
         def found():
             return next((name for name, body in self.phone.approvals.items()
                          if body["session_id"] == turn.session), None)
         return await until(found, seconds, f"an approval in {turn.session}")
 
     async def card(self, turn, seconds=30.0):
-        """The newest approval of this chat that is open."""
+        """Waits for an open approval of this chat, and returns the newest."""
         return await until(lambda: (self.phone.open_cards(turn.session) or [None])[-1], seconds, f"an open card in {turn.session}")
 
     async def link_up(self, seconds=30.0, since=0):
-        """The bridge has shaken hands with the gateway again."""
+        """Waits until the bridge has shaken hands with the gateway again."""
         await until(lambda: len(self.gateway.connects) > since and self.gateway.connections, seconds, "the gateway link is up")
 
     async def run_of(self, text, seconds=30.0):
@@ -293,7 +293,8 @@ class Stage:
                                  f"{_short(text)}")
 
     def check(self, *asked, is_prefix=True, starts=1):
-        """The invariants of the relay's documentation, one run for each key, no conflict, no refused call, no 429 of ours."""
+        """Checks the invariants of the relay's documentation: one run per key, no conflict, no refused call, no 429 caused by the
+        bridge."""
         problems = self.phone.problems([turn.interaction for turn in asked] or None, is_prefix)
         if starts is not None:
             problems += [f"{count} agent runs under the key {key}" for key, count in self.gateway.starts.items()
@@ -311,7 +312,7 @@ class Stage:
             raise AssertionError("\n".join(problems[:20]))
 
     def _second_sends(self, asked):
-        """A message that went to the agent under more than one key ran twice."""
+        """Messages sent to the agent under more than one key, which therefore ran twice."""
         for turn in asked:
             session, text, _ = self.phone.asked[turn.interaction]
             keys = {send["key"] for send in self.gateway.sends

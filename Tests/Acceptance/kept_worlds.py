@@ -1,6 +1,5 @@
-"""A stage for each agent from which a journal is made (make_journal.py), and on which it is taken up again (test_upgrade.py).
-
-Each world has the same words for what its agent does, so that one story is told with all of them."""
+"""A stage per agent, on which a journal is made (make_journal.py) and continued (test_upgrade.py). All worlds have the same words for
+their agent's actions, so that one story fits all of them."""
 
 import asyncio
 import gzip
@@ -22,7 +21,7 @@ from pi_stage import PiStage
 
 FIXTURES = HERE.parent / "Fixtures" / "journal" / "v2"
 GO_ON = "go on"
-"""The gate at which runs stand when their bridge is killed."""
+"""Gate that holds the runs when their bridge is killed."""
 # More chats at once than children are allowed by default.
 MANY = {"limits": {"agents": 32}}
 
@@ -31,9 +30,9 @@ class World:
     agent = ""
     has_questions = True
     beside = ()
-    """Turns whose answer comes beside their bubble, if they have one."""
+    """Turns whose answer is a message beside their bubble."""
     outlives = True
-    """What the agent asked is still open when its bridge is there again."""
+    """Asks of the agent are still open when its bridge returns."""
 
     def __init__(self, **options):
         self.stage = self.new_stage(**options)
@@ -49,7 +48,7 @@ class World:
     # Acting
 
     def ask(self, text, *steps, session=None, **message):
-        """In a chat that seals where its text says so."""
+        """Sends a message; a text that begins with "sealed" goes to a sealed chat."""
         if steps:
             self.plan(text, *steps)
         hand = self.seals if text.startswith("sealed") else self.stage.relay
@@ -58,7 +57,7 @@ class World:
     # Keeping
 
     def keep(self, folder, name="killed"):
-        """The journal as the killed process left it, with its log brought in, and what the peers know."""
+        """Keeps the journal as the killed process left it, with its log merged in, and the peers' knowledge."""
         folder.mkdir(parents=True, exist_ok=True)
         keep_journal(self.stage, folder / f"{name}.db")
         kept = saved.save(self.stage) | {"agent": self.save_agent()}
@@ -67,7 +66,7 @@ class World:
         (folder / "device.hex").write_text(saved.device_secret(self.stage).hex() + "\n")
 
     async def put(self, folder=None, name="killed"):
-        """On a stage whose bridge has not been started."""
+        """Loads a kept world on a stage whose bridge was not started."""
         folder, stage = folder or FIXTURES / self.agent, self.stage
         kept = json.loads(gzip.decompress((folder / f"{name}.peers.json.gz").read_bytes()))
         move = saved.load(stage, kept)
@@ -75,7 +74,7 @@ class World:
         shutil.copy(folder / f"{name}.db", stage.state / "journal.db")
         saved.move_journal(stage.state / "journal.db", move, saved.device_secret(stage))
         await self.load_agent(kept["agent"], move.milliseconds)
-        # The token is another one by now.
+        # The loaded state has another token.
         stage.bridge.environment = stage.environment()
         return kept
 
@@ -86,14 +85,14 @@ class World:
         pass
 
     def hears_decisions(self, value):
-        """Whether decisions, answers and stops reach the agent."""
+        """Sets whether decisions, answers and stops reach the agent."""
 
     def is_met(self):
-        """The bridge has taken up again what it had with the agent."""
+        """Whether the bridge has taken up its business with the agent again."""
         return True
 
     def heard(self):
-        """What has reached the agent, in its order: (chat, fields)."""
+        """Frames that reached the agent, in order: (chat, fields)."""
         return []
 
 
@@ -124,7 +123,7 @@ class OpenClawWorld(World):
         return self
 
     async def call(self, connection, frame):
-        """Some requests are never answered."""
+        """Leaves some requests without an answer."""
         method, params = frame["method"], frame.get("params", {})
         if method in ("chat.send", "chat.abort") or method.endswith("approval.resolve"):
             approval = self.gateway.approvals.get(params.get("id"))
@@ -157,7 +156,7 @@ class OpenClawWorld(World):
         saved_gateway.load(self.gateway, kept, elapsed)
 
     def is_met(self):
-        """Two stops are owed."""
+        """Whether both owed stops have arrived."""
         return len([1 for _, frame in self.heard_frames if frame["method"] == "chat.abort"]) >= 2
 
     def heard(self):
@@ -170,7 +169,7 @@ class OppiWorld(World):
 
     def new_stage(self, **options):
         def prepare(stage):
-            # As long as nobody waits for it here, and for more chats at once than are usual.
+            # Longer than any test waits, and for more chats at once than usual.
             stage.oppi.permissions.timeout_seconds = 7_200.0
             stage.oppi.workspace_limit = stage.oppi.limit = 100
         return OppiStage(begins=False, prepare=prepare, **options)
@@ -226,7 +225,8 @@ class OppiWorld(World):
 
 
 class CodexInProcess(CodexStage):
-    """A named server in the test's own process, which can be looked into; it outlives the bridge as its own one does."""
+    """A named server in the test's own process, where the test can inspect it. It outlives the bridge, as a server started by the bridge
+    does."""
 
     async def __aenter__(self):
         await super().__aenter__()
@@ -313,7 +313,7 @@ class CodexWorld(World):
         return all(thread.subscribers for thread in self.server.threads.values() if thread.turn)
 
     def heard(self):
-        """Pictures are files of the spool, under any name."""
+        """Pictures are spool files with any name."""
         frames = json.loads(re.sub(r"state/files/[^\"]+", "state/files/…", json.dumps(self.frames)))
         return [(thread if thread in self.known else "new", fields) for thread, fields in frames] + [
             ("commands", {"ran": command}) for command in sorted(entry["command"] for entry in self.codex.log("ran")[self.marks:])]
@@ -344,7 +344,7 @@ class PiWorld(World):
     last_option = "Blue"
 
     def hears_decisions(self, value):
-        """The processes of those that are decided and stopped stand still."""
+        """Stops the processes of turns with a decision or a stop by SIGSTOP, or continues them."""
         for text, pid in self.pi.log("pids"):
             if text.split()[-1] in ("allowed", "stopping"):
                 os.kill(pid, signal.SIGCONT if value else signal.SIGSTOP)
@@ -358,12 +358,12 @@ class PiWorld(World):
         self.known = self.pi.log("prompts")
 
     def is_met(self):
-        """What its processes had begun has ended with them."""
+        """Whether everything that its processes had begun has ended with them."""
         asked = self.stage.phone.asked
         return all(self.stage.phone.is_ended(name) for name, (_, text, _) in asked.items() if text in self.known)
 
     def heard(self):
-        """Each of its own kind: which process is which is in no log."""
+        """Entries by kind, because no log tells the processes apart."""
         new = {name: self.pi.log(name)[mark:] for name, mark in self.marks.items()}
         return ([("prompts", {"prompt": text}) for text in sorted(new["prompts"])]
                 + [("images", {"prompt": entry["text"], "images": entry["images"]}) for entry in sorted(new["images"], key=str)]

@@ -1,5 +1,5 @@
-"""Makes the journals of Tests/Fixtures/journal: a bridge is killed with turns open in every state, and taken up again by its own program,
-of which an account is kept. Once for each form of the records, with the last program that writes that form:
+"""Makes the journals of Tests/Fixtures/journal: a bridge is killed with turns open in every state, and started again with its own program,
+whose account is kept. Run once for each form of the records, with the last program that writes that form:
 `SOPHON_BRIDGE=PROGRAM .build/python/bin/python Tests/Acceptance/make_journal.py DIRECTORY [AGENT…]`.
 """
 
@@ -21,11 +21,11 @@ MINUTE = 60_000
 PICTURE = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes([0, 0, 0, 16, 0, 0, 0, 16, 8, 6, 0, 0, 0])) + chunk(b"IDAT", bytes(range(90)))
            + chunk(b"IEND", b""))
 TIMES = 5
-"""So often the program takes each journal up: its accounts have to be the same."""
+"""Restarts of the program on each journal; their accounts must be the same."""
 
 
 class Frozen:
-    """From some moment on the relay applies no call of these methods and answers none."""
+    """Makes the relay apply and answer no call of chosen methods, from some moment on."""
 
     def __init__(self, stage):
         self.stage, self.serve, self.stops = stage, stage.relay._serve, lambda method, body: False
@@ -38,12 +38,12 @@ class Frozen:
 
 
 def said(name, count=12):
-    """The last one without white space: some agents trim it, some do not."""
+    """Words of a text, the last one without white space, which some agents trim."""
     return words(name, count)[:-1] + [f"{name}-{count - 1}"]
 
 
 class Story:
-    """What happens before the kill, with every agent."""
+    """Events before the kill, the same with every agent."""
 
     def __init__(self, world, frozen):
         self.world, self.stage, self.frozen, self.turns = world, world.stage, frozen, {}
@@ -69,7 +69,7 @@ class Story:
             await self.reach(form)
         tool = self.turns["open tool"]
         await asyncio.sleep(1)
-        # What waits behind a run; with one of them files are kept.
+        # Messages that wait behind a run; one of them has files.
         files = offered(stage.relay, ("bean.png", "image/png", PICTURE), ("notes.txt", "text/plain", b"peas\nbeans\n"))
         waits = [self.ask(f"{form} waiting", session=self.turns[f"{form} streaming"].session) for form in ("open", "sealed")]
         waits.append(self.ask("open files", session=tool.session, attachments=files))
@@ -104,7 +104,7 @@ class Story:
             await self.shows(f"{form} question", self.world.last_option)
 
     async def cut_off(self):
-        """In the middle of being passed on."""
+        """Kills the bridge in the middle of forwarding."""
         world, stage, frozen = self.world, self.stage, self.frozen
         world.hears_decisions(False)
         await self.extras_cut_off()
@@ -123,7 +123,7 @@ class Story:
         frozen.stops = lambda method, body: method in ("sendMessage", "sendMessageEnd", "sendMessageDelta")
         world.release("delta")
         await asyncio.sleep(1)
-        # Of so many at once some are accepted and have no record yet.
+        # Among several at once, some are accepted without a record yet.
         stage.relay.hooks.append(lambda what, _: what == "ack" and stage.bridge.kill9())
         for number in range(4):
             self.ask(f"open accepted {number}", world.say(f"Accepted {number}."))
@@ -142,11 +142,11 @@ class Story:
 
 
 class OpenClawStory(Story):
-    """With what OpenClaw alone has: detached approvals and their follow-up runs, renamed cards, runs of its scheduler; and with what is the
-    same for all: the relay's window, and an answer that needs a second message."""
+    """Adds features of OpenClaw alone: detached approvals and their follow-up runs, renamed cards, runs of its scheduler. Adds also, once
+    for all agents, the relay's window and an answer that needs a second message."""
 
     def late(self, text, minutes, *steps):
-        """A message that the relay made so long ago."""
+        """A message that the relay made some minutes ago."""
         stage, interaction = self.stage, base62("int_")
         self.world.plan(text, *steps)
         stage.relay.rules.interactions[interaction] = stage.clock.now() - minutes * 60
@@ -154,7 +154,8 @@ class OpenClawStory(Story):
                                            created_at=str(int(stage.clock.milliseconds() - minutes * MINUTE)))
 
     async def first(self):
-        """While no chat is sealed: the bridge seals those that it makes from then on, and there is no phone that it could hand their keys."""
+        """Runs before any chat is sealed: afterwards the bridge seals the chats that it makes, and no phone is there to receive their
+        keys."""
         stage = self.stage
         stage.gateway.plan("nightly", Say(words("nightly")), Hold(GO_ON))
         scheduler_runs(stage.gateway, "nightly", "agent:main:cron:nightly", "cron-run-1", "nightly")
@@ -198,7 +199,7 @@ async def make(agent, folder):
         await (OpenClawStory if agent == "openclaw" else Story)(world, frozen).fill()
         world.keep(folder)
         if agent == "openclaw":
-            # Taken up by the same program, and killed while it looks for its runs.
+            # Continued by the same program, and killed while it searches for its runs.
             frozen.stops = lambda method, body: False
             world.hangs = lambda method, params: method == "chat.history"
             await world.stage.bridge.start()

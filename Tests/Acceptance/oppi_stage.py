@@ -16,7 +16,7 @@ DIALECTS = ("seed", "head")
 
 
 def in_both(mark):
-    """A scenario that is played in each dialect."""
+    """Runs a scenario in each dialect."""
     def wrap(function):
         @functools.wraps(function)
         async def each(self):
@@ -31,7 +31,7 @@ def in_both(mark):
 
 
 class OppiStage(Stage):
-    """`agent` is what the environment says of the server; None: its address and its owner's token."""
+    """`agent` is the environment's variables for the server, or None for its address and its owner's token."""
 
     def __init__(self, dialect="head", tls=False, agent=None, begins=True, prepare=None, server=None, **options):
         self.dialect, self._tls, self._agent, self._begins, self._prepare = dialect, tls, agent, begins, prepare
@@ -60,7 +60,7 @@ class OppiStage(Stage):
         return server
 
     async def _leave(self, error):
-        # The bridge goes before the servers, in whose story it is.
+        # The bridge ends first: the servers' account includes its disconnects.
         await super()._leave(error)
         if hasattr(self, "oppi"):
             await self.oppi.__aexit__()
@@ -87,7 +87,7 @@ class OppiStage(Stage):
         await until(lambda: self.oppi.sockets_made > since and self.oppi.sockets, seconds, "a socket to the Oppi server")
 
     async def session_of(self, text, seconds=30.0):
-        """The Oppi session in which this was prompted."""
+        """The Oppi session that received this prompt."""
         note = await until(lambda: next((note for note in self.oppi.disk.notes("prompts") if note["text"] == text), None),
                            seconds, f"the prompt {text!r}")
         return note["session"]
@@ -105,13 +105,13 @@ class OppiStage(Stage):
         self.expect(turn, answer(steps))
 
     def expect_begins_with(self, turn, steps):
-        """The answer, and perhaps a line of the bridge after it."""
+        """Expects the answer, with or without a line of the bridge after it."""
         final, text = self.phone.final(turn.interaction), answer(steps)
         if not final.startswith(text):
             raise AssertionError(f"ended with {final!r} and not with {text!r}")
 
     def expect_subsequence(self, turn, pieces):
-        """What was streamed is made of these pieces, in their order, none twice; some may be missing, and the last be cut."""
+        """Expects the streamed text to consist of these pieces, in order and none twice; some may be missing, and the last may be cut."""
         rest = iter(pieces)
         text = self.phone.bubble(turn.interaction).streamed
         while text:
@@ -137,7 +137,7 @@ class OppiStage(Stage):
 
 
 class OppiProcess:
-    """The scripted server as a process of its own, which can be killed for good."""
+    """The scripted server in a process of its own, which can be killed."""
 
     def __init__(self, stage):
         self.home, self.dialect, self.clock = stage.directory / "oppi", stage.dialect, stage.clock

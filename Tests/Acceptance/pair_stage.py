@@ -1,4 +1,4 @@
-"""Two bridges with one token: a second program beside that of a stage, with folders of its own, at the same relay and agent."""
+"""Two bridges with one token: a second program beside that of a stage, with its own folders, at the same relay and agent."""
 
 import asyncio
 import dataclasses
@@ -21,7 +21,7 @@ def texts(count):
 
 
 class Pair:
-    """`bridges` are the stage's own and the second one. `texts` are what the phone will write: each is answered by itself."""
+    """`bridges` are the stage's own and the second one. `texts` are the phone's messages, each with an answer of its own."""
 
     def __init__(self, agent, texts, is_sealed=False, begins=True):
         self.agent, self.texts, self.is_sealed, self._begins = agent, texts, is_sealed, begins
@@ -44,8 +44,8 @@ class Pair:
         stage = await self.stage.__aenter__()
         self.relay, self.phone = stage.relay, stage.phone
         if self.agent == "openclaw":
-            # Until the first conflict each bridge takes the chat for free, and a gateway that puts its message into the other's run may run
-            # it twice (docs/OPERATING.md): what is judged here is the relay's part.
+            # Before the first conflict each bridge considers the chat free, and a gateway that merges its message into the other's run may
+            # run it twice (docs/OPERATING.md): this test judges the relay's part alone.
             stage.gateway.era = dataclasses.replace(stage.gateway.era, busy="beside")
         self.hand = SealedHand(stage.relay) if self.is_sealed else stage.relay
         if self.is_sealed:
@@ -64,7 +64,7 @@ class Pair:
         return self
 
     def second(self, name):
-        """With state and configuration of its own."""
+        """A second bridge with state and configuration of its own."""
         place = self.stage.directory / name
         place.mkdir(exist_ok=True)
         environment = self.stage.environment() | {
@@ -119,14 +119,14 @@ class Pair:
                 and call.body.get("interaction_id") == turn.interaction]
 
     def seen(self):
-        """Each event `another_bridge`, of both."""
+        """All events `another_bridge` of both bridges."""
         return [event for bridge in self.bridges for event in bridge.events if event["event"] == "another_bridge"]
 
     async def ended(self, seconds=30):
         await self.stage.ended(*(turn for _, turn in self.asked), seconds=seconds)
 
     def problems(self, may_be_said=()):
-        """Of a kill the answer may be a sentence instead; a message is prompted once in any case."""
+        """Broken invariants. After a kill the answer may be a sentence of the bridge; a message is prompted once in any case."""
         found = self.phone.problems([turn.interaction for _, turn in self.asked])
         prompts = self.prompts()
         for text, turn in self.asked:
@@ -143,9 +143,9 @@ class Pair:
 
 
 async def conversation(pair, generator=None, kills=0, chats=3, every=0.0):
-    """All texts, in some chats; so many kills in between, of either bridge by turns."""
+    """Sends all texts, in some chats, with a number of kills in between, of either bridge by turns."""
     generator = generator or random.Random(7)
-    # Both are there before the first kill, after the last and between two.
+    # Both bridges run before the first kill, after the last and between two.
     share = len(pair.texts) // (kills + 1)
     moments = {share * (kill + 1) - generator.randrange(1, 3) for kill in range(kills)}
     killed, restarts = [], []

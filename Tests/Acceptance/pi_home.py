@@ -1,4 +1,4 @@
-"""One scripted pi (peers/pi_program.py): the directory that says what it does, and what it wrote down."""
+"""One scripted pi (peers/pi_program.py): its directory, with its script and its logs."""
 
 import json
 import sys
@@ -17,12 +17,12 @@ class PiHome:
 
     @property
     def workspace(self):
-        """Where pi is to work: the bridge itself runs in its home directory here."""
+        """Folder in which pi works: the bridge itself runs in its home directory here."""
         return self.directory / "work"
 
     @property
     def environment(self):
-        """Of pi."""
+        """Environment of pi."""
         return {"PI_DOUBLE": str(self.directory)}
 
     @property
@@ -40,11 +40,11 @@ class PiHome:
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def child(self):
-        """The process that was started last."""
+        """Id of the newest process."""
         return self.log("starts")[-1]["pid"]
 
     def check_prompts(self, phone, *asked):
-        """No message was prompted twice."""
+        """Checks that no message was prompted twice."""
         prompts = self.log("prompts")
         for turn in asked:
             text = phone.asked[turn.interaction][1]
@@ -56,5 +56,5 @@ def said(*parts):
 
 
 def words(name, count=12):
-    """The last one without white space: pi does not trim, and neither does the bridge inside a text."""
+    """Words of a text, the last one without white space: neither pi nor the bridge trims inside a text."""
     return [f"{name}-{number} " for number in range(count - 1)] + [f"{name}-{count - 1}"]

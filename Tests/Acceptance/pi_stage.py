@@ -4,7 +4,7 @@ from harness import Stage
 from pi_home import PiHome
 
 LINES = ("B", "L")
-"""Of the protocol (pi.md#versions)."""
+"""Lines of the protocol (pi.md#versions)."""
 
 
 class PiStage(Stage):
@@ -43,5 +43,5 @@ class PiStage(Stage):
         return self.pi.child()
 
     def check_prompts(self, *asked):
-        """Each message was prompted once."""
+        """Checks that each message was prompted once."""
         self.pi.check_prompts(self.phone, *asked)

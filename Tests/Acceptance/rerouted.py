@@ -1,4 +1,4 @@
-"""A server on this machine that stands at public addresses: a small library that is loaded into the bridge takes its calls there."""
+"""A server on this machine that answers for public addresses: a small library loaded into the bridge redirects its connections there."""
 
 import shutil
 import subprocess
@@ -36,7 +36,7 @@ int connect(int file, const struct sockaddr *address, socklen_t length) {
 
 
 class Rerouted:
-    """Every IPv4 address that is not loopback leads here, to a certificate of no authority that the system knows."""
+    """Every non-loopback IPv4 address leads here, to a certificate whose authority the system does not know."""
 
     url = "https://1.2.3.4"
 

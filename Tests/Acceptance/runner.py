@@ -1,7 +1,6 @@
-"""Runs the acceptance files, several at once, and says one line for each test. `run` beside it is the way to call it.
-
-`run` alone runs all; `run test_kills` one file; `run approval` every test whose name contains the word. `--in FOLDER` runs
-the files of another folder, which may use what lies beside this one."""
+"""Runs the acceptance files in parallel, and prints one line per test. `run` beside it is the way to call it. `run` alone runs all; `run
+test_kills` one file; `run approval` every test whose name contains the word. `--in FOLDER` runs the files of another folder, which may use
+the modules of this one."""
 
 import asyncio
 import json
@@ -60,7 +59,7 @@ def all_tests(suite):
 
 
 def child(folder, name, word):
-    # Sockets that die under a writer are what these tests are about.
+    # asyncio warns of sockets that die under a writer, which these tests cause on purpose.
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     sys.path[:0] = [folder, str(HERE)]
     loader = unittest.TestLoader()
@@ -119,7 +118,7 @@ class Runner:
 
 
 def limits(path):
-    """The longest time that one of its scenarios may take, then all of them."""
+    """The longest time limit of its scenarios, and their sum."""
     seconds = [int(limit) for limit in LIMIT.findall(path.read_text())]
     return max(seconds, default=0), sum(seconds)
 
@@ -129,7 +128,7 @@ def main(arguments):
     if arguments[:1] == ["--in"]:
         folder, arguments = Path(arguments[1]), arguments[2:]
         title = folder.name
-    # The longest begin first, so that the whole ends early.
+    # The longest begin first, so that the whole run ends sooner.
     files = [path.stem for path in sorted(folder.glob("test_*.py"), key=limits, reverse=True)]
     chosen = [name for name in files if name in arguments or name.removeprefix("test_") in arguments]
     word = next((word for word in arguments if word not in chosen and f"test_{word}" not in chosen), "")

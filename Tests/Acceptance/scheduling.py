@@ -1,17 +1,17 @@
-"""Scenarios side by side: most of them mostly wait, so they run in one loop, and each test reports its own."""
+"""Runs scenarios concurrently: most of them mostly wait, so they share one loop, and each test reports its own."""
 
 import asyncio
 import os
 import time
 import unittest
 
-# Limits are those of a machine that has little else to do; one that is slower, or shared, is no failure.
+# Time limits are for an idle machine; a slower or shared one gets this factor.
 LEEWAY = 3
 CAPACITY = int(os.environ.get("ACCEPTANCE_PARALLEL", "5"))
 
 
 def scenario(seconds, weight=1):
-    """Makes an async test one of the scenarios. Weight 0: it only waits, start it at once."""
+    """Makes an async test a scenario. Weight 0 is for one that only waits, and starts at once."""
     def mark(function):
         def test(self):
             _scheduler.wait(self)
@@ -22,7 +22,7 @@ def scenario(seconds, weight=1):
 
 
 class Scenarios(unittest.TestCase):
-    """Every selected scenario of every class starts with the first test, the longest first."""
+    """Starts every selected scenario of every class with the first test, the longest first."""
 
     maxDiff = 2000
 

@@ -1,4 +1,4 @@
-"""The bridge between a scripted gateway and the simulator, each a process of its own, as a developer would run them."""
+"""The bridge between a scripted gateway and the simulator, each in a process of its own, as a developer would run them."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ class Simulator:
         return self.process.pid
 
     def memory(self, name="VmRSS"):
-        """In megabytes."""
+        """Memory of the process, in megabytes."""
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith(name + ":"):
                 return int(line.split()[1]) / 1024
@@ -50,7 +50,7 @@ class Simulator:
             return json.load(answer)["result"]
 
     async def call(self, method, path, body=None):
-        """As the user, on a thread. A relay that is down for a moment is asked again."""
+        """Calls the relay as the user, on a thread, and retries while it is down."""
         for attempt in range(40):
             try:
                 return await asyncio.to_thread(self._call, method, path, body)
@@ -73,15 +73,15 @@ class Simulator:
 
 
 class PhoneStage:
-    """The simulator and the bridge; the agent is what `agent_environment` says."""
+    """The simulator and the bridge; `agent_environment` chooses the agent."""
 
     def __init__(self, *options, environment=None, prefix="bridge-simulated-", parent=None):
-        """`environment`: more variables of the bridge; None takes one away."""
+        """`environment` adds variables to the bridge's; None removes one."""
         self.simulator, self._more = Simulator(*options), environment or {}
         self._place = {"prefix": prefix, "dir": parent}
 
     configuration = None
-    """What the bridge reads at its start, if anything."""
+    """Configuration that the bridge reads at its start, if any."""
 
     async def enter_agent(self):
         pass
@@ -128,7 +128,7 @@ class PhoneStage:
         return await self.simulator.call("POST", "/v1/simulator/sessions", body)
 
     async def decide(self, decision="approve"):
-        """Decides whatever is asked, as it is asked, until cancelled."""
+        """Decides every approval as it comes, until cancelled."""
         done = set()
         while True:
             snapshot = await self.simulator.call("GET", "/v1/me/snapshot")
@@ -154,7 +154,7 @@ class PhoneStage:
 
 
 class SimulatedStage(PhoneStage):
-    """With the scripted gateway of OpenClaw."""
+    """A stage with the scripted gateway of OpenClaw."""
 
     def __init__(self, *options, era="E3", environment=None):
         super().__init__(*options, environment=environment)

@@ -1,4 +1,4 @@
-"""`simulate` or `demo` as a child process, and what a phone does with it over its routes."""
+"""`simulate` or `demo` as a child process, and a phone's actions over its routes."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from scheduling import LEEWAY
 class Simulator:
     def __init__(self, directory, *options, port=None, command="simulate", environment=None, is_strict=True):
         self.directory, self.options = Path(directory), options
-        # Our own bridge keeps the rules as they are documented.
+        # The bridge keeps the documented rules, so the simulator may be strict.
         self.strict = ["--strict"] if command == "simulate" and is_strict else []
         self.command, self.environment = command, environment or {}
         self.port = port or next_port()
@@ -40,7 +40,7 @@ class Simulator:
         return self
 
     async def end(self, number=None, seconds=30):
-        """Its exit code, after a signal if one is given."""
+        """Waits for the exit code, after a signal if one is given."""
         if number is not None and self.process.returncode is None:
             os.kill(self.process.pid, number)
         code = await asyncio.wait_for(self.process.wait(), seconds * LEEWAY)
@@ -55,7 +55,7 @@ class Simulator:
         if self.process is not None and self.process.returncode is None:
             await self.end(signal.SIGKILL)
 
-    # As the user
+    # The user's actions
 
     def _call(self, method, path, body):
         data = None if body is None else json.dumps(body).encode()
@@ -71,7 +71,7 @@ class Simulator:
         return await asyncio.to_thread(self._call, method, path, body)
 
     async def write(self, text, session=None):
-        """The names of what was sent: session_id, interaction_id, message_id."""
+        """Sends a message, and returns its ids: session_id, interaction_id, message_id."""
         return await self.user("POST", "/v1/simulator/sessions", {"text": text} | ({"session_id": session} if session else {}))
 
     async def history(self, session):
@@ -89,7 +89,7 @@ class Simulator:
         return (await self.user("GET", "/v1/me"))["installations"][0]["state"]
 
     async def poll(self, condition, seconds, what):
-        """Waits for a condition that must be asked for."""
+        """Waits for a condition that needs a call."""
         seconds *= LEEWAY
         end = asyncio.get_running_loop().time() + seconds
         is_over = False
@@ -106,7 +106,7 @@ class Simulator:
         await self.poll(is_connected, seconds, "a bridge is connected")
 
     async def ended(self, sent, seconds=30):
-        """The one bubble of a message, when it has ended."""
+        """Waits for the end of a message's one bubble."""
         async def bubble():
             found = await self.bubbles(sent)
             if len(found) > 1:
@@ -115,7 +115,7 @@ class Simulator:
         return await self.poll(bubble, seconds, f"the answer to {sent} has ended")
 
     async def saved(self, words, seconds=30):
-        """The state file holds the words."""
+        """Waits until the state file contains the words."""
         file = next(Path(self.options[at + 1]) for at, word in enumerate(self.options) if word == "--state")
         await until(lambda: file.exists() and words in file.read_text(), seconds, f"{words!r} is in {file}")
 

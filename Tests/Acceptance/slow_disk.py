@@ -1,4 +1,4 @@
-"""A disk whose sync takes its time: a small library that is loaded into the bridge before all others."""
+"""A disk with a slow sync: a small library loaded into the bridge before all others."""
 
 import shutil
 import subprocess

@@ -1,9 +1,9 @@
-"""How a bridge took up a kept journal: the person's actions, and an account of what came of it that is the same each time.
+"""Continues a kept journal with a bridge: the person's actions, and an account of the results that is the same each time.
 
-What is compared is exact: the calls of each turn in their order with their keys and bodies, those of sealed chats as the phone opens
-them; of calls that the journal held unanswered, the very bytes; what the agent heard, and what it ran. Three things depend on time
-alone and are folded: the pieces in which text arrives (their texts are joined; how often a piece is sent depends on when the agent's
-frames come), the reports of a tool's progress (left out: they are sent at most so often), and the order of chats among each other."""
+The comparison is exact: each turn's calls in order with keys and bodies, those of sealed chats as the phone opens them; for calls that the
+journal holds without an answer, the very bytes; the agent's inputs and executions. Three things depend on timing alone and are normalised:
+the pieces of streamed text (joined; how often a piece is sent depends on the agent's frames), the reports of a tool's progress (left out;
+they are limited in rate), and the order of chats among each other."""
 
 import asyncio
 import contextlib
@@ -19,11 +19,11 @@ NAME = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 HIDDEN = ("session_id", "interaction_id", "message_id")
 LONG = 2_000
 REPLY = "2"
-"""To each question."""
+"""The answer to each question."""
 
 
 class Quiet:
-    """Nothing has been said to relay or agent for a while."""
+    """Waits until neither relay nor agent has received anything for a while."""
 
     def __init__(self, world):
         self.world, self.loop = world, asyncio.get_running_loop()
@@ -38,7 +38,7 @@ class Quiet:
 
 
 async def decide(stage):
-    """A person who decides the newest card of each turn: where an ask has come back under another name, the old card is left alone."""
+    """A person who decides the newest card of each turn: when an ask has returned under another id, the old card is left alone."""
     while True:
         newest = {}
         for name, body in stage.relay.rules.approvals.items():
@@ -51,7 +51,7 @@ async def decide(stage):
 
 
 async def take_up(kind, folder=None):
-    """The account of a start on this fixture."""
+    """Starts on this fixture, and returns the account."""
     async with kind() as world:
         kept = await world.put(folder)
         return await play(world, kept)
@@ -88,7 +88,7 @@ def open_turns(stage):
 
 
 def stored_calls(path):
-    """The bodies of calls that the journal holds and that no answer is known of."""
+    """Bodies of calls in the journal without a known answer."""
     with contextlib.closing(sqlite3.connect(path)) as database:
         return {bytes(body if isinstance(body, bytes) else body.encode()) for body, in database.execute(
             "SELECT body FROM calls WHERE delivered = 0 AND body IS NOT NULL")}
@@ -116,7 +116,7 @@ def turns_of(stage, stored):
         turn = turns.setdefault(turn_of(stage, call.body), [])
         said = {"method": call.method} | {name: value for name, value in call.body.items() if name not in HIDDEN}
         if call.method == "sendMessage" and said.get("text", "").isspace():
-            said["text"] = " "  # The mark of the state directory, which is drawn anew in each.
+            said["text"] = " "  # The mark of the state directory, which is drawn at random in each.
         if call.status != 200:
             said |= {"answer": [call.status, call.code]}
         if call.raw in stored:
@@ -134,7 +134,7 @@ def turns_of(stage, stored):
 
 
 def shortened(value):
-    """A long text stands for itself by its beginning and a sum."""
+    """A long text is shortened to its beginning and a hash."""
     if not isinstance(value, str) or len(value) < LONG:
         return value
     return f"{value[:80]}… ({len(value)} characters, {hashlib.sha256(value.encode()).hexdigest()})"
@@ -181,7 +181,7 @@ IDENTITIES = ("idempotency_key", "approval_id", "clientTurnId", "clientUserMessa
 
 
 def differences(kept, taken):
-    """Each as (name, what was kept, what came): names stand in DIFFERENCES (test_upgrade.py)."""
+    """Differences as (name, kept, received); the names are listed in DIFFERENCES (test_upgrade.py)."""
     for part, members in (("turns", "calls"), ("agent", None)):
         for name in sorted(set(kept[part]) | set(taken[part])):
             before, after = ((side[part].get(name) or ({members: []} if members else [])) for side in (kept, taken))
@@ -206,7 +206,7 @@ def _lists(name, before, after):
 
 
 def _named(entries):
-    """By what they are and whom they are for; equal names are numbered."""
+    """Entries by kind and recipient; equal names are numbered."""
     named = {}
     for entry in entries:
         name = " ".join(str(part) for part in (entry.get("method") or entry.get("type"), *(entry.get(key) for key in IDENTITIES)) if part)
@@ -216,16 +216,16 @@ def _named(entries):
 
 
 def _streamed(entry):
-    """A piece of text that came, or did not, is named with its words."""
+    """Names an entry's streamed text."""
     return f" {json.dumps(entry['deltas'], ensure_ascii=False)}" if "deltas" in entry else ""
 
 
 JOINT = "\n\n"
-"""Between two messages of one run."""
+"""Separator between two messages of one run."""
 
 
 def _fields(name, before, after):
-    """A text that differs is named by how it does, so that a line which allows it allows nothing else."""
+    """Names a differing text by its difference, so that an allowed difference allows nothing else."""
     for field in sorted(set(before) | set(after)):
         then, now = before.get(field), after.get(field)
         if then == now:

@@ -1,4 +1,4 @@
-"""What only a person can mend at the agent: said, tried again by itself, and never the end of the link."""
+"""Faults of the agent that only a person can repair: reported, retried by itself, and never the end of the link."""
 
 import asyncio
 import json
@@ -12,12 +12,12 @@ from scheduling import Scenarios, scenario
 
 
 def agent_of(stage):
-    """The agent's link as `status` reads it."""
+    """The agent's link in the form of `status`."""
     return json.loads((stage.state / "status.json").read_text())["connections"][0]["agent"]["link"]
 
 
 def pause(stage):
-    """The longest time between two tries, as the gateway saw them: what is seen of the bridge's events may come late."""
+    """The longest pause between two tries, as the gateway saw them: the bridge's events may be read late."""
     times = [at for at, _, direction, frame in stage.gateway.frames
              if direction == "out" and isinstance(frame, dict) and frame.get("method") == "connect"]
     return max(after - before for before, after in zip(times, times[1:]))
@@ -39,7 +39,7 @@ class AgentTroubleTests(Scenarios):
                 self.assertIn("openclaw devices approve", status.out)
                 error = await stage.bridge.event("error")
                 self.assertEqual(error["code"], 13)
-                await asyncio.sleep(10)  # The person reads, and walks over to the other machine.
+                await asyncio.sleep(10)  # The person reads the remedy, and walks over to the other machine.
                 stage.gateway.pairs_silently = True
                 await stage.bridge.event("ready", 20)
                 await stage.ended(turn)
@@ -47,7 +47,7 @@ class AgentTroubleTests(Scenarios):
                 stage.check(turn)
                 await until(lambda: agent_of(stage)["state"] == "up", 15, "the status")
                 self.assertNotIn("remedy", agent_of(stage))
-                # The log says it once a minute at most, though each request to pair has another name.
+                # The log has the line at most once a minute, though each pairing request has another id.
                 said = [line for line in stage.bridge.stderr if "openclaw devices approve" in line]
                 self.assertEqual(len(said), 1, said)
 
@@ -70,7 +70,7 @@ class AgentTroubleTests(Scenarios):
             write = lambda token: file.write_text(json.dumps({"gateway": {"auth": {"mode": "token", "token": token}}}))
             write("a-token-of-yesterday")
             await stage.bridge.start(ready_seconds=0)
-            # A handshake that only takes too long on a loaded machine loses the link as well, but is no refusal.
+            # A slow handshake on a loaded machine loses the link as well, but is no refusal.
             await stage.bridge.event("error", 15)
             write(stage.gateway.token)
             await stage.bridge.event("ready", 20)

@@ -1,4 +1,4 @@
-"""Approvals when the world is not as it was: the gateway away, a second tap, too late, another client, no person at all."""
+"""Approvals under trouble: the gateway away, a second tap, a late tap, another client, no person at all."""
 
 import unittest
 
@@ -69,7 +69,7 @@ class ApprovalTests(Scenarios):
 
     async def expired(self, era, detached):
         async with Stage(era) as stage:
-            # The run goes on for long enough that its end and the news of the expiry do not come at once.
+            # The run lasts long enough to keep its end apart from the news of the expiry.
             turn = stage.ask("too late", Say(["May I? "]),
                              Approval("uptime", detached=detached, expires_seconds=5, followup=[Say(["Never."])]),
                              *([] if detached else [Wait(2), Say(["Nobody said yes."])]))

@@ -1,4 +1,4 @@
-"""What the configuration says of asks: faults, `status`, and a running bridge that takes it by SIGHUP."""
+"""The configuration's settings of asks: faults, `status`, and a reload by SIGHUP."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ class AskSettingsTests(Scenarios):
         return lines_of(outcome.out)[0]["status"]["connections"][0]
 
     async def timed_out(self, stage, name):
-        """An ask whose card the relay closes by itself."""
+        """An ask whose card the relay ends by itself."""
         turn = stage.ask(name, Say(["May I? "]), Approval(f"echo {name}", detached=False), Say(["Well."]))
         stage.relay.decide(await stage.approval(turn), "deny", reason="timeout")
         return turn

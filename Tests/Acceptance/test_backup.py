@@ -1,4 +1,4 @@
-"""`journal backup`: a whole copy of the journal while the bridge writes it, and a bridge that goes on from the copy."""
+"""`journal backup`: a whole copy of the journal while the bridge writes it, and a bridge that continues from the copy."""
 
 import os
 import shutil
@@ -109,7 +109,7 @@ class BackupTests(Scenarios):
             disk = stage.directory / "disk"
             disk.mkdir()
             (disk / "copy.db").write_text("the one before")
-            # A limit of the file's size is a full disk that needs no mount.
+            # A limit on the file's size acts like a full disk, and needs no mount.
             outcome = await once("-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "sh", *bridge_command(), "journal", "backup",
                                  str(disk / "copy.db"), "--replace", directory=stage.directory,
                                  environment=stage.environment(), command=["/bin/sh"])

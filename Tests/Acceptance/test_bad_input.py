@@ -1,4 +1,4 @@
-"""Frames that no peer should send, and a disk that is full."""
+"""Frames that no peer should send, and a full disk."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Answers that a gateway gives under another name: in a chat where another client is at work, after a restart, and behind a Stop."""
+"""Answers of a gateway under another id: in a chat with another client's run, after a restart, and behind a Stop."""
 
 import asyncio
 import time

@@ -93,7 +93,7 @@ class ClaudeTests(Scenarios):
             await shows(stage, turn, "Which hedge?")
             stage.ask("2", session=turn.session)
             await shows(stage, turn, "Which gate?")
-            # The relay shows it before the bridge has heard so: words of that instant would be for the question before.
+            # The relay shows the question before the bridge knows it: a message in that instant would answer the previous one.
             await asyncio.sleep(0.3)
             stage.ask("a wooden one", session=turn.session)
             await stage.ended(turn)

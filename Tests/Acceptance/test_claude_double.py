@@ -1,5 +1,4 @@
-"""The scripted Claude Code keeps the rules that the real one keeps (`claude_rules.py`, Tests/RealAgents), and has the bad habits that
-it is given."""
+"""The scripted Claude Code follows the rules of the real one (`claude_rules.py`, Tests/RealAgents), and has the scripted bad habits."""
 
 import asyncio
 import os
@@ -94,7 +93,7 @@ class HabitTests(Scenarios):
             made.plan("odd", Line("DEBUG no frame"), LongLine(), Emit({"type": "keep_alive"}), Complain(["a warning"]), Say(["Odd."]))
             for _ in range(2):
                 await client.run("Be odd.")
-            # Frames of kinds that nobody has heard of come without being asked for.
+            # Frames of unknown kinds come unasked.
             self.assertIn("novelty", [frame.get("subtype") for frame in client.came("system")])
             self.assertGreater(max(len(frame.get("weight", "")) for frame in client.came("novelty") if isinstance(frame.get("weight"), str)), 16_000_000)
             self.assertEqual(client.lines, [b"DEBUG no frame\n"] * 2)
@@ -183,7 +182,7 @@ class HabitTests(Scenarios):
             await asyncio.sleep(0.4)
             os.kill(client.pid, signal.SIGKILL)
             await client.process.wait()
-            # Its shell lives, and does what it was told.
+            # The orphaned shell lives on, and carries out its command.
             (made.folder / "later").touch()
             async with asyncio.timeout(30):
                 while made.double.effects() != ["later"]:

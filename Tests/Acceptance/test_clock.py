@@ -1,4 +1,4 @@
-"""A bridge whose clock is not the relay's: each message has its bubble, and `status` says how far the clocks are apart."""
+"""A bridge whose clock differs from the relay's: each message has its bubble, and `status` shows the offset."""
 
 import json
 import unittest
@@ -14,7 +14,7 @@ def apart(minutes):
         async with Stage("E3", start=False) as stage:
             stage.relay.ahead_seconds = -60 * minutes
             await stage.bridge.start()
-            # The first one comes before any answer has told the relay's time.
+            # The first message precedes any answer with the relay's time.
             for number in range(3):
                 turn = stage.ask(f"Question {number}?", Say([f"Answer {number}."]))
                 await stage.ended(turn)

@@ -1,4 +1,4 @@
-"""The real program with a scripted Codex between which everything goes well, or as a person wants it (codex.md)."""
+"""The real program with a scripted Codex: everything goes well, or as a person decides (codex.md)."""
 
 import asyncio
 import shlex
@@ -65,12 +65,12 @@ class CodexTests(Scenarios):
                 turn = stage.ask("labels", *steps)
                 name = await stage.approval(turn)
                 self.assertEqual(stage.phone.approvals[name]["title"], "Delete the mouldy labels?")
-                # All of it with its shell, and not what Codex sums it up to.
+                # The whole command with its shell, not Codex's summary of it.
                 self.assertEqual(stage.phone.approvals[name]["command"], f"/bin/bash -lc {shlex.quote(MOULDY.command)}")
                 stage.relay.decide(name, decision)
                 await stage.ended(turn)
                 if decision == "approve_always":
-                    # The bridge says that it is less than was chosen.
+                    # The bridge says that it granted less than was chosen.
                     stage.expect_begins(turn, answer(steps))
                 else:
                     stage.expect(turn, answer(steps))
@@ -118,7 +118,7 @@ class CodexTests(Scenarios):
     async def test_an_approval_survives_the_bridge(self):
         for renumbers in (False, True):
             async with CodexStage(lambda codex: codex.habits(renumber=renumbers)) as stage:
-                # Numbers of requests are those of the process: the other chat's comes first.
+                # Request numbers belong to the process: the other chat's request comes first.
                 other = stage.ask("other labels", *story("other", MOULDY))
                 await stage.approval(other)
                 steps = story("labels", MOULDY)
@@ -151,7 +151,7 @@ class CodexTests(Scenarios):
                 self.assertNotIn("long b", stage.phone.final(turn.interaction))
                 self.assertEqual([entry["status"] for entry in stage.codex.log("ended")], ["interrupted"])
                 self.assertEqual(stage.codex.ran(), ["sleep 600"] if name == "command" else [])
-                # A command runs on in Codex; the bridge ends it.
+                # A command continues in Codex after the interrupt, so the bridge ends it.
                 await until(lambda: name != "command" or stage.codex.log("terminated"), 30, "the end of the command")
                 again = stage.ask("hello", session=turn.session)
                 await stage.ended(again)
@@ -196,7 +196,7 @@ class CodexTests(Scenarios):
 
     @scenario(180)
     async def test_100_approvals_at_once(self):
-        # The relay takes two in a second: the clocks run faster here.
+        # The relay accepts two approvals a second, so the clocks run faster here.
         async with CodexStage(scale=4) as stage:
             commands = [Command(f"rm {number}", None, asks=f"Delete {number}?") for number in range(100)]
             turn = stage.ask("many", Parallel(commands), Say(["All done."]))

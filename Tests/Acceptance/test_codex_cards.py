@@ -1,4 +1,4 @@
-"""A card of Codex shows what a yes lets happen, whatever the agent tries: judged by what the scripted Codex executed in the end."""
+"""Cards of Codex show what a yes allows, whatever the agent tries: judged by what the scripted Codex finally executed."""
 
 import json
 import unittest
@@ -20,7 +20,7 @@ class CardTests(Scenarios):
         return await until(found, 60, f"{count} cards")
 
     async def allowed(self, *steps):
-        """The card of the one ask, and what was executed behind a yes."""
+        """The card of the only ask, and the actions executed after a yes."""
         async with CodexStage() as stage:
             turn = stage.ask("beans please", Say(["I ask."], "commentary"), *steps, Say(["Done."]))
             card, = await self.cards(stage, turn)

@@ -1,4 +1,4 @@
-"""`kill -9` of the bridge and of Codex at seeded moments of turns. Codex outlives the bridge: its turns go on and end whole."""
+"""`kill -9` of the bridge and of Codex at seeded moments of turns. Codex outlives the bridge: its turns run to their end."""
 
 import asyncio
 import os
@@ -41,7 +41,7 @@ class CodexKillTests(Scenarios):
         await until(lambda: has() or stage.phone.is_ended(turn.interaction), 30, f"the {moment} of {text!r}")
 
     async def decide(self, stage):
-        """Approves what is asked, as it is asked, until cancelled."""
+        """Approves every ask as it comes, until cancelled."""
         decided = set()
         while True:
             for name in list(stage.phone.approvals):
@@ -113,7 +113,7 @@ class CodexKillTests(Scenarios):
 
     @scenario(120)
     async def test_kills_of_the_bridge_in_the_instant_of_a_card(self):
-        """The card is decided when the bridge is there again, or while it is not."""
+        """Decides the card after the bridge has restarted, or before."""
         async with CodexStage() as stage:
             for number in range(8):
                 text = f"walk {number}."
@@ -147,10 +147,10 @@ class CodexKillTests(Scenarios):
 
     @scenario(120)
     async def test_messages_that_wait_in_the_bridge_leave_once_after_its_kill(self):
-        # Where the first turn has ended meanwhile, the list alone says whether the second message has left.
+        # If the first turn has ended meanwhile, only the list shows whether the second message was sent.
         for ends in (False, True):
             async with CodexStage(begins=False) as stage:
-                # All of them are handed over at once; Codex would merge them into the turn.
+                # All messages are handed over at once; Codex would merge them into the turn.
                 stage.configure({"connections": [{"when_busy": "steer"}]})
                 await stage.bridge.start()
                 first = stage.ask("first", Say(words("first"), "commentary"), Hold("go"), Say(["First."]))
@@ -182,7 +182,7 @@ class CodexKillTests(Scenarios):
                 await stage.reached(text)
                 stage.kill_codex()
                 if number % 2:
-                    # Written while its chat is looked at.
+                    # Sent while the bridge checks its chat.
                     turns.append(stage.ask(f"more {number}", session=session))
                 await stage.ended(turn, seconds=60)
                 turns.append(turn)

@@ -1,4 +1,4 @@
-"""The scripted Codex keeps the rules that the real one keeps (`codex_rules.py`, Tests/RealAgents), and has the bad habits that it is given."""
+"""The scripted Codex follows the rules of the real one (`codex_rules.py`, Tests/RealAgents), and has the scripted bad habits."""
 
 import tempfile
 import unittest
@@ -22,7 +22,7 @@ class Lab:
         self.plan, self.release, self.asked = self.double.plan, self.double.open_gate, self.double.texts
 
     async def second_on_the_same_socket(self):
-        """Its exit code."""
+        """Starts a second server on the same socket, and returns its exit code."""
         other = CodexProcess(self.double)
         try:
             await other.start()
@@ -85,7 +85,7 @@ class HabitTests(Scenarios):
                 await client.start(thread, "Hello.")
                 await client.closed()
             self.assertEqual((await made.server.exit(), made.double.texts()), (1, []))
-            # The model was not asked, and of a thread without an earlier turn there is an empty file.
+            # The model got no request, and a thread without an earlier turn has an empty file.
             made.double.habits(dies_after=None)
             await made.server.start()
             async with CodexClient(made.server.address) as client:
@@ -135,7 +135,7 @@ class HabitTests(Scenarios):
                 await client.resume(thread)
                 again = await client.method(REQUEST)
                 self.assertNotEqual(again["id"], asked["id"])
-                # The old number is of no request now.
+                # The old number belongs to no request now.
                 await client.answer(asked, decision="decline")
                 await client.answer(again, decision="accept")
                 self.assertEqual((await client.ended(turn))["status"], "completed")

@@ -12,7 +12,7 @@ from test_two_connections import Two
 
 
 class TwoCodexes(Two):
-    """Two relays, and one bridge with a scripted Codex for each, which share their home."""
+    """Two relays, and one bridge with a scripted Codex for each; both share one home."""
 
     async def __aenter__(self):
         self._start = False

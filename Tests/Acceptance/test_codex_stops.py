@@ -1,4 +1,4 @@
-"""The real program and a scripted Codex that is too busy for what a Stop asks of it: nothing that was stopped runs on."""
+"""The real program and a scripted Codex that is too busy to serve a Stop: no stopped work continues."""
 
 import unittest
 
@@ -21,7 +21,8 @@ def story(name, *between):
 
 class CodexStopTests(Scenarios):
     async def stopped(self, stage, turn, ends=1, terminated=True):
-        """By the person, and so are its sub-agents and its commands, in Codex's own records; the chat is free for the next message."""
+        """Stops the turn as the person, and checks Codex's own records for the ends of its sub-agents and commands; the chat is free for
+        the next message."""
         stage.relay.stop(turn.session, turn.interaction)
         await stage.ended(turn)
         await until(lambda: [entry["status"] for entry in stage.codex.log("ended")] == ["interrupted"] * ends, 30, "each end")

@@ -14,7 +14,7 @@ from scheduling import Scenarios, scenario
 TRACES = Path(__file__).resolve().parent.parent / "Fixtures" / "traces"
 ASIDE = ("account/rateLimits/updated", "remoteControl/status/changed", "thread/readState/changed", "turn/diff/updated",
          "mcpServer/startupStatus/updated", "item/reasoning/summaryPartAdded")
-"""They mean nothing to a bridge, or come at other moments."""
+"""Frames that a bridge ignores, or that come at other moments."""
 SHOWN = ("type", "status", "phase", "source", "delivery", "exitCode", "kind", "willRetry", "mode", "reason", "decision")
 
 
@@ -28,13 +28,13 @@ async def codex(*arguments, **options):
 
 
 def received(name):
-    """What came in one recording, those frames aside that say how the process and the socket ended."""
+    """Frames received in one recording, except those about the end of the process and the socket."""
     entries = [json.loads(line) for line in (TRACES / f"codex-{name}.jsonl").read_text().splitlines()]
     return [entry["frame"] for entry in entries if entry["dir"] == "in" and not {"_proc", "_ws"} & set(entry["frame"])]
 
 
 def shape(frames):
-    """What both must have in common: methods, the values that are shown, the names of all fields. Deltas of one item are one."""
+    """The properties that both must share: methods, the shown values, the names of all fields. Deltas of one item count as one."""
     shapes = []
     for frame in frames:
         if frame.get("method") in ASIDE:
@@ -56,7 +56,7 @@ def shape(frames):
 
 class TraceTests(Scenarios):
     def compare(self, frames, name, begin=0, end=None):
-        """`begin` and `end` count the recording's turns: all before the first is left out, and all after the last."""
+        """`begin` and `end` count the recording's turns: frames before the first and after the last are left out."""
         ours, theirs = shape(frames), shape(received(name))
         starts = [number for number, words in enumerate(theirs) if words["method"] == "reply" and "turn" in words]
         starts += [len(theirs)]
@@ -71,7 +71,7 @@ class TraceTests(Scenarios):
             double.plan("beans", Think(["**Looking", " at beans**"]), Say(["Runner beans ", "and pole beans climb."]))
             await client.ask("account/read")
             thread = await client.thread("/home/ada/project")
-            # There the request came so early that the notification is behind it.
+            # In the recording the request came so early that the notification is behind it.
             await client.method("thread/started")
             mark = len(client.frames)
             await client.run(thread, "Which beans climb?", client="m-4")
@@ -108,7 +108,7 @@ class TraceTests(Scenarios):
             await client.ended(turn)
             self.compare(client.frames[mark:], "command-declined", end=1)
             self.assertEqual(double.ran(), [])
-            # `cancel`, where the order of three frames is chance, ends the turn as well.
+            # `cancel` also ends the turn; the order of three of its frames is chance.
             turn = await client.start(thread, "Throw away the mouldy labels, please!", "m-4")
             asked = await client.method("item/commandExecution/requestApproval", turnId=turn)
             mark = len(client.frames)
@@ -145,7 +145,7 @@ class TraceTests(Scenarios):
             self.compare(client.frames[mark:], "model-error-retry", end=1)
             mark = len(client.frames)
             await client.run(thread, "Always fail.")
-            # The usage comes again where a request had gone well before.
+            # The usage is repeated if an earlier request had succeeded.
             frames = [frame for frame in client.frames[mark:] if frame.get("method") != "thread/tokenUsage/updated"]
             self.compare(frames, "model-error-retry", begin=1, end=2)
             mark = len(client.frames)
@@ -216,7 +216,7 @@ class TraceTests(Scenarios):
             await client.method("item/completed", since=late)
             frames = client.frames[mark:]
             wanted = [frame for frame in received("background-command")]
-            # There more output came after the turn's end.
+            # In the recording more output came after the turn's end.
             wanted = [frame for number, frame in enumerate(wanted) if frame.get("method") != "item/commandExecution/outputDelta"]
             ours = [frame for frame in frames if frame.get("method") != "item/commandExecution/outputDelta"]
             theirs = shape(wanted)
@@ -238,7 +238,7 @@ class TraceTests(Scenarios):
             self.assertNotEqual(asked["params"]["threadId"], thread)
             await client.answer(asked, decision="accept")
             await client.ended(turn)
-            # There the parent's first model request ends after the child began; the order between two threads is chance.
+            # In the recording the parent's first model request ends after the child began; the order between two threads is chance.
             def of(frames, parent):
                 frames = [frame for frame in frames if "params" in frame and (frame["params"].get("threadId") == parent)
                           and frame["method"] != "thread/tokenUsage/updated"]
@@ -273,7 +273,7 @@ class TraceTests(Scenarios):
             first = next(number for number, words in enumerate(wanted) if words["method"] == "reply" and "turn" in words)
             ours = shape(client.frames[mark:])
             self.assertEqual(ours, wanted[first:first + len(ours)])
-            # Allowed for the thread: it does not ask again.
+            # Allowed for the thread, so no second ask comes.
             self.assertEqual((await client.run(thread, "Water the north bed, again."))["status"], "completed")
             mark = len(client.frames)
             await client.run(thread, "Ask me while you work.")

@@ -1,4 +1,4 @@
-"""The real program with a Codex that is missing, ill, or in other hands: each message is answered, by a sentence if by nothing else."""
+"""The real program with a Codex that is missing, faulty, or in use elsewhere: each message is answered, at least by a sentence."""
 
 import asyncio
 import os
@@ -21,19 +21,19 @@ def habits(**values):
 
 class CodexTroubleTests(Scenarios):
     async def answered(self, stage, *said, text="hello", session=None, seconds=40):
-        """A message that ends with one of these words."""
+        """Sends a message, and expects one of these words at its end."""
         turn = stage.ask(text, session=session)
         await stage.ended(turn, seconds=seconds)
         stage.expect_said(turn, *said)
         return turn
 
     async def mended(self, stage, turn, text="hello again"):
-        """And what was wrong is looked at again at the next message."""
+        """Checks that the next message finds the fault repaired."""
         again = stage.ask(text, session=turn.session)
         await stage.ended(again, seconds=40)
         stage.expect(again, "Understood.")
 
-    # It does not start
+    # Starts that fail
 
     @scenario(120)
     async def test_a_program_that_is_missing(self):
@@ -83,7 +83,7 @@ class CodexTroubleTests(Scenarios):
             stage.codex.habits(never_listens=False)
             stage.codex.end()
 
-    # It is there, and does not do what it should
+    # Servers that misbehave
 
     async def mute(self, method, scale):
         async with CodexStage(habits(mute=[method]), begins=False, scale=scale) as stage:
@@ -95,7 +95,7 @@ class CodexTroubleTests(Scenarios):
 
     @scenario(160, weight=0)
     async def test_one_that_never_answers_the_handshake(self):
-        # A message waits two minutes for an agent that is away.
+        # A message waits two minutes for an absent agent.
         await self.mute("initialize", 3)
 
     @scenario(160, weight=0)
@@ -185,7 +185,7 @@ class CodexTroubleTests(Scenarios):
             stage.expect(again, "Understood.")
             self.assertEqual(stage.codex.log("steers"), [])
 
-    # It dies
+    # Servers that die
 
     @scenario(120)
     async def test_a_server_that_dies_in_a_turn_ends_its_bubbles_and_runs_nothing_twice(self):
@@ -212,7 +212,7 @@ class CodexTroubleTests(Scenarios):
             await until(lambda: len(stage.codex.log("started")) == 2, 30, "the second turn")
             stage.codex.habits(dies_after=None)
             await stage.ended(turn, seconds=40)
-            # Either it ran, once, or it is said that it did not.
+            # The message ran once, or its end says that it did not.
             self.assertLessEqual(stage.codex.texts().count("hello"), 1)
             self.assertTrue(stage.phone.final(turn.interaction).strip())
 
@@ -228,7 +228,7 @@ class CodexTroubleTests(Scenarios):
             await stage.ended(again)
             stage.expect(again, "Understood.")
 
-    # It is in other hands
+    # Servers and threads in use elsewhere
 
     @scenario(150)
     async def test_a_thread_that_another_program_has_open(self):
@@ -299,11 +299,11 @@ class CodexTroubleTests(Scenarios):
             await stage.lose_threads()
             again = stage.ask("hello again", session=turn.session)
             await stage.ended(again, seconds=40)
-            # The chat goes on in another thread, and the bubble says that the agent does not know what was said before.
+            # The chat continues in another thread, and the bubble says that the agent does not know the earlier messages.
             self.assertIn("Understood.", stage.phone.final(again.interaction))
             stage.expect_said(again, "does not know what was said before")
             self.assertEqual(len(stage.codex.log("threads")), 2)
-            # Once is enough.
+            # The sentence comes once.
             third = stage.ask("and again", session=turn.session)
             await stage.ended(third)
             stage.expect(third, "Understood.")

@@ -1,4 +1,4 @@
-"""In which folder a scripted Codex works for a chat of the real program."""
+"""The folder in which a scripted Codex works for a chat of the real program."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The commands that tell how things are: `doctor`, `status`, `config`."""
+"""The commands that report: `doctor`, `status`, `config`."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from stories import words
 
 
 def files_under(directory):
-    """Every file with its content: what must not change."""
+    """Every file with its content, which must not change."""
     return {path: path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()}
 
 
@@ -54,7 +54,7 @@ class CommandLineTests(Scenarios):
                 outcome = await say(stage, "record", *operands)
                 self.assertEqual((outcome.code, outcome.out), (2, ""), outcome)
                 self.assertIn("record needs", outcome.err)
-            # Without a token it ends before its links, and after the folders were judged.
+            # Without a token the run ends before its links, and after the check of the folders.
             shown = await say(stage, "config", "show", "--state-dir", "st", without=("SOPHON_STATE_DIR",))
             self.assertRegex(shown.out, rf"(?m)^state_dir +\"{stage.directory}/st\"  \(--state-dir\)$")
             refused = await say(stage, "status", SOPHON_STATE_DIR="st")
@@ -95,7 +95,7 @@ class DoctorTests(Scenarios):
     async def test_without_a_place_for_the_device_s_key_a_start_is_a_mistake_of_the_configuration(self):
         async with Stage("E3", start=False) as stage:
             outcome = await say(stage, "run", "--json", without=("SOPHON_CONFIG_DIR",), HOME="", SOPHON_BOT_TOKEN=stage.relay.token)
-            # systemd starts it again after any other code.
+            # systemd restarts the bridge after any other code.
             self.assertEqual(outcome.code, 2, outcome)
             self.assertIn("set HOME or SOPHON_CONFIG_DIR", outcome.err)
             self.assertEqual([event["code"] for event in lines_of(outcome.out) if event["event"] == "error"], [2])
@@ -153,7 +153,7 @@ class DoctorTests(Scenarios):
                 self.assertEqual(said.code, code, said)
                 found = [event for event in lines_of(said.out) if event.get("check") == "key_folder"]
                 self.assertEqual([event["outcome"] for event in found], [outcome], said)
-                # A look changes nothing.
+                # `doctor` changes nothing.
                 self.assertEqual(files_under(stage.directory), before)
                 self.assertNotIn("ab" * 32, said.out + said.err)
 
@@ -171,7 +171,7 @@ class StatusTests(Scenarios):
             await stage.bridge.start()
             turn = stage.ask("on", Say(words("before")), Hold("status"), Say(words("after")))
             await stage.streaming(turn)
-            # The status is written on what changes, and every five seconds.
+            # The status is written on changes, and every five seconds.
             async def shown(text):
                 for _ in range(300):
                     if text in (outcome := await say(stage, "status")).out:

@@ -1,4 +1,4 @@
-"""What a phone and an agent say to each other when nothing breaks, in each era of the gateway."""
+"""Conversations between a phone and an agent when nothing breaks, in each era of the gateway."""
 
 import asyncio
 import unittest
@@ -11,7 +11,7 @@ from stories import ERAS, INLINE_ERAS, journey, with_approval, words
 
 
 def in_each_era(*eras):
-    """Makes a test of each era out of one coroutine."""
+    """Makes one test per era out of a coroutine."""
     def mark(function):
         function.eras = eras or ERAS
         return function
@@ -132,7 +132,7 @@ class EraTests(Scenarios):
             await stage.ended(turn, early)
             stage.expect(turn, "The second try worked.")
             stage.expect(early, "".join(words("late")).strip())
-            # What was streamed of the first attempt stays in the preview: the relay can take nothing back.
+            # The first attempt's streamed text stays in the preview: the relay cannot take it back.
             stage.check(turn, early, is_prefix=False)
 
     @in_each_era()
@@ -189,7 +189,7 @@ class OddOrderTests(Scenarios):
             stage.gateway.plan("never", Say(words("never", 500)))
             turn = stage.relay.ask("never", session, interaction=interaction)
             await stage.ended(turn)
-            # Not that it came to its own end.
+            # The run was aborted, and did not end by itself.
             self.assertLessEqual({run.state for run in stage.gateway.runs.values()}, {"aborted"})
             stage.check(turn, starts=None)
 

@@ -1,4 +1,4 @@
-"""A machine dies with turns open, and its volume comes to another one: the bridge is killed, its folders are moved, and the next process
+"""A machine dies with turns open, and its volume moves to another one: the bridge is killed, its folders are moved, and the next process
 has another host name, another machine id and another boot id. `DRILLS=20 Tests/Acceptance/run dead_machine` plays twenty for each agent."""
 
 import asyncio
@@ -19,7 +19,7 @@ DRILLS = int(os.environ.get("DRILLS", "2"))
 SEED = int(os.environ.get("DRILL_SEED", "7"))
 TURNS, PIECES = 3, 12
 LONG = 100
-"""Pieces of a message that no kill of the drill finds whole in pi's session."""
+"""Pieces of a message that is never whole in pi's session at a kill of the drill."""
 ENDED = "The agent stopped before it had finished. Please ask again. (its process ended)"
 MACHINE = """set -e
 mount --bind "$1/machine-id" /etc/machine-id
@@ -35,13 +35,13 @@ def can_isolate():
 
 
 class Volume:
-    """The bridge's folders, which one machine after the other mounts at a place of its own."""
+    """The bridge's folders, which one machine after another mounts at a place of its own."""
 
     def __init__(self, stage):
         self.stage, self.machines = stage, 0
 
     def move(self):
-        """To a machine that has nothing of the one before but the volume."""
+        """Moves to a machine that shares only the volume with the previous one."""
         stage, name = self.stage, f"machine-{self.machines}"
         self.machines += 1
         place = stage.directory / name
@@ -63,7 +63,7 @@ class DeadMachineTests(Scenarios):
             self.skipTest("no mount namespace can be made here")
 
     async def drill(self, stage, generator, ask, release, beside=None):
-        """Turns in different states, a kill at some moment of them, the volume on another machine. Answers the turns."""
+        """Plays turns in different states, a kill at some moment, and the volume on another machine. Returns the turns."""
         volume = Volume(stage)
         stage.bridge.environment = stage.environment()
         volume.move()
@@ -71,7 +71,7 @@ class DeadMachineTests(Scenarios):
         if beside:
             await beside()
         turns = [ask(number) for number in range(TURNS)]
-        # One at least streams; the others are wherever they are.
+        # At least one turn streams; the others are in any state.
         await stage.streaming(turns[0], letters=generator.randint(1, 30))
         await asyncio.sleep(generator.uniform(0, 0.1))
         stage.bridge.kill9()
@@ -118,7 +118,7 @@ class DeadMachineTests(Scenarios):
                     stage.expect(turn, "".join(words(f"a{number}", PIECES)) + "Done.")
                 await until(shown, 60, "the answer to another client")
                 self.assertEqual(shown(), ["".join(words("a-theirs", PIECES)) + "Done."])
-                # One chat, and one that stays empty where the answer to its making was lost.
+                # One chat, and an empty one if the answer to its creation was lost.
                 self.assertLessEqual(len(made()), 2)
                 stage.check(*turns, late)
         await self.drills("openclaw", play)
@@ -145,7 +145,7 @@ class DeadMachineTests(Scenarios):
                 for number, turn in enumerate(turns):
                     text, final = "".join(pi_words(f"a{number}", LONG)), stage.phone.final(turn.interaction)
                     if number and final == f"{text}\n\nDone.":
-                        # It had not reached the child of before, and ran in the new one.
+                        # The prompt had not reached the dead child, and ran in the new one.
                         continue
                     so_far = stage.phone.bubble(turn.interaction).streamed.strip()
                     self.assertTrue(text.startswith(so_far), so_far)

@@ -1,4 +1,4 @@
-"""`demo` without a browser: who may reach the agent behind it, and that a show comes to its end."""
+"""`demo` without a browser: who may reach the agent behind it, and the end of the show."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from simulator import Simulator
 
 
 def work(directory):
-    """A folder for the agent: the home that it stands in is none."""
+    """A folder for the agent, which may not work in the home itself."""
     folder = Path(directory, "work")
     folder.mkdir()
     return str(folder)
@@ -126,7 +126,7 @@ class DemoWithCodexTests(Scenarios):
             try:
                 await demo.connected()
                 await until(codex.servers, 30, "the server is there")
-                # One after the other is taken: two of one kind that wait are one.
+                # The signals are of two kinds, because two pending ones of one kind count as one.
                 demo.process.send_signal(signal.SIGTERM)
                 demo.process.send_signal(signal.SIGINT)
                 self.assertIn(await demo.end(), (0, 1))
@@ -183,7 +183,7 @@ class DemoOptionsTests(Scenarios):
                 self.assertEqual(told[0].err, told[1].err)
 
 
-# Tells how it was started, with nothing but what the shell can do by itself: it blocks signals when it starts others.
+# Reports how it was started, with shell builtins alone: the shell blocks signals when it starts other programs.
 BROWSER = """#!/bin/sh
 exec > "$PLACE/new"
 while IFS= read -r line; do echo "$line"; done < /proc/self/status
@@ -235,13 +235,13 @@ def drained(terminal):
     try:
         os.read(terminal, 65_536)
     except OSError:
-        # It is over, and would be told again and again.
+        # The reader is removed: an ended terminal would be reported again and again.
         asyncio.get_running_loop().remove_reader(terminal)
 
 
 class DemoOfRecordingsTests(Scenarios):
     async def strike(self, kind):
-        """The recorded runs, with one refusal of what asks the person."""
+        """Plays the recorded runs, with one refusal of a call that asks the person."""
         with tempfile.TemporaryDirectory(prefix="demo-") as directory:
             demo = Simulator(directory, "--once", "--speed", "4", command="demo", environment={"NO_COLOR": "1"})
             try:

@@ -1,4 +1,5 @@
-"""Keys of sealed chats on disk, and the phones that may have them: `devices`, `status`, `doctor`, `run` (relay.md#session-key-life-cycle)."""
+"""Keys of sealed chats on disk, and the phones allowed to have them: `devices`, `status`, `doctor`, `run`
+(relay.md#session-key-life-cycle)."""
 
 import asyncio
 import json
@@ -14,7 +15,7 @@ from simulated import SimulatedStage
 
 
 class Sealed:
-    """A stage with a phone that seals."""
+    """A stage with a sealing phone."""
 
     async def __aenter__(self):
         self.stage = await SimulatedStage().__aenter__()
@@ -32,7 +33,7 @@ class Sealed:
         return phone
 
     async def chat(self, text, answer):
-        """A new sealed chat, in which a question has been answered."""
+        """Makes a sealed chat with one answered question."""
         session = await asyncio.to_thread(self.phone.new_chat)
         return session, await self.ask(session, text, answer)
 
@@ -76,7 +77,7 @@ class DevicesTests(Scenarios):
             self.assertNotIn("well", json.dumps(stored))
             journal = b"".join(file.read_bytes() for file in sealed.state.glob("journal.db*"))
             self.assertNotIn(b"How are you", journal)
-            # It registers again beside the turn, which may end first.
+            # The bridge registers again in parallel with the turn, which may end first.
             for _ in range(120):
                 status = json.loads((await sealed.command("status", "--json")).out)["status"]["connections"][0]["sealing"]
                 if status["registered"]:

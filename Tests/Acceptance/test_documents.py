@@ -1,9 +1,9 @@
-"""The commands of README and docs are commands: those of the program are held to its declarations, and run where they can run alone;
-those of `make`, of scripts and of tests name what is there.
+"""Checks the commands in README and docs: those of the program against its declarations, and by running the ones that can run alone; those
+of `make`, of scripts and of tests by the existence of their names.
 
-A command is a line of a block without a language, or of `sh`, and a piece in backticks. The program's name may be missing where more than
-the command's stands there. What is in capitals (`ID`, `NUMBER`), or is `…`, is for the reader to fill in. docs/SIMULATOR.md has a test of its
-own, test_simulator_docs."""
+A command is a line of a block without a language, or of `sh`, or a piece in backticks. The program's name may be missing if more than the
+command's name is there. Capitals (`ID`, `NUMBER`) and `…` are for the reader to fill in. docs/SIMULATOR.md has a test of its own,
+test_simulator_docs."""
 
 import json
 import os
@@ -22,13 +22,12 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md",
              *sorted(path for path in (ROOT / "docs").rglob("*.md") if path.name != "SIMULATOR.md")]
 PROGRAMS = ("sophon-bridge", ".build/debug/sophon-bridge")
 RUNNERS = ("Tests/Acceptance/run", "Tests/RealAgents/run", "Tests/Browser/run")
-# Run as they stand there, in an empty home: what they leave with.
+# Commands run verbatim in an empty home, with their exit codes.
 ALONE = {
     ("config", "check"): 0, ("config", "show"): 0, ("config", "example"): 0, ("status",): 0, ("journal", "verify"): 1,
     ("journal", "inspect"): 1, ("journal", "export"): 1, ("devices", "list"): 0, ("--version",): 0, ("--help",): 0, ("status", "--healthy"): 1,
 }
-# All else needs a phone, a relay, an agent, systemd or a time without end: their words and options alone are judged.
-# Commands of others: nothing of them is ours to check. Each with its reason.
+# All other commands need a phone, a relay, an agent, systemd or unlimited time: only their words and options are checked.
 OTHERS = {
     "claude": "an agent's own program", "codex": "an agent's own program", "openclaw": "an agent's own program",
     "docker": "there is no engine where tests run", "systemctl": "the system's", "loginctl": "the system's", "timedatectl": "the system's",
@@ -38,15 +37,14 @@ BEGINNINGS = (*PROGRAMS, *RUNNERS, "make", "swift", "scripts/")
 
 
 def pieces(text):
-    """All that is written as code: blocks line by line, then what stands in backticks."""
+    """All code: blocks line by line, then pieces in backticks."""
     blocks = re.findall(r"^```(?:sh)?\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     rest = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     return [line for block in blocks for line in block.splitlines()] + re.findall(r"`([^`\n]+)`", rest)
 
 
 def commands(text, names=()):
-    """Each as its words, without variables before it and without comments; behind `&&` and `;` begins another. `names` are those of the
-    program's commands."""
+    """Each command as words, without leading variables and comments; `&&` and `;` begin another. `names` are the program's commands."""
     for piece in pieces(text):
         try:
             words = shlex.split(piece.replace("\\|", "|"), comments=True)
@@ -141,9 +139,9 @@ class DocumentTests(Scenarios):
             return usage.err
         if words[0].startswith("-"):
             return None
-        # Behind its options, so that each of them is judged first.
+        # `--help` comes last, so that each option is parsed first.
         judged = await once(*words, "--help", directory=directory)
-        # An option that is only named needs no value there.
+        # An option that is only mentioned needs no value.
         if judged.code and not (words[-1].startswith("--") and f"{words[-1]} needs a value" in judged.err):
             return judged.err
         operands = usage.out.splitlines()[0].split()[3]

@@ -1,4 +1,4 @@
-"""The file system of the state directory, as statfs(2) names it: a library before the C library's says another one."""
+"""The file system of the state directory by statfs(2): a library loaded before the C library reports another one."""
 
 import asyncio
 import os
@@ -89,7 +89,7 @@ class FileSystemTests(Scenarios):
         self.assertIn(words, said.out)
 
     async def status(self, stage):
-        """As the bridge wrote it when it was ready."""
+        """The status that the bridge wrote when it was ready."""
         for _ in range(80):
             said = await once("status", directory=stage.directory, environment=stage.bridge.environment)
             if ": ready" in said.out:

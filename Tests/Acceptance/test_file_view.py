@@ -1,4 +1,4 @@
-"""Files that the agent's tools touch: announced when the call has ended, and read when the phone asks."""
+"""Files touched by the agent's tools: announced at the end of the call, and read at the phone's request."""
 
 import base64
 import os
@@ -19,7 +19,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + os.urandom(3000)
 
 
 async def announced(stage, session, *paths):
-    """Once they are all there: what was announced, by path."""
+    """Waits for all announcements, and returns them by path."""
     await until(lambda: all((session, str(path)) in stage.relay.rules.files for path in paths), 30, "the files are announced")
     return {path: body for (place, path), body in stage.relay.rules.files.items() if place == session}
 
@@ -83,7 +83,7 @@ class FileViewTests(Scenarios):
             self.assertEqual((await stage.relay.request("file.read.req", path=str(root / "a.txt")))["error"]["code"], "invalid_request")
             self.assertEqual((await stage.relay.request("file.read.req"))["error"]["code"], "invalid_request")
             self.assertEqual(base64.b64decode((await read(stage, root / "a.txt"))["base64"]), b"x")
-            # The bridge's own secrets, though a tool has touched them.
+            # The bridge's own files stay hidden, even after a tool has touched them.
             own = stage.state / "status.json"
             after = stage.ask("And?", Tool("read", {"path": str(own)}), Tool("write", {"path": str(root / "last")}), Say(["Yes."]), session=turn.session)
             (root / "last").write_text("x")

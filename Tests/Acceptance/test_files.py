@@ -1,4 +1,4 @@
-"""Files that come with messages: fetched once, handed to the agent whole or named, and never left on the disk."""
+"""Files of messages: fetched once, handed to the agent whole or by name, and never left on the disk."""
 
 import asyncio
 import base64
@@ -77,7 +77,7 @@ class OpenClawFilesTests(FilesTests):
         async with await asyncio.start_server(proxy, "127.0.0.1", next_port()) as server, Rerouted() as public:
             address = "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
             proxies = {name: address for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")}
-            # The relay may be reached by a proxy; this one is on this machine.
+            # The relay may be reached through a proxy; this one is on this machine.
             environment = public.environment | proxies | {"no_proxy": "127.0.0.1"}
             async with Stage("E3", environment=environment) as stage:
                 self.assertTrue(public.is_loaded(stage.bridge.pid))
@@ -137,7 +137,7 @@ class OpenClawFilesTests(FilesTests):
     @scenario(90)
     async def test_a_kill_between_download_and_hand_over_sends_nothing_twice_and_leaves_nothing(self):
         async with Stage("E3") as stage:
-            # The first is at the agent; the second has its file and waits; the third waits for its own.
+            # The first message is at the agent; the second has its file and waits; the third waits for its own.
             first = stage.ask("First.", Say(["One "]), Hold("first"), Say(["done."]))
             await stage.streaming(first)
             held = Held(JPEG)
@@ -275,7 +275,7 @@ class CodexFilesTests(FilesTests):
         files = [FIVE[0], FIVE[1], ("a.gif", "image/gif", GIF), ("b.webp", "image/webp", WEBP), FIVE[2]]
         async with CodexStage() as stage:
             stage.codex.plan("Look", codex_steps.Say(["Nice."]))
-            # It looks at them some time after it has answered.
+            # The agent reads the files some time after its answer.
             stage.codex.habits(message_after=0.3)
             turn = stage.relay.ask("Look.", attachments=offered(stage.relay, *files))
             await stage.ended(turn)

@@ -1,4 +1,4 @@
-"""The double of the gateway does what running gateways were seen to do (openclaw.md#seen-on-running-gateways)."""
+"""The gateway's double behaves like running gateways (openclaw.md#seen-on-running-gateways)."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The bridge before gateways that do as running ones do: queues, lanes, heartbeats, restarts, and frames that say less than the rows."""
+"""The bridge with gateways that behave like running ones: queues, lanes, heartbeats, restarts, and frames that omit parts of the rows."""
 
 import asyncio
 import time
@@ -75,7 +75,7 @@ class TextTests(Scenarios):
 
 class RunTests(Scenarios):
     async def waits(self, era):
-        """A run behind four others says nothing for a while; its link is cut meanwhile, and the bridge dies."""
+        """A run behind four others is silent for a while; meanwhile its link is cut, and the bridge dies."""
         async with Stage(era, scale=10) as stage:
             held = [stage.ask(f"hold {number}.", Say([f"{number}"]), Hold("all")) for number in range(4)]
             for turn in held:
@@ -195,7 +195,7 @@ class RunTests(Scenarios):
 
 class RestartTests(Scenarios):
     async def in_text(self, era, **how):
-        """The run is lost with its words told, or E3 resumes it; nothing is answered twice."""
+        """The run is lost after its words were sent, or E3 resumes it; no message is answered twice."""
         async with Stage(era) as stage:
             turn = stage.ask("long", Say(["Half of", " it."], every=0), Hold("go"), Say(["The other half."]))
             await stage.streaming(turn, letters=11)
@@ -253,7 +253,7 @@ class RestartTests(Scenarios):
 
 class QueueTests(Scenarios):
     async def several(self, era):
-        """Two of our messages wait behind another client's run; one run answers both."""
+        """Two messages of the phone wait behind another client's run; one run answers both."""
         async with Stage(era, start=False) as stage:
             stage.configure({"connections": [{"when_busy": "steer"}]})
             await stage.bridge.start()

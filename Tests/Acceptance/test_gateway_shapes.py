@@ -1,4 +1,4 @@
-"""The events of the double of the gateway have the kinds and members of those that running gateways sent (Tests/Fixtures/gateways)."""
+"""Events of the gateway's double have the kinds and members of those from running gateways (Tests/Fixtures/gateways)."""
 
 import asyncio
 import json
@@ -19,15 +19,15 @@ STORIES = {
     "stop": [Say(["long "] * 100, every=0.05)],
     "approval-allow": [Say(["I will make it. "]), Approval("echo made > made.txt", followup=[Say(["Done: it ran."])]), Say(["Asked."])],
 }
-# Of a session, and its numbers: nothing of a run. The recordings were shortened by most of it.
+# Members about a session and its numbers, not about a run. Most were cut from the recordings.
 OF_SESSIONS = {
     "activeRunIds", "agentRuntime", "archived", "archivedAt", "category", "channel", "effectiveResponseUsage", "estimatedCostUsd",
     "goal", "hasActiveRun", "hasAutomation", "inputTokens", "label", "lastInteractionAt", "outputTokens", "pinned", "pinnedAt",
     "chatType", "contextTokens", "deliveryContext", "displayName", "kind", "lastChannel", "origin", "session", "systemSent",
     "totalTokensFresh", "runtimeMs", "thinkingLevel", "totalTokens", "unread", "updatedAt", "endedAt", "startedAt", "status"}
-# Members that the double leaves out, or that depend on the run.
+# Members that the double omits, or that depend on the run.
 LEFT_OUT = {"message.responseId", "data.replayInvalid", "data.startedAt", "data.summary", "data.output", "data.error"}
-# Kinds that are not in every recording.
+# Kinds missing from some recordings.
 KINDS = {"sessions.changed cron-bindings-loaded", "sessions.changed send"}
 
 

@@ -1,4 +1,4 @@
-"""`scripts/install`: what is put where, and taken away again. `scripts/package-deb`: which version a package has."""
+"""`scripts/install`: the installed files, and their removal. `scripts/package-deb`: a package's version."""
 
 import gzip
 import os
@@ -42,13 +42,13 @@ class InstallTests(unittest.TestCase):
         unit = (share / "systemd/user/sophon-bridge.service").read_text()
         self.assertIn("\nExecStart=/opt/bridge/bin/sophon-bridge run\n", unit)
         self.assertIn("\nEnvironmentFile=-%h/.config/sophon/bridge.env\n", unit)
-        # As of a unit for agents that are children, and of nothing on this machine.
+        # The unit suits agents that are children, and names nothing of this machine.
         self.assertIn("\nKillMode=process\n", unit)
         self.assertNotIn(str(Path.home()), unit)
         page = gzip.decompress((share / "man/man1/sophon-bridge.1.gz").read_bytes()).decode()
         for text in (".SH EXIT STATUS", ".SS simulate", "another bridge holds the state directory"):
             self.assertIn(text, page)
-        # Another version over it, as over a running one: the file is replaced.
+        # Another version replaces the file, even of a running bridge.
         before = (self.directory / "opt/bridge/bin/sophon-bridge").stat().st_ino
         self.assertEqual(self.install()[0], 0)
         self.assertNotEqual((self.directory / "opt/bridge/bin/sophon-bridge").stat().st_ino, before)
@@ -78,7 +78,7 @@ class InstallTests(unittest.TestCase):
 
 
 class PackageTests(unittest.TestCase):
-    """Without dpkg: what is decided before it is asked."""
+    """Decisions made before dpkg runs."""
 
     def setUp(self):
         path = SCRIPTS / "package-deb"

@@ -1,4 +1,4 @@
-"""The agent speaks in the same instant as it acknowledges: no gap between the answer and the first frame."""
+"""The agent's first frame follows its acknowledgement at once."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""`journal` and `explain`: what the bridge has written down, for those who ask."""
+"""`journal` and `explain`: reports of the bridge's stored records."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ class JournalTests(Scenarios):
             end = f"{turn.interaction}-end"
             ids = [turn.interaction, turn.message_id, turn.update_id, end, next(iter(stage.gateway.runs)),
                    next(call.request_id for call in stage.relay.calls if call.method == "sendMessageEnd")]
-            # That the end is delivered is written once its answer has been read.
+            # The delivery of the end is stored after its answer was read.
             for _ in range(240):
                 if f"call {end}, try 1: delivered" in (await say("explain", turn.interaction)).out:
                     break
@@ -56,7 +56,7 @@ class JournalTests(Scenarios):
             nobody = await say("explain", "int_nobody")
             self.assertEqual(nobody.code, 1)
             self.assertIn("knows nothing of int_nobody", nobody.err)
-            # Nothing of what was said is in it.
+            # The report contains no text of the conversation.
             self.assertNotIn("a-1 ", outcome.out)
 
     @scenario(60)

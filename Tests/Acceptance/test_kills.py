@@ -1,4 +1,4 @@
-"""`kill -9` of the bridge at seeded moments. What the phone ends with must not show it."""
+"""`kill -9` of the bridge at seeded moments. The phone's final text must not show it."""
 
 import asyncio
 import os
@@ -16,15 +16,15 @@ SEED = int(os.environ.get("KILL_SEED", "7"))
 
 
 class Moment:
-    """Waits for its moment in one run, and kills the bridge in that very instant or a seeded moment later."""
+    """Waits for its moment in one run, and kills the bridge at once or a seeded moment later."""
 
     def __init__(self, stage, turn_name, interaction, kind, generator):
         self.stage, self.name, self.interaction, self.kind = stage, turn_name, interaction, kind
-        # The sides: a frame on its way in, a call on its way out, or a call already applied, its answer lost.
+        # Kill at an incoming frame, an outgoing call, or an applied call whose answer is lost.
         self.after = generator.choice([0, 0, generator.uniform(0.001, 0.03)])
         self.side = generator.choice(["received", "applied", "agent"])
         if kind == "in a tool" and stage.gateway.era.name == "E1":
-            # After a restart this era reports tools to no client.
+            # This era reports tools to no client after a restart.
             self.side = "agent"
         self.nth = generator.randint(1, 4)
         self.unsaid = PIECES
@@ -74,7 +74,7 @@ class Moment:
         if run is None or run.user_text != self.name:
             return
         if self.side != "agent":
-            # The text may be joined into fewer deltas than the moment waits for; its last piece comes in any case.
+            # The text may be joined into fewer deltas than the moment waits for; its last piece always comes.
             self.unsaid -= what == "text"
             if self.kind == "streaming" and self.unsaid == 0:
                 self.fire("all text sent by the agent")
@@ -99,7 +99,7 @@ class KillTests(Scenarios):
         plans = [sorted(kinds[number::RUNS], key=MOMENTS.index) for number in range(RUNS)]
         self.killing, self.log = asyncio.Lock(), []
         async with Stage(era) as stage:
-            # A held run occupies a place at the agent, so that each run needs one.
+            # A held run occupies a place at the agent, so each run gets one.
             stage.gateway.lane = asyncio.Semaphore(RUNS)
             try:
                 turns = await asyncio.gather(*(self.run_one(stage, era, f"run {number}.", plans[number], generator)
@@ -108,7 +108,7 @@ class KillTests(Scenarios):
                 for turn, final in turns:
                     stage.expect(turn, final)
                 for turn, _ in turns:
-                    # None, where the tool began and ended while the bridge was dead: it is not reported later.
+                    # No task if the tool began and ended while the bridge was dead: it is not reported later.
                     self.assertLessEqual(len(stage.phone.tasks_of(turn.interaction)), 1)
                 self.assertEqual(len(stage.gateway.runs), RUNS)
                 stage.check(*(turn for turn, _ in turns))
@@ -135,10 +135,10 @@ class KillTests(Scenarios):
         return turn, final
 
     async def killed(self, stage, name, turn, kind, generator, act):
-        """Lets the run go on and kills within this part; the gate of the next part is still closed."""
+        """Continues the run and kills within this part; the gate of the next part is still closed."""
         await until(lambda: stage.gateway.connections and stage.relay.sockets, 20, "both links are up")
         if turn:
-            # What is to be cut must have begun, or the moment would be another one.
+            # The run must have begun, or the kill would hit another moment.
             await until(lambda: stage.phone.bubble(turn.interaction), 20, f"the bubble of {name}")
             await stage.run_of(name, 20)
         moment = Moment(stage, name, turn and turn.interaction, kind, generator)

@@ -1,5 +1,5 @@
-"""Agents that live on when the bridge ends: what `status` says of them, and what ends them. The journal is given the names of real
-processes, as the bridge writes them before a program runs."""
+"""Agents that outlive the bridge: their lines in `status`, and their ends. The journal gets the names of real processes, as the bridge
+writes them before a program runs."""
 
 import shutil
 import signal
@@ -30,7 +30,7 @@ class LastingAgentTests(Scenarios):
         return process
 
     async def journal(self, home, *children):
-        """A state directory as a bridge leaves it: made by a `run` that ends for want of a token."""
+        """A state directory left by a bridge, made by a `run` that ends for lack of a token."""
         state = home / "state"
         await once("run", "--state-dir", str(state), directory=home,
                    environment={"SOPHON_BASE_URL": "http://127.0.0.1:1", "SOPHON_AGENT": "pi"})
@@ -48,7 +48,7 @@ class LastingAgentTests(Scenarios):
         server, next_of_its_number = self.sleeper(), self.sleeper()
         state = await self.journal(
             home, ("default", "codex", server.pid, start_ticks(server.pid), "outlives codex"),
-            # The process that was meant is gone, and its number was given to another.
+            # The recorded process is gone, and another one has its number.
             ("default", "codex", next_of_its_number.pid, start_ticks(next_of_its_number.pid) - 1, "outlives codex"))
         where = ("--state-dir", str(state))
         shown = await once("status", "--json", *where, directory=home)

@@ -1,4 +1,4 @@
-"""How long an agent is to think, as the phone says: each agent hears its own words for it, and none of the phone's."""
+"""Thinking levels from the phone: each agent gets its own names for them, never the phone's."""
 
 import unittest
 
@@ -15,7 +15,7 @@ ADMIN = {"connections": [{"agent": {"kind": "openclaw", "admin": True}}]}
 
 
 async def ask_all(stage, kill_before=6):
-    """A message of each level in one chat; the bridge is killed before the last one. Their bubbles' texts."""
+    """Sends a message of each level in one chat; the bridge is killed before the last one. Returns the texts of their bubbles."""
     session, texts = stage.relay.new_session(), []
     for number, level in enumerate(LEVELS):
         if number == kill_before:
@@ -35,7 +35,7 @@ def patched_in_era(era):
             texts = await ask_all(stage)
             self.assertEqual(texts, [f"You said: Question {number}?" for number in range(len(LEVELS))])
             levels = [patch["thinkingLevel"] for patch in stage.gateway.patches]
-            # The double's model takes no `xhigh`.
+            # The double's model does not accept `xhigh`.
             self.assertEqual(levels, ["xhigh", "high", "high", None, "xhigh", "high", None])
     return test
 
@@ -69,7 +69,7 @@ class LevelTests(Scenarios):
     async def test_oppi(self, dialect):
         async with OppiStage(dialect) as stage:
             texts = await ask_all(stage)
-            # As it was asked for: what the model took of it the server tells nobody.
+            # The requested levels: the server does not report the applied ones.
             levels = [note["level"] for note in stage.oppi.disk.notes("prompts")]
             self.assertEqual(levels, ["xhigh", "xhigh", "high", "medium", "medium", "xhigh", "medium"])
             self.assertEqual([text for text in texts if "level" in text], [])

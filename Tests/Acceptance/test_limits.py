@@ -1,4 +1,4 @@
-"""The limits of the configuration: they hold where they differ from what holds without them."""
+"""Limits of the configuration, with values that differ from the defaults."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ class LimitTests(Scenarios):
             first, second = ends()[:2]
             self.assertEqual(first.body, second.body)
             self.assertGreater(second.at - begun, 0.9)
-            # Below what holds where nothing is configured.
+            # Below the default.
             self.assertLess(second.at - first.at, 10)
             stage.relay.hold.pop("sendMessageEnd").set()
             await stage.ended(turn)
@@ -34,7 +34,7 @@ class LimitTests(Scenarios):
     async def test_more_than_64_calls_are_under_way_where_relay_connections_allows_it(self):
         async with Stage("E3", configuration={"limits": {"relay_connections": 90, "relay_call": "60s"}}) as stage:
             stage.gateway.lane = asyncio.Semaphore(75)
-            # A bucket lends one call until the relay has answered one.
+            # A bucket allows one call before the relay's first answer.
             first = stage.ask("first", Say(words("first")))
             await stage.ended(first)
             asked = [stage.ask(f"session {number}.", Hold("opened"), Say(words("text")), Hold("said")) for number in range(75)]

@@ -190,7 +190,7 @@ class LinkTests(Scenarios):
             stage.gateway.release("asleep")
             run = await stage.run_of("sleep")
             await run.finished.wait()
-            # A minute on the bridge's clock: nothing can be awaited of a process that stands still.
+            # A minute on the bridge's clock: a stopped process reports no progress to wait for.
             await stage.clock.sleep(60)
             stage.bridge.resume()
             await stage.ended(turn, seconds=30)

@@ -13,7 +13,7 @@ SESSIONS, TOKENS = 200, 80
 
 
 def heap_megabytes(pid):
-    """What the process holds of its own: a debug build's file pages are not the bridge's memory."""
+    """The process's anonymous memory: the file pages of a debug build are not the bridge's memory."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) / 1024

@@ -1,4 +1,4 @@
-"""Metrics and health: what programs that watch over the bridge are told, and what they can do to it."""
+"""Metrics and health: reports to monitoring programs, and the harm that such programs could do."""
 
 import asyncio
 import contextlib
@@ -34,13 +34,13 @@ class Reply:
     body: str
 
     def value(self, sample):
-        """The value of a sample by its name with its labels, None where it is not on the page."""
+        """The value of a sample by its name with its labels, or None if the page lacks it."""
         found = re.search(rf"^(?:sophon_bridge_)?{re.escape(sample)} (\S+)$", self.body, re.M)
         return float(found[1]) if found else None
 
 
 async def connect(place, own=None):
-    """`own`: the address to come from."""
+    """Connects from the address `own`."""
     if place.startswith("unix:"):
         return await asyncio.open_unix_connection(place.removeprefix("unix:"))
     host, port = place.rsplit(":", 1)
@@ -60,7 +60,7 @@ async def ask(place, path="/metrics", method="GET", host="watcher.example", seco
 
 
 async def answers(place, path, status, seconds=30):
-    """Waits until that path has that status, and gives the reply."""
+    """Waits until the path has the status, and returns the reply."""
     async def look():
         while (reply := await ask(place, path)).status != status:
             await asyncio.sleep(0.05)
@@ -69,7 +69,7 @@ async def answers(place, path, status, seconds=30):
 
 
 def allocated(pid):
-    """Resident memory that is no file's: code is read and given back at its own times."""
+    """Resident memory without file pages: code is read and released at its own times."""
     return int(re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[1]) * 1024
 
 
@@ -156,7 +156,7 @@ class MetricsTests(Scenarios):
                 writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
             turn = stage.ask("meanwhile", Say(words("unhindered")))
             await stage.ended(turn, seconds=5)
-            # One address has eight places, and these are taken until 10 s have passed with nothing moving; others are answered.
+            # One address has eight places, which stay taken until 10 s without traffic have passed; other addresses are answered.
             refused, _ = await connect(place)
             self.assertEqual(await refused.read(), b"")
             self.assertEqual((await ask(place, "/healthz", seconds=5, own="127.0.0.2")).status, 200)
@@ -185,7 +185,7 @@ class MetricsTests(Scenarios):
             stage.gateway.release("go")
             await stage.ended(turn)
             stage.check(turn)
-            # Only the connections of the moment are open.
+            # Few descriptors stay open: those of the current connections.
             await until(lambda: len(os.listdir(f"/proc/{stage.bridge.pid}/fd")) < 60, 20, "descriptors given back")
 
     @scenario(60)

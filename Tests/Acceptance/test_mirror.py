@@ -25,7 +25,7 @@ def configuration(**connection):
 
 
 def asked(stage):
-    """How often the relay was asked for a chat."""
+    """Number of `createSession` calls."""
     return [call.method for call in stage.relay.calls].count("createSession")
 
 
@@ -44,7 +44,7 @@ def in_era(era):
             await until(lambda: finals(stage) == ["The backup is done."], 30, "the job's answer")
             chat, = {bubble.session for bubble in stage.phone.bubbles.values()}
 
-            # The next morning, and the bridge was killed meanwhile: the same chat, and the answer that was on its way is whole.
+            # The next run, after a kill of the bridge: the same chat, and the unfinished answer is whole.
             await stage.bridge.restart_after_kill()
             stage.gateway.plan("And again.", Say(["Half of it "]), Hold("night"), Say(["and the rest."]))
             scheduler_runs(stage.gateway, "And again.", JOB, "job-2", "backup")
@@ -55,7 +55,7 @@ def in_era(era):
             await until(lambda: len(finals(stage, chat)) == 2 and finals(stage, chat)[1], 40, "the second answer")
             self.assertEqual(finals(stage), ["The backup is done.", "Half of it and the rest."])
 
-            # What the user writes in this chat goes to the job's own session.
+            # Messages of the user in this chat go to the job's own session.
             turn = stage.ask("What did you do?", Say(["I made a backup."]), session=chat)
             await stage.ended(turn)
             stage.expect(turn, "I made a backup.")
@@ -103,7 +103,7 @@ def deleted_with(choice, archives=False):
                 await asyncio.sleep(3)
                 self.assertEqual(asked(stage), 1)
                 self.assertEqual(finals(stage), ["Done."])
-                # Another job is another chat.
+                # Another job has another chat.
                 stage.gateway.plan("Mail.", Say(["No mail."]))
                 scheduler_runs(stage.gateway, "Mail.", "agent:main:cron:mail", "mail-1", "mail")
                 await until(lambda: finals(stage)[-1] == "No mail.", 30, "the other job's answer")
@@ -117,7 +117,7 @@ def deleted_with(choice, archives=False):
 
 
 def untouched_in_era(era):
-    """Approval and run of another client, and a relay that refuses the card, then lets the chat go."""
+    """An approval and a run of another client, with a relay that refuses the card, then deletes the chat."""
     @scenario(60)
     async def test(self):
         async with Stage(era, configuration=configuration(mirror="all")) as stage:
@@ -132,7 +132,7 @@ def untouched_in_era(era):
             self.assertTrue(finals(stage)[0].startswith("May I?\n\nDone."), finals(stage))
             self.assertIn("could not be shown here", finals(stage)[0])
 
-            # The same run once more, and its chat is deleted while the question is open.
+            # The same run again; its chat is deleted while the approval is open.
             stage.relay.planned.clear()
             again = stage.gateway.other_client_sends("Reboot.", TERMINAL, "terminal-2")
             await until(lambda: stage.phone.approvals, 30, "the card")
@@ -190,7 +190,7 @@ class NoChatTests(Scenarios):
             runs(stage, "Back up.", "job-1", "Done.")
             await until(lambda: asked(stage) == 1, 30, "the refusal")
             await asyncio.sleep(2)
-            # The words outlive the process: this era's history knows whose they are.
+            # The text outlives the process: this era's history tells whose it is.
             await stage.bridge.restart_after_kill()
             runs(stage, "Again.", "job-2", "Done again.")
             await until(lambda: len(finals(stage)) == 2 and all(finals(stage)), 40, "both answers")

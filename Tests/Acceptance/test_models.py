@@ -1,4 +1,4 @@
-"""Models: listed for the phone, set before the message that names them, and reported where they cannot be."""
+"""Models: listed for the phone, set before the message that names them, and reported if they cannot be set."""
 
 import unittest
 
@@ -34,7 +34,7 @@ def set_in_era(era):
             await stage.bridge.start()
             one = stage.relay.ask("One?", model=BIG)
             await stage.ended(one)
-            # Two that wait while the model changes between them: each gets its own.
+            # Two messages wait while the model changes between them: each gets its own.
             stage.gateway.plan("Two?", Say(["I think."]), Hold("two"))
             two = stage.relay.ask("Two?", session=one.session, model=SMALL)
             await stage.streaming(two)
@@ -53,7 +53,7 @@ def set_in_era(era):
 def refused_in_era(era):
     @scenario(90)
     async def test(self):
-        """Without the scope, on gateways that want it: one line at the first refusal, one at the third, silence after that."""
+        """A gateway that requires the missing scope: one line at the first refusal, one at the third, then silence."""
         async with Stage(era) as stage:
             session, texts = stage.relay.new_session(), []
             for number in range(5):
@@ -79,7 +79,7 @@ class GatewayModelTests(Scenarios):
             one = stage.relay.ask("One?", model=BIG)
             await stage.ended(one)
             await stage.bridge.restart_after_kill()
-            # The next process knows that there is something to lead back from.
+            # The next process knows that the session's model must be reset.
             two = stage.relay.ask("Two?", session=one.session, model=None)
             await stage.ended(two)
             stage.gateway.cut()

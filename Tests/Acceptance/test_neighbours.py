@@ -34,7 +34,7 @@ class NeighbourTests(Scenarios):
 
     @staticmethod
     def hand_over(stage, owner, as_owner):
-        """The bridge and its files become the owner's."""
+        """Gives the bridge and its files to the owner."""
         stage.directory.chmod(0o755)
         for path in (stage.directory, *stage.directory.rglob("*")):
             os.chown(path, owner.pw_uid, owner.pw_gid)
@@ -45,7 +45,7 @@ class NeighbourTests(Scenarios):
         stage.configure({"connections": [{"agent": {"kind": kind, "listener": listener} | agent}]})
 
     async def refuses(self, stage, stranger, as_owner, thief, secrets):
-        """The bridge runs against a port that a stranger holds."""
+        """Runs the bridge against a port held by a stranger."""
         await stage.bridge.start(ready_seconds=0)
         told = await until(lambda: next((line for line in stage.bridge.stderr if f"held by user {stranger.pw_uid}" in line), None),
                            20, "the sentence in the log")
@@ -97,7 +97,7 @@ class NeighbourTests(Scenarios):
             await self.refuses(stage, stranger, as_owner, thief, SECRETS)
 
     def setups(self):
-        """Name: what `agent.listener` says, the user who listens, where, and whether in a network namespace of its own."""
+        """Name: the value of `agent.listener`, the listening user, the address, and whether in a network namespace of its own."""
         owner, stranger, as_owner = self.users()
         setups = {
             "an agent of this user": ("own", owner, "127.0.0.1", False),
@@ -148,7 +148,7 @@ class NeighbourTests(Scenarios):
                 await self.goes_on(stage, "codex", int(server.address.rsplit(":", 1)[1]), "CODEX_URL", "ws")
 
     async def changes_hands(self, stage, target, host, name, scheme, *steps):
-        """The way to the agent leads through a port whose owner changes while the bridge runs."""
+        """Reaches the agent through a port whose owner changes while the bridge runs."""
         owner, stranger, as_owner = self.users()
         shown = f"[{host}]" if ":" in host else host
         async with Neighbour(owner, host, target=target) as first:
@@ -159,13 +159,13 @@ class NeighbourTests(Scenarios):
             turn = stage.ask("Here?", *steps)
             await stage.ended(turn)
             self.assertTrue(first.heard, "it went this way")
-        # The agent ends, and a stranger is there first.
+        # The agent ends, and a stranger takes the port first.
         async with Neighbour(stranger, host, port, target) as thief:
             await until(lambda: f"held by user {stranger.pw_uid}" in "".join(stage.bridge.stderr), 30, "the sentence in the log")
-            # More than one try.
+            # Long enough for several tries.
             await asyncio.sleep(2)
             self.assertEqual(bytes(thief.heard), b"")
-        # It is started again.
+        # The agent starts again.
         async with Neighbour(owner, host, port, target):
             turn = stage.ask("Here?", session=turn.session)
             await stage.ended(turn, seconds=60)
@@ -210,7 +210,7 @@ class NeighbourTests(Scenarios):
                 (stage.state / "codex-default.sock").symlink_to(door / "sock")
                 async with Neighbour(stranger, str(door / "sock")) as thief:
                     self.hand_over(stage, owner, as_owner)
-                    # The file may be this user's, and what listens there another's.
+                    # The socket's file may be this user's, and its listener another's.
                     os.chown(door / "sock", *((stranger if has_file else owner)[2:4]))
                     if is_named:
                         stage.bridge.environment["CODEX_URL"] = f"unix://{door / 'sock'}"

@@ -1,4 +1,4 @@
-"""Notices: a program or a webhook hears when a run ended, failed or waits for a person."""
+"""Notices: a program or a webhook learns that a run ended, failed or waits for a person."""
 
 import asyncio
 import contextlib
@@ -14,13 +14,13 @@ from peers.steps import Approval, Fail, Say, Wait
 from scheduling import Scenarios, scenario
 
 SCALE = 20
-# Longer than the minute in which the person who wrote counts as being there.
+# Longer than the minute for which a person who wrote counts as present.
 LONG = Wait(70 / SCALE)
 TOKEN = "tk_notices0123456789"
 
 
 class Webhook:
-    """A recipient on loopback. It meets each request with the next of its moods, and takes it when there is none left."""
+    """A recipient on loopback. It treats each request by the next of its moods, and accepts it when none is left."""
 
     def __init__(self, *moods):
         self.moods, self.heads, self.bodies, self.taken, self.held = list(moods), [], [], [], []

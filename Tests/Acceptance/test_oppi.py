@@ -140,7 +140,7 @@ class OppiTests(Scenarios):
 
     @in_both(scenario(90))
     async def test_a_prompt_that_the_agent_refuses_is_said(self, dialect):
-        """The seed dialect says nothing of it: the turn has its own deadline."""
+        """The seed dialect reports nothing: there the turn has its own deadline."""
         if dialect == "seed":
             return
         async with OppiStage(dialect) as stage:
@@ -224,13 +224,13 @@ class OppiTests(Scenarios):
 
     @staticmethod
     def all_text(stage, turn):
-        """The bubble and the whole messages that continue it."""
+        """The text of the bubble and of the messages that continue it."""
         return stage.phone.final(turn.interaction) + "".join(stage.phone.loose_messages(turn.session))
 
     @scenario(120)
     async def test_with_the_relay_stalled_the_server_drops_nothing(self):
         async with OppiStage("seed") as stage:
-            # A busy machine may keep our reader waiting for a while, the relay never.
+            # A busy machine may delay the bridge's reader for a while, the relay never.
             burst = Burst(20_000, "thinking_delta", 1_000, patience=20.0)
             turn = stage.ask("flood", Say(["Here "]), Hold("flood"), burst, Say(words("text", 400), 0))
             await stage.streaming(turn)

@@ -1,4 +1,4 @@
-"""Who may talk to an Oppi server: tokens, pins, certificates and invitations (oppi.md#transport-tls-authentication-pairing)."""
+"""Access to an Oppi server: tokens, pins, certificates and invitations (oppi.md#transport-tls-authentication-pairing)."""
 
 import json
 import unittest
@@ -15,7 +15,7 @@ def secrets_of(stage):
 
 
 def written(stage):
-    """All that the bridge said and wrote, but for the files that are there to hold a token."""
+    """All output and files of the bridge, except the files that store a token."""
     kept = b""
     for path in stage.directory.rglob("*"):
         if path.is_file() and not path.is_relative_to(stage.directory / "oppi") and not path.is_relative_to(stage.directory / "config"):
@@ -52,7 +52,7 @@ class AccessTests(Scenarios):
 
     @in_both(scenario(90))
     async def test_a_token_that_is_taken_back_in_mid_life(self, dialect):
-        """And given back: it is looked at again each minute."""
+        """A revoked token that returns: it is retried each minute."""
         async with OppiStage(dialect, scale=10) as stage:
             await self.converses(stage)
             owner = stage.oppi.disk.state["owner"]
@@ -85,7 +85,7 @@ class AccessTests(Scenarios):
                 await stage.bridge.start(ready_seconds=0)
                 turn = stage.ask("hello")
                 await stage.ended(turn, seconds=40)
-                # No byte of ours went to a server that is not the one.
+                # The bridge sent no byte to the wrong server.
                 self.assertEqual(stage.oppi.requests, [])
 
     @in_both(scenario(90))

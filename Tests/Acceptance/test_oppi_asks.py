@@ -1,4 +1,5 @@
-"""More than yes or no of a scripted Oppi server (oppi.md#extension-dialogs): asked in the bubble, answered by the chat's next message."""
+"""Questions beyond yes or no of a scripted Oppi server (oppi.md#extension-dialogs): asked in the bubble, answered by the chat's next
+message."""
 
 import json
 import unittest
@@ -10,7 +11,7 @@ from scheduling import Scenarios, scenario
 
 
 class QuestionTests(Scenarios):
-    """More than yes or no: asked in the bubble, answered by the chat's next message."""
+    """Questions beyond yes or no: asked in the bubble, answered by the chat's next message."""
 
     async def asked(self, stage, turn, *words):
         def shown():
@@ -19,7 +20,7 @@ class QuestionTests(Scenarios):
         await until(shown, 30, f"{words} in the bubble, which shows {getattr(stage.phone.bubble(turn.interaction), 'text', None)!r}")
 
     async def answers(self, dialog, *replies, words, note):
-        """The value that the agent got for these messages."""
+        """The value that the agent received for these messages."""
         async with OppiStage("head") as stage:
             turn = stage.ask("question", Say(["Let me ask."]), dialog)
             said = []
@@ -59,7 +60,7 @@ class QuestionTests(Scenarios):
             await self.asked(stage, turn, "Which bed?", "West")
             first = stage.ask("2", session=turn.session)
             await self.asked(stage, turn, "Which crops?", "Corn")
-            # A pending `ask` is sent again on each subscription: it is asked once.
+            # Each subscription repeats a pending `ask`; the person is asked once.
             made = stage.oppi.sockets_made
             stage.oppi.cut()
             await stage.link_up(since=made)

@@ -1,5 +1,5 @@
-"""The real program with a scripted Oppi server that is no kinder than the real one: stops that come too early, attempts, late beginnings,
-answers, places, restarts (oppi.md)."""
+"""The real program with a scripted Oppi server as unkind as the real one: early stops, attempts, late beginnings, answers, places, restarts
+(oppi.md)."""
 
 import json
 import unittest
@@ -28,7 +28,7 @@ class StopTests(Scenarios):
                 await until(lambda: any(frame["type"] == kind for *_, frame in stage.oppi.frames), 30, kind)
                 stage.relay.stop(turn.session, turn.interaction)
                 await stage.ended(turn)
-                # Its next attempt has begun, and a stop has had the time of its way.
+                # Time for the next attempt to begin, and for a stop to arrive.
                 await stage.clock.sleep(2)
                 stage.oppi.release("never")
                 await stage.run_ended("flaky")
@@ -147,7 +147,7 @@ class PromptTests(Scenarios):
                 turns.append(stage.ask(f"chat {number}.", Say([f"Answer {number}."])))
                 await stage.ended(turns[-1], seconds=60)
                 stage.expect(turns[-1], f"Answer {number}.")
-                # A session that was busy a moment ago would keep its place.
+                # A recently busy session would keep its place.
                 for activation in stage.oppi.activations.values():
                     activation.session["lastActivity"] -= 120_000
                     stage.oppi.disk.save(activation.session)

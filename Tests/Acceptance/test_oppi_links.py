@@ -1,4 +1,5 @@
-"""The link to a scripted Oppi server is lost at every bad moment (oppi.md#catch-up): exact text, nothing doubled, no prompt run twice."""
+"""The link to a scripted Oppi server is lost at every bad moment (oppi.md#catch-up): the text stays exact, without repetition, and no
+prompt runs twice."""
 
 import asyncio
 import os
@@ -16,7 +17,7 @@ SEED = int(os.environ.get("KILL_SEED", "7"))
 
 class CatchUpTests(Scenarios):
     async def cut_while(self, stage, act, follows=False):
-        """The server cannot be reached while this happens; afterwards a run that goes on is followed again."""
+        """Acts while the server is unreachable; afterwards an unfinished run is followed again."""
         made, subscribed = stage.oppi.sockets_made, len(stage.oppi.subscribes)
         await stage.oppi.server.stop_listening()
         stage.oppi.server.drop_connections()
@@ -28,7 +29,7 @@ class CatchUpTests(Scenarios):
 
     @in_both(scenario(120))
     async def test_back_inside_the_ring(self, dialect):
-        """In mid-text, in a tool, and after the end."""
+        """Cuts in mid-text, in a tool, and after the end."""
         async with OppiStage(dialect) as stage:
             steps = [Say(words("a")), Hold("text"), Say([" and on."]), Tool(hold="tool"), Say(words("b")), Hold("end"), Say([" End."])]
             turn = stage.ask("ring", *steps)
@@ -58,7 +59,7 @@ class CatchUpTests(Scenarios):
 
     @in_both(scenario(120))
     async def test_back_outside_the_ring(self, dialect):
-        """The run goes on, and the next one has ended meanwhile."""
+        """The run continues, and the next one has ended meanwhile."""
         async with OppiStage(dialect, prepare=lambda stage: setattr(stage.oppi, "ring_capacity", 8)) as stage:
             steps = [Say(words("a")), Hold("away"), Tool(), Say(words("b")), Tool(), Tool(), Tool(), Say(words("c")), Hold("on"),
                      Say([" and on."]), Tool(), Say(["End."])]
@@ -89,7 +90,7 @@ class CatchUpTests(Scenarios):
 
     @in_both(scenario(120))
     async def test_back_after_the_server_was_started_again(self, dialect):
-        """Its run is lost; what was said stays, a line says so, and the prompt is not sent again."""
+        """The run is lost; its text stays, a line reports it, and the prompt is not sent again."""
         async with OppiStage(dialect, scale=5) as stage:
             steps = [Say(words("a")), Tool(), Say(words("b")), Hold("never"), Say(["not said"])]
             turn = stage.ask("lost", *steps)
@@ -118,7 +119,7 @@ class CatchUpTests(Scenarios):
 
     @in_both(scenario(120))
     async def test_back_after_the_session_was_activated_again(self, dialect):
-        """The run ended, the session too, and another device is in it: the new numbers are beyond those that were seen."""
+        """The run and the session ended, and another device is in it: the new numbers are beyond the known ones."""
         async with OppiStage(dialect) as stage:
             steps = [Say(words("a")), Hold("away"), Say([" and on."])]
             turn = stage.ask("first", *steps)
@@ -152,7 +153,7 @@ class CatchUpTests(Scenarios):
             two = stage.ask("two", Say(["Second."]), session=one.session)
             await stage.ended(two)
             stage.expect(two, "Second.")
-            # Nobody's subscription keeps it: what is not talked to may end.
+            # No subscription keeps a session: an idle one may end.
             stage.check(one, two)
 
     @in_both(scenario(120))
@@ -171,7 +172,7 @@ class CatchUpTests(Scenarios):
 
     @in_both(scenario(120))
     async def test_a_cut_in_the_instant_of_the_prompt_runs_it_once(self, dialect):
-        """The prompt has arrived, its answer has not: whether the session lives on or is activated again meanwhile."""
+        """The prompt has arrived, its answer has not, and the session lives on or is activated again meanwhile."""
         for ends in (False, True):
             async with OppiStage(dialect, scale=2) as stage:
                 def cut(what, fields):
@@ -188,7 +189,7 @@ class CatchUpTests(Scenarios):
 
     @in_both(scenario(120))
     async def test_a_deaf_server_is_left_and_the_text_is_exact(self, dialect):
-        """The socket stands, pings are answered, and what is asked is not: silence is noticed."""
+        """The socket stays open and pings are answered, but requests are not: the silence is detected."""
         async with OppiStage(dialect, scale=5) as stage:
             steps = [Say(words("a")), Hold("deaf"), Say([" and on."])]
             turn = stage.ask("deaf", *steps)
@@ -219,7 +220,7 @@ class KillTests(Scenarios):
     async def at_any_moment(self, dialect, act, name):
         generator = random.Random(f"{SEED} {dialect} {name}")
         log = []
-        # Each loss of the link makes the wait for the next one longer.
+        # Each loss of the link makes the next pause longer.
         async with OppiStage(dialect, scale=10 if name == "cuts" else 1) as stage:
             try:
                 turns = [await self.disturbed(stage, f"work {number}.", act, generator, log) for number in range(10)]
@@ -233,7 +234,7 @@ class KillTests(Scenarios):
                 raise
 
     async def disturbed(self, stage, text, act, generator, log):
-        """Acts at a seeded happening of this run, here or at the relay, or a moment after."""
+        """Acts at a seeded event of this run, at the server or the relay, or a moment later."""
         steps = [Say(words("a", 6)), Tool(), Say(words("b", 6))]
         side = generator.choice(["prompted", "text", "tool", "end", "run_ended", "applied"])
         count = generator.randint(1, 4) if side in ("text", "applied") else 1
@@ -260,7 +261,7 @@ class KillTests(Scenarios):
 
     @in_both(scenario(120))
     async def test_the_server_is_killed_in_mid_run_and_started_again(self, dialect):
-        """A process of its own, with its history or without."""
+        """A server in a process of its own, with its history or without."""
         for keeps in (True, False):
             async with OppiStage(dialect, scale=5, server=OppiProcess) as stage:
                 lost = stage.ask("lost", Say(words("a")), Tool(), Say(words("b")), Hold("kill"), Die())
@@ -281,7 +282,7 @@ class KillTests(Scenarios):
 
     @in_both(scenario(120))
     async def test_the_run_ends_while_the_bridge_is_dead(self, dialect):
-        """With the session still active, and with a session that has ended and whose history is late on disk."""
+        """A session still active, and one that has ended and whose history is late on disk."""
         for ends in (False, True):
             async with OppiStage(dialect) as stage:
                 steps = [Say(words("a")), Hold("dead"), Say([" and on."]), Tool(), Say(["End."])]
@@ -301,7 +302,7 @@ class KillTests(Scenarios):
 
     @in_both(scenario(120))
     async def test_a_kill_in_the_first_second_of_a_run(self, dialect):
-        """The list of sessions and the trace still say that the session is at rest; its sockets know better."""
+        """The list of sessions and the trace still show the session at rest; its sockets show the run."""
         def prepare(stage):
             stage.oppi.disk.save_delay = 6.0
         async with OppiStage(dialect, prepare=prepare) as stage:

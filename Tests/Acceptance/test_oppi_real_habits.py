@@ -1,4 +1,4 @@
-"""What a real Oppi server does and no kind double would (oppi.md): attempts, late beginnings, follow-ups, answers, places, traces."""
+"""Habits of a real Oppi server that no kind double would have (oppi.md): attempts, late beginnings, follow-ups, answers, places, traces."""
 
 import json
 import unittest

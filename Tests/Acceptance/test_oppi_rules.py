@@ -1,4 +1,4 @@
-"""Who may talk to the scripted Oppi server and what a subscription carries (oppi.md), asked by a bare client."""
+"""Access to the scripted Oppi server, and the content of a subscription (oppi.md), tested by a bare client."""
 
 import tempfile
 import unittest
@@ -159,7 +159,7 @@ class SubscriptionTests(Scenarios):
                                           ({"sessionId": "nowhere"}, "Session not found: nowhere")):
                         result = await client.ask("subscribe", **({"sessionId": session} | fields))
                         self.assertEqual((result["success"], result["error"]), (False, words))
-                    # Of a session that is not active it is nothing, also when it is activated later.
+                    # A subscription to an inactive session is empty, even after a later activation.
                     quiet = await client.ask("subscribe", sessionId=session, level="notifications")
                     self.assertEqual((quiet["data"]["currentSeq"], quiet["data"]["catchUpComplete"]), (0, True))
                     self.assertNotIn("connected", client.types())

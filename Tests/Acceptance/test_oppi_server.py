@@ -37,7 +37,7 @@ def result_of(dialect):
 
 
 def trace(name):
-    """What came in, and the REST answers."""
+    """Incoming frames and REST answers."""
     entries = [json.loads(line) for line in (TRACES / f"{name}.jsonl").read_text().splitlines()]
     return [entry["frame"] for entry in entries if entry["dir"] == "in"]
 
@@ -47,7 +47,7 @@ def frames_of(name):
 
 
 def shape(frames):
-    """What the two must have in common: the values that are shown, the names of all fields, seq counted from the first."""
+    """The properties that both must share: the shown values, the names of all fields, seq counted from the first."""
     frames = [frame for frame in frames if frame["type"] not in ("state", "stream_connected", "git_status")]
     base = next((frame["seq"] for frame in frames if "seq" in frame), 0)
     shown = []
@@ -60,7 +60,7 @@ def shape(frames):
             words["data"] = sorted(frame["data"])
             words["complete"] = frame["data"].get("catchUpComplete")
         if "session" in frame:
-            # The recorded sessions are of a server that had not named its files yet.
+            # The recorded sessions come from a server that did not name its files yet.
             words["session"] = sorted(set(frame["session"]) - {"lastMessage", "firstMessage", *FILES})
         shown.append(words)
     return shown
@@ -81,7 +81,7 @@ class TraceTests(Scenarios):
             async with OppiClient(server) as client:
                 await client.ask("subscribe", sessionId=session, level="full")
                 await client.run(session, "Which beans climb?", clientTurnId="turn-01")
-                # The trace streams what was thought; here it was not, and comes when the message ends.
+                # The trace streams the thinking; here it comes when the message ends.
                 frames = [frame for frame in client.frames if frame["type"] != "thinking_delta"]
                 wanted = [frame for frame in frames_of("oppi-text") if frame["type"] != "thinking_delta"]
                 self.assertEqual(shape(frames), shape(wanted))
@@ -102,7 +102,7 @@ class TraceTests(Scenarios):
 
     @scenario(60)
     async def test_a_tool_run_is_the_trace_in_head(self):
-        """The trace shows three fragments of the arguments and an output that is cut; how many there are depends on the text."""
+        """The trace has three fragments of the arguments and a cut output; their number depends on the text."""
         async with oppi("head") as server:
             server.plan("Count", Say(["I will look."]), Tool(args={"command": "ls packets | wc -l"}, parts=["42\n", "x" * 20_480]),
                         Say(["There are 42 packets."]))
@@ -149,7 +149,7 @@ class TraceTests(Scenarios):
                 await client.idle(mark)
                 frames = [frame for frame in client.frames[mark:] if frame["type"] not in ("turn_start", "turn_end")
                           and frame.get("command") != "prompt"]
-                # The trace leaves the segments of the call out.
+                # The trace omits the segments of the call.
                 frames = [{name: value for name, value in frame.items() if name != "callSegments"} for frame in frames]
                 self.compare(frames, "oppi-permission")
 
@@ -168,7 +168,7 @@ class TraceTests(Scenarios):
                 self.assertEqual(await client.closed(), 1006)
             server.release("cut")
             async with OppiClient(server) as other:
-                # Until the tool has ended, seen by another.
+                # Another client waits for the end of the tool.
                 await other.ask("subscribe", sessionId=session, sinceSeq=seen)
                 await other.type("tool_end")
             async with OppiClient(server) as client:

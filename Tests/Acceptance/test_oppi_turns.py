@@ -1,4 +1,4 @@
-"""What the scripted Oppi server does with prompts, stops, permissions and dialogs (oppi.md), and that it survives a kill."""
+"""Prompts, stops, permissions and dialogs of the scripted Oppi server (oppi.md), and its survival of a kill."""
 
 import asyncio
 import json
@@ -88,7 +88,7 @@ class TurnTests(Scenarios):
                     await client.idle(mark)
                     without = ("state", "turn_end", "queue_state")
                     wanted = ["stop_requested", "message_end", "agent_end", "stop_confirmed"]
-                    # The result is the last that comes.
+                    # The result comes last.
                     wanted.append(result_of(dialect))
                     await client.settled()
                     self.assertEqual(client.types(mark, without)[:5], wanted)
@@ -174,7 +174,7 @@ class QuestionTests(Scenarios):
                     result = await stranger.ask("permission_response", id=asked["id"], action="allow", scope="session")
                     self.assertNotIn("sessionId", result)
                     await client.type("agent_end")
-                    # The second call is the same; under the session's rule it is not asked again, and nobody hears of the answer.
+                    # The second call is the same: under the session's rule it is not asked again, and no client hears of the answer.
                     self.assertEqual([frame["type"] for frame in stranger.frames[mark:]],
                                      [result_of(dialect)])
                     await stranger.send("permission_response", id=asked["id"], action="deny", requestId="late")
@@ -285,7 +285,7 @@ class ProcessTests(Scenarios):
 
 
 class Far:
-    """What a client needs to know of a server in another process."""
+    """The facts about a server in another process that a client needs."""
 
     certificates = None
 

@@ -1,4 +1,4 @@
-"""Commands whose output is not read: a reader that stalls, one that goes away, a disk that is full."""
+"""Commands whose output is not read: a stalled reader, one that goes away, a full disk."""
 
 import asyncio
 import fcntl
@@ -25,7 +25,7 @@ MILESTONES = ["starting", "sophon_connected", "openclaw_connected", "agent_conne
 
 
 class HeldPipe:
-    """A pipe of one page, read when it is told to be."""
+    """A pipe of one page, read on demand."""
 
     def __init__(self):
         self.reader, self.writer = os.pipe()
@@ -34,7 +34,7 @@ class HeldPipe:
         self.bytes = b""
 
     def started(self):
-        """The child has its end."""
+        """Closes the parent's copy of the child's end."""
         os.close(self.writer)
 
     def read(self):
@@ -56,7 +56,7 @@ class HeldPipe:
 
 
 class HeldBridge(Bridge):
-    """With outputs of the test's own instead of pipes that are always read."""
+    """A bridge with outputs of the test's own instead of pipes that are always read."""
 
     async def start_on(self, out, err, *arguments, command="run"):
         base = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
@@ -102,7 +102,7 @@ class OutputTests(Scenarios):
             err.started()
             await connected(stage)
             turns = []
-            # More lines than the queue takes.
+            # More lines than the queue holds.
             for batch in range(12):
                 turns += await self.conversation(stage, *(f"story {batch}-{number}." for number in range(60)), count=1)
             stage.relay.cut()
@@ -116,7 +116,7 @@ class OutputTests(Scenarios):
             self.assertEqual(await stage.bridge.exit(), 0)
             names = [event["event"] for event in out.events]
             self.assertEqual([name for name in MILESTONES if name not in names], [])
-            # A dial has one second here: one that a busy machine does not complete is told as well.
+            # A dial times out after one second here, so a busy machine may report further losses.
             losses = [event["reason"] for event in out.events if event["event"] == "relay_lost"]
             self.assertEqual(len([reason for reason in losses if "connection was lost" in reason]), 1, losses)
             self.assertEqual(names.count("sophon_connected"), 2)
@@ -142,7 +142,7 @@ class OutputTests(Scenarios):
             await until(lambda: "ready" in [event["event"] for event in out.events], 30, "ready")
             await self.conversation(stage, "on")
             await until(lambda: "turn_ended" in [event["event"] for event in out.events], 30, "turn_ended")
-            # A second is all that it costs.
+            # The unread output delays the end by a second at most.
             await self.ends_well(stage)
             os.close(err.writer)
             self.assertIn("shutdown", [event["event"] for event in out.events])
@@ -199,7 +199,7 @@ class OutputTests(Scenarios):
                 try:
                     self.assertEqual(os.readlink(f"/proc/{stage.bridge.pid}/fd/{descriptor}"), "/dev/null")
                 except PermissionError:
-                    # The bridge shows its descriptors to nobody but a superuser with that capability.
+                    # The bridge hides its descriptors from all but a superuser with that capability.
                     break
             await self.conversation(stage, "on")
             await self.ends_well(stage)
@@ -325,7 +325,7 @@ class OutputTests(Scenarios):
                 stderr=asyncio.subprocess.DEVNULL, cwd=directory, preexec_fn=_die_with_the_parent)
             pipe.started()
             with self.assertRaises(TimeoutError):
-                # Longer than the flush that a service has.
+                # Longer than a service's flush.
                 await asyncio.wait_for(process.wait(), 2)
             await until(lambda: pipe.read() == whole.out, 30, "all of it")
             self.assertEqual(await asyncio.wait_for(process.wait(), 30), 0)
@@ -341,9 +341,9 @@ class OutputTests(Scenarios):
                 preexec_fn=_die_with_the_parent)
             _children.add(process.pid)
             out.started()
-            # From here on an interrupt is its own affair.
+            # From here on the program handles an interrupt itself.
             await until(lambda: blocked(process.pid, signal.SIGINT), 30, "it minds signals")
-            await asyncio.sleep(1)  # That it does not end cannot be awaited.
+            await asyncio.sleep(1)  # No event shows that the program keeps running.
             self.assertIsNone(process.returncode)
             process.send_signal(signal.SIGINT)
             self.assertEqual(await asyncio.wait_for(process.wait(), 60), 0)

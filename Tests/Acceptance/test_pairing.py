@@ -14,7 +14,7 @@ BINARY = Path(__file__).resolve().parents[2] / ".build" / "debug" / "sophon-brid
 
 
 def bridge_command():
-    """As in the harness, whose peers need a library that pairing can do without."""
+    """A copy of the harness's function: the harness's peers need a library that pairing does not."""
     if named := os.environ.get("SOPHON_BRIDGE"):
         return shlex.split(named)
     if BINARY.exists():
@@ -23,7 +23,7 @@ def bridge_command():
 
 
 class PairingRelay:
-    """Answers `start` and `poll`; what the polls say is a list, whose last entry stays."""
+    """Answers `start` and `poll`; `polls` is a list, whose last entry repeats."""
 
     def __init__(self, start=None, polls=(), start_status=200):
         self.start, self.polls, self.start_status = start or {}, list(polls), start_status
@@ -128,7 +128,7 @@ class PairingTests(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(credentials["botToken"], "inst_1:s_test_1")
             self.assertEqual(credentials["installationId"], "inst_1")
             self.assertEqual(credentials["sophonBase"], relay.url)
-            # The device of this bridge, for which phones wrap the keys of their chats.
+            # The device of this bridge, for which phones seal the keys of their chats.
             self.assertRegex(credentials["bridgeSecretHex"], "^[0-9a-f]{64}$")
             self.assertRegex(credentials["bridgePubkeyHex"], "^[0-9a-f]{64}$")
             self.assertNotIn(credentials["bridgeSecretHex"], words)
@@ -171,7 +171,7 @@ class PairingTests(unittest.IsolatedAsyncioTestCase):
             self.assertFalse((self.config / "credentials.json").exists())
 
     async def test_a_pairing_that_nobody_confirms_ends_with_21(self):
-        # Counted from the moment it is asked for: who is slow to start has as much time as anybody.
+        # The expiry counts from the call, so that a slow start has the full time.
         soon = lambda: {"code": "9FP9SVT", "expires_at": int(time.time() * 1000) + 3_000}
         async with PairingRelay(soon, [{"status": "pending"}]) as relay:
             code, events, _ = await self.run_bridge("pair", "--json", relay=relay.url)

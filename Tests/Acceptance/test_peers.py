@@ -1,4 +1,4 @@
-"""The peers by themselves: a naive bridge in Python talks to both, so that they are proven before the real one meets them."""
+"""The peers alone: a naive bridge in Python talks to both, to prove them before the real one meets them."""
 
 import asyncio
 import base64
@@ -55,7 +55,7 @@ class Pair:
 
 class PeerTests(Scenarios):
     async def converse(self, era):
-        # Slower than the pace of `chat`: this bridge reads nothing else, and E1 loses what the pace held back before a tool.
+        # Slower than the pace of `chat`: this bridge reads nothing else, and E1 loses the words held back before a tool.
         disk = [Say(["Let me ", "check the disk. "], every=0.2), Tool(output="61%"), Say(["It is ", "61% full."], every=0.2)]
         async with Pair(era) as pair:
             plain = pair.ask("plain", Say(["Hello", " there.", " I am here."]))
@@ -63,7 +63,7 @@ class PeerTests(Scenarios):
             held = pair.ask("held", Say(["One moment. "]), Approval("reboot", detached=True, followup=[Say(["Done."])]))
             inline = pair.ask("inline", Approval("uptime", detached=False), Say(["Up for days."]))
             stopped = pair.ask("stopped", Say(["tick "] * 500, every=0.02))
-            # In the second era no frame of `chat` ends a run that failed, and this bridge reads no others.
+            # In the second era no `chat` frame ends a failed run, and this bridge reads no others.
             failed = [] if era == "E2" else [pair.ask("failed", Say(["Looking"]), Fail())]
             for turn, command in ((held, "reboot"), (inline, "uptime")):
                 await until(lambda: any(body["command"] == command for body in pair.phone.approvals.values()), 30, command)
@@ -74,7 +74,7 @@ class PeerTests(Scenarios):
             pair.relay.stop(stopped.session, stopped.interaction)
             await pair.ended(plain, tools, held, inline, stopped, *failed)
             self.assertEqual(pair.phone.final(plain.interaction), "Hello there. I am here.")
-            # `chat` glues what the agent says behind a tool.
+            # `chat` joins the text behind a tool without a separator.
             self.assertEqual(
                 "".join(pair.phone.final(tools.interaction).split()), "".join(canonical_text(era, segments(disk)).split()))
             self.assertEqual(pair.phone.final(held.interaction), "One moment.\n\nDone.")
@@ -171,7 +171,7 @@ class PeerTests(Scenarios):
             status, answer, _ = await call(relay, "sendMessage", body | {"idempotency_key": "k-2"})
             self.assertEqual((status, answer["error"]["code"]), (410, "interaction_expired"))
             relay.rules.window_seconds = 100
-            # Empty, and on a clock that stands: nothing comes in before the call does.
+            # An empty bucket on a stopped clock: no token comes in before the call.
             bucket = relay.rules.buckets["msg"]
             bucket.level, bucket.clock = 0, SimpleNamespace(now=lambda: bucket.at, wall=relay.clock.wall)
             status, answer, headers = await call(relay, "sendMessage", body)
@@ -185,7 +185,7 @@ class PeerTests(Scenarios):
 
     @staticmethod
     def told(relay):
-        """What the bridge is told of approvals: id, decision and reason."""
+        """Approval updates to the bridge: id, decision and reason."""
         return [(update["payload"]["approval_id"], update["payload"]["decision"], update["payload"].get("reason"))
                 for update in relay.updates.values() if update["type"] == "approval.resolved"]
 

@@ -200,7 +200,7 @@ class PiTests(Scenarios):
             self.assertLessEqual(len(lines), 60)
 
     async def kill_at_random(self, kill, name):
-        """Ten runs, each killed once at a moment of its own; the moments are seeded."""
+        """Ten runs, each killed once at a seeded moment."""
         generator = random.Random(f"{SEED} {name}")
         plans = {"work": [said(*words("a")), {"tool": {}}, {"confirm": {"title": "Go on?", "yes": "Gone on.", "no": "Left."}},
                           said(*words("b"))]}
@@ -216,7 +216,7 @@ class PiTests(Scenarios):
                     await self.reached(stage, turn, part, decided)
                     await asyncio.sleep(after)
                     await kill(stage)
-                    # What still runs, and what the next process finds, is to come to its end before the next one is killed.
+                    # Settle everything, including work found by the next process, before the next kill.
                     await self.settled(stage, turn, decided)
                 stage.check_prompts(*asked)
                 stage.check(*asked, is_prefix=False)
@@ -236,7 +236,7 @@ class PiTests(Scenarios):
             await until(lambda: ended() or self.card(stage, turn, decided), 30, "a card")
 
     def card(self, stage, turn, decided):
-        """Of this turn, and not decided; decides it."""
+        """Decides an undecided card of this turn."""
         for name, body in stage.phone.approvals.items():
             if body["session_id"] == turn.session and name not in decided:
                 decided.add(name)
@@ -257,7 +257,7 @@ class PiTests(Scenarios):
     @scenario(170)
     async def test_kills_of_the_child_at_random_moments_repeat_no_prompt(self):
         async def kill(stage):
-            # Where the message has not got one yet, the one of the message before.
+            # Kills the previous message's child if this message has none yet.
             if stage.log("starts") and Path(f"/proc/{stage.child()}").exists():
                 os.kill(stage.child(), signal.SIGKILL)
         await self.kill_at_random(kill, "the child")
@@ -295,7 +295,7 @@ class PiTests(Scenarios):
     @scenario(60)
     async def test_the_bridge_shows_its_environment_to_no_process_of_its_user_once_it_has_a_child(self):
         user, as_nobody = self.nobody()
-        # The tests' own Python may lie where no other user may go.
+        # The tests' own Python may be unreachable for other users.
         python = shutil.which("python3", path="/usr/bin:/bin") or self.skipTest("there is no python3 for all users")
         async with PiStage({}, environment={"PI_COMMAND": " ".join([python, *COMMAND[1:]])}) as stage:
             stage.bridge.kill9()
@@ -322,7 +322,7 @@ class PiTests(Scenarios):
                 self.assertEqual(bridge.stdout, b"")
             listed = subprocess.run([*as_nobody, "ls", f"/proc/{stage.bridge.pid}/fd"], capture_output=True, cwd="/")
             self.assertNotEqual(listed.returncode, 0)
-            # What THREAT_MODEL says that it can read all the same.
+            # THREAT_MODEL lists these as readable all the same.
             self.assertIn(b"sophon-bridge", read(f"/proc/{stage.bridge.pid}/cmdline").stdout)
             for file in ("journal.db", "status.json"):
                 self.assertEqual(read(str(stage.state / file)).returncode, 0, file)

@@ -30,7 +30,7 @@ def asked(title="Which colour?"):
 
 class QuestionStage(PiStage):
     async def asked(self, turn, title="Which colour?"):
-        """The phone shows this question."""
+        """Waits until the phone shows this question."""
         def found():
             bubble = self.phone.bubble(turn.interaction)
             return bubble and title in bubble.streamed and bubble.streamed.rstrip().endswith(HINT)
@@ -40,11 +40,11 @@ class QuestionStage(PiStage):
         return self.ask(text, session=turn.session)
 
     def answers(self):
-        """By the order in which pi asked: what it was told."""
+        """pi's received answers, in the order of its questions."""
         return [answer.get("value", "cancelled") for answer in self.log("answers")]
 
     async def closed(self, turn):
-        """The relay has confirmed the end of its bubble, and the bridge knows."""
+        """Waits until the relay has confirmed the end of the bubble, and the bridge knows it."""
         await until(lambda: any(event["event"] == "turn_ended" and event.get("turn") == turn.interaction
                                 for event in self.bridge.events), 30, "the turn is closed")
 
@@ -140,7 +140,7 @@ class PiQuestionTests(Scenarios):
             later = stage.answer(turn, "2")
             await stage.ended(later)
             stage.expect(later, "Hello.")
-            # pi's own clock began a moment before ours.
+            # pi's own timeout began a moment before the bridge's.
             paragraphs = stage.phone.final(turn.interaction).removeprefix(asked()).strip().split("\n\n")
             self.assertEqual(sorted(paragraphs), ["The question was not answered in time.", "got nothing"])
             self.assertEqual(stage.answers(), [])
@@ -247,7 +247,7 @@ class PiQuestionTests(Scenarios):
             await until(lambda: stage.log("answers"), 10, "the dialog is answered")
             self.assertEqual(stage.answers(), ["cancelled"])
             command, behind = (stage.ask(text, session=turn.session) for text in ("/tidy up", "and then"))
-            # pi is asked once, after 10 s, whether a run began.
+            # The bridge asks pi once, after 10 s, whether a run began.
             await stage.ended(command, behind, seconds=30)
             stage.expect(behind, "Hello.")
             self.assertEqual(len(stage.log("answers")), 1)

@@ -1,4 +1,4 @@
-"""More than there is room for: numbers, runs, bytes, file descriptors."""
+"""Quantities beyond the limits: numbers, runs, bytes, file descriptors."""
 
 import asyncio
 import json
@@ -87,7 +87,7 @@ class HostileNumberTests(Scenarios):
             stage.gateway.release("sent")
             await stage.ended(turn)
             stage.expect(turn, "".join(words("before") + words("after")).strip())
-            # A debug build takes a tenth of a second for each; looked for from the front they took five and more.
+            # A debug build takes a tenth of a second for each; searches from the front took over five.
             self.assertLess(self.cpu(stage.bridge.pid) - used, 3, "seconds of CPU")
             self.assertEqual(len(stage.gateway.connects), 1)
 

@@ -1,4 +1,4 @@
-"""Proxies that the environment names: none of them is asked for plain text, in which tokens are."""
+"""Proxies named by the environment: none gets plain HTTP, which would show it tokens."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from scheduling import Scenarios, scenario
 
 @contextlib.asynccontextmanager
 async def proxy():
-    """The variables that name it, and what it was asked."""
+    """The variables that name the proxy, and its received requests."""
     asked = []
 
     async def hear(reader, writer):

@@ -1,4 +1,4 @@
-"""Recordings and the log hold no secret, whenever it became known and whichever side says it, raw, in base64 or as JSON escapes it."""
+"""Recordings and the log contain no secret, whenever it became known and whichever side sends it, raw, in base64 or in JSON escapes."""
 
 import asyncio
 import base64
@@ -22,7 +22,7 @@ ODD = "plain/hex\\without\"shape-0123"
 
 
 def forms(secret):
-    """All ways in which a search would find it."""
+    """All forms of a secret that a search would find."""
     quoted = json.dumps(secret)[1:-1]
     found = {secret, quoted, quoted.replace("/", "\\/"), json.dumps(quoted)[1:-1]}
     for place in range(3):
@@ -32,12 +32,12 @@ def forms(secret):
 
 
 def spoken(secret):
-    """One text with all of them."""
+    """A text with all forms."""
     return f"It is {secret}, {base64.b64encode(secret.encode()).decode()}, {json.dumps(secret)}."
 
 
 def members(value, *names):
-    """The texts that stand under these names, at any depth."""
+    """The texts under these names, at any depth."""
     if isinstance(value, list):
         return {text for entry in value for text in members(entry, *names)}
     if not isinstance(value, dict):
@@ -47,7 +47,7 @@ def members(value, *names):
 
 class RecordedSecretsTests(Scenarios):
     async def converses(self, stage, records, *secrets, steps):
-        """Both sides say each of them; then the bridge ends, so that all is written."""
+        """Both sides send each secret; then the bridge ends, so that all is written."""
         for number, secret in enumerate(secrets):
             turn = stage.ask(f"{number}: {spoken(secret)}", *steps(secret))
             stage.relay.decide(await stage.card(turn, seconds=20), "approve")
@@ -74,7 +74,7 @@ class RecordedSecretsTests(Scenarios):
             stage.gateway.is_behind_proxy = True
             configure(stage.gateway.token)
             await stage.bridge.start()
-            # It depends on the token: the bridge has none of a later one before it connects again.
+            # The device token derives from the gateway's token: the bridge gets the new one only when it reconnects.
             device = stage.gateway.device_token(next(iter(stage.gateway.paired)))
             before, stage.gateway.token = stage.gateway.token, ODD
             configure(ODD)

@@ -1,4 +1,4 @@
-"""What the real agents said once (`make record-agents`), replayed: the calls to the relay are those of the golden file beside it."""
+"""Recorded frames of the real agents (`make record-agents`), replayed: the relay calls must match the golden file beside each."""
 
 import unittest
 from pathlib import Path

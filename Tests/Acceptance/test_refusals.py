@@ -1,4 +1,4 @@
-"""What the relay refuses for good, and what only looks like its refusal: pages of something in between."""
+"""Final refusals of the relay, and responses that only look like them: pages of a server in between."""
 
 import asyncio
 import json
@@ -120,7 +120,7 @@ class PageTests(Scenarios):
 
 class FinalRefusalTests(Scenarios):
     async def counted(self, stage, wanted):
-        """The status is written every few seconds."""
+        """Waits for these numbers in the status, which is written every few seconds."""
         for _ in range(200):
             work = (await stage.status())[0]["status"]["connections"][0]["work"]
             if {name: work[name] for name in wanted} == wanted:

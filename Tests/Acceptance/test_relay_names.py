@@ -1,4 +1,4 @@
-"""A hostile relay gives ids that a terminal, a log or a shell would take for more than a name (THREAT_MODEL.md#the-relay)."""
+"""A hostile relay sends ids that a terminal, a log or a shell would interpret (THREAT_MODEL.md#the-relay)."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from peers.steps import Say
 from scheduling import Scenarios, scenario
 
 MARK = "wombat"
-"""In each name that is refused."""
+"""Part of each refused name."""
 REFUSED = [f"{MARK}{'x' * 251}", f'{MARK}"b', f"{MARK}'b", f"{MARK}`reboot`", f"{MARK}\x1b[31mb", f"{MARK} b", f"{MARK};b", f"$({MARK})",
            f"{MARK}\\b", f"{MARK}\u202eb", f"{MARK}é"]
 COUNTED = "update with an id that is not taken"
@@ -20,7 +20,7 @@ COUNTED = "update with an id that is not taken"
 class RelayNameTests(Scenarios):
     @staticmethod
     def hostile(stage, chat, name):
-        """Everything that could be taken from a frame, each with one id that is not one."""
+        """Every field that the bridge reads from a frame, each with one invalid id."""
         relay, key = stage.relay, sealing.public(os.urandom(32)).hex()
         good = {"session": {"id": chat}}
         message = {"id": "msg_good", "text": "Never seen."}
@@ -43,7 +43,7 @@ class RelayNameTests(Scenarios):
     async def test_ids_that_are_none_are_refused_and_said_to_be_without_their_bytes(self):
         async with Stage(start=False, scale=20) as stage:
             relay = stage.relay
-            # The one of the greeting, too.
+            # The greeting's installation is invalid, too.
             relay.installation, installation = f"{MARK}`reboot`", relay.installation
             await stage.bridge.start()
             relay.installation = installation
@@ -57,7 +57,7 @@ class RelayNameTests(Scenarios):
                 update = {"update_id": name, "type": "session.message", "session_id": first.session, "payload": {
                     "session": {"id": first.session}, "message": {"id": "msg_good", "text": "Never seen."}}}
                 relay.sockets[-1].send({"type": "update", "update": update})
-                # An installation of the wrapper alone.
+                # An invalid installation in the wrapper alone.
                 relay.installation = name
                 relay.push("session.ended", {"session": {"id": first.session}}, first.session)
                 relay.installation = installation
@@ -70,7 +70,7 @@ class RelayNameTests(Scenarios):
             await until(lambda: sum(counted().values()) >= sent + len(REFUSED) + 1, 30, f"all of {sent} are counted: {counted()}")
             self.assertEqual(sum(counted().values()), sent + len(REFUSED) + 1)
             self.assertIn("installation with an id that is not taken", " ".join(counted()))
-            # Nothing else of them was taken.
+            # The refused updates had no other effect.
             self.assertEqual([call.method for call in relay.calls[calls:] if call.method != "devices"], [])
             self.assertEqual([send["text"] for send in stage.gateway.sends], ["Hello?"])
             self.assertEqual((await self.said(stage, "devices", "list", "--json")).out.count('"event":"device"'), 0)
@@ -79,7 +79,7 @@ class RelayNameTests(Scenarios):
             stage.expect(again, "Still.")
             self.assertEqual(stage.bridge.starts, 1)
             self.assertIsNone(stage.bridge.process.returncode)
-            # It is said, and how.
+            # Every place shows the refusal in a safe form.
             places = {" ".join(words): await self.said(stage, *words) for words in (
                 ("status",), ("status", "--json"), ("explain", again.interaction), ("journal", "inspect"), ("devices", "list"), ("doctor",))}
             for place in ("status", "status --json"):

@@ -1,4 +1,4 @@
-"""Routines: the gateway's scheduler, asked from the phone."""
+"""Routines: the gateway's scheduler, used from the phone."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def whole_life_in_era(era):
             self.assertEqual((await cron("run", id=job["id"])).get("ran"), False)
             await cron("update", id=job["id"], patch={"enabled": True})
 
-            # Its run is a chat of its own on the phone.
+            # The job's run has a chat of its own on the phone.
             stage.gateway.plan("Back up.", Say(["All is saved."]))
             await cron("run", id=job["id"], mode="force")
             chats = lambda: [bubble.session for bubble in stage.phone.bubbles.values() if bubble.final == "All is saved."]
@@ -110,7 +110,7 @@ class RoutineTests(Scenarios):
             (stage.directory / "config" / "session-keys.json").write_text(json.dumps(keys))
             (stage.directory / "config" / "session-keys.json").chmod(0o600)
             await stage.bridge.start()
-            # The reference bridge's file alone: no phone may read, and the log says so.
+            # With the reference bridge's file alone no phone may read, which the log reports.
             await until(lambda: "sealing.json was not there" in "".join(stage.bridge.stderr), 10, "the line of the log")
             self.assertIn("no phone may read", (await once(
                 "status", directory=stage.directory, environment=stage.environment())).out)

@@ -1,4 +1,4 @@
-"""What `run` does besides carrying messages: reading its configuration anew, closing what runs, recording."""
+"""The further work of `run`: reloading its configuration, closing its runs, recording."""
 
 import os
 import signal

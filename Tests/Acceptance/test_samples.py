@@ -76,7 +76,7 @@ class SampleTests(Scenarios):
                 self.assertEqual(await warnings(simulator), {
                     ("emptyPlaceholder", "sendMessage"): 1, ("keyOutsideAlphabet", "sendMessage"): 1,
                     ("keyOutsideAlphabet", "sendMessageDelta"): deltas, ("keyOutsideAlphabet", "sendMessageEnd"): 1})
-                # Each answer says it as well.
+                # Each answer has the warning as well.
                 await until(lambda: ["answered", sent["interaction_id"]] in sample.said, 30, "the sample has answered")
                 self.assertEqual([words[:3] for words in sample.said if words[1] == "sendMessage"],
                                  [["warned", "sendMessage", "emptyPlaceholder:"], ["warned", "sendMessage", "keyOutsideAlphabet:"]])

@@ -1,4 +1,4 @@
-"""The live bridge and a phone that seals, with a relay between them that cannot read (relay.md#end-to-end-encryption)."""
+"""The live bridge and a sealing phone, with a relay between them that cannot read (relay.md#end-to-end-encryption)."""
 
 import asyncio
 import base64
@@ -21,7 +21,7 @@ from wiretap import Wiretap
 
 FAULTED_CALLS = int(os.environ.get("SEALED_FAULTED_CALLS", "120"))
 SEED = int(os.environ.get("SEALED_SEED", "5"))
-# Nothing that relay.md#not-sealed lists: what the two say to each other, what tools are given and bring, what is asked.
+# Words for content outside of relay.md#not-sealed: conversation, arguments and results of tools, questions.
 SECRETS = ("Zebrafinch", "Quartzvein", "Oxbowlake", "Juniperash", "Velvetmoss", "Copperbell", "Marblehare", "Thistledown")
 
 
@@ -48,7 +48,7 @@ class Conversation:
         return (await self.ended(await self.ask(text, *steps, session=session)))["text"]
 
     async def send_raw(self, session, envelope, seconds=30):
-        """The answer to an envelope that may be anything."""
+        """Sends any envelope, and returns the answer."""
         sent = await self.stage.simulator.call("POST", f"/v1/me/sessions/{session}/send", {"text_ct": envelope})
         return (await self.ended(sent | {"session_id": session}, seconds))["text"]
 
@@ -58,7 +58,7 @@ class Conversation:
 
 
 class PiStage(PhoneStage):
-    """With a scripted pi, a child whose standard error is the bridge's to show."""
+    """A stage with a scripted pi, a child whose standard error the bridge shows."""
 
     def __init__(self, plans):
         super().__init__()
@@ -89,8 +89,8 @@ async def sealed(*options, era="E3", stage=None):
 
 
 def shown(messages):
-    """What a chat shows, without names and times. How much of an output was told on the way depends on both, and so does which of
-    the gateway's frames of a tool gave it its label: they name its kind in different words."""
+    """The visible content of a chat, without ids and times. The reported part of an output depends on both, and so does the gateway's frame
+    that gave a tool its label: frames name its kind in different words."""
     hide = ("message_id", "interaction_id", "ts", "task_id", "reply_to", "partial_result")
     def bare(value):
         if isinstance(value, dict):
@@ -147,7 +147,7 @@ class WholeTurns(Scenarios):
                 asked = await here.do(here.phone.asked, sent["session_id"])
                 self.assertIn(velvet, json.dumps(asked))
                 await here.do(here.phone.decide, asked["approval_id"])
-                # Killed in mid-run, so that the journal has an open turn with its text in it.
+                # A kill in mid-run leaves an open turn with its text in the journal.
                 await until(lambda: quartz in here.phone.streamed(sent), 30, "the first words")
                 stage.bridge.kill9()
                 await stage.bridge.exit()
@@ -158,7 +158,7 @@ class WholeTurns(Scenarios):
                 for word in (quartz, copper):
                     self.assertIn(word, final["text"])
                 self.assertIn(juniper, json.dumps(final["tasks"]))
-                # One that is refused is not shown in words either.
+                # A refused message is not shown as text either.
                 self.assertNotIn(marble, await here.send_raw(sent["session_id"], here.phone.sealed(sent["session_id"], marble)[:-8]))
                 traffic = bytes(tap.bytes)
             self.assertGreater(len(traffic), 4_000)
@@ -192,7 +192,7 @@ class WholeTurns(Scenarios):
                 self.assertNotIn(word, log() + json.dumps(here.stage.bridge.events))
 
     async def check_at_end(self, stage):
-        """What is written at the end is looked at too."""
+        """Checks the final writes too."""
         stage.bridge.terminate()
         await stage.bridge.exit()
         self.assertGreater(sum(file.stat().st_size for file in (stage.directory / "records").iterdir()), 1_000)
@@ -212,7 +212,7 @@ class WholeTurns(Scenarios):
 class Faults(Scenarios):
     @scenario(600 if FAULTED_CALLS > 200 else 120)
     async def test_calls_that_fail_and_kills_lose_double_and_conflict_nothing(self):
-        """SEALED_FAULTED_CALLS=1000 is the long form."""
+        """The long form is SEALED_FAULTED_CALLS=1000."""
         generator = random.Random(SEED)
         async with sealed() as here:
             stage, asked, number = here.stage, [], 0
@@ -274,7 +274,7 @@ class BadInput(Scenarios):
             self.assertEqual(len(set(said.values())), 1, said)
             self.assertNotIn("Fine.", said["replayed"])
             self.assertTrue(said["replayed"].strip())
-            # Two that have changed places are two messages, in the order in which they came.
+            # Two swapped messages are handled in the order in which they arrive.
             envelopes = [here.phone.sealed(second, f"number {index}") for index in (1, 2)]
             for index in (1, 2):
                 here.stage.gateway.plan(f"number {index}", Say([f"Answer {index}."]))
@@ -294,13 +294,13 @@ class BadInput(Scenarios):
             await here.do(phone.hand, session, [own])
             for box in (b"\2" + os.urandom(93), b"\1" + os.urandom(40), os.urandom(5)):
                 await here.grant(session, bridge["device_id"], box)
-            # Only the placeholder has been sent, a second after the message.
+            # The bridge has sent the placeholder alone, a second after the message.
             await asyncio.sleep(1.5)
             self.assertEqual([message["text"] for message in await here.do(phone.answers, sent)], [""])
             self.assertEqual(here.stage.gateway.sends, [])
             await here.do(phone.hand, session, [bridge])
             self.assertEqual((await here.ended(sent))["text"], "At last.")
-            # Another key, while this one is in use and no device was taken away, is refused.
+            # Another key is refused while this one is in use and no device was removed.
             phone.keys[session].insert(0, os.urandom(32))
             await here.do(phone.hand, session, [bridge])
             phone.keys[session] = [key]
@@ -319,7 +319,7 @@ class BadInput(Scenarios):
             await stage.simulator.call("POST", "/v1/simulator/faults", {"kind": "grant_never", "count": 2})
             sent = await here.ask("Never?", Say(["In the end."]))
             await until(lambda: [shown["role"] for shown in here.phone.heard("message_added")][-1:] == ["agent"], 30, "the empty bubble")
-            # Killed while it waits: the journal has the message, sealed as it came.
+            # A kill during the wait: the journal has the message, still sealed.
             await stage.bridge.restart_after_kill()
             await stage.simulator.call("DELETE", "/v1/simulator/faults")
             await here.do(here.phone.hand, sent["session_id"], await here.do(here.phone.devices))

@@ -1,4 +1,4 @@
-"""Every place that shows a word of a chat, walked once for each agent with chats that are sealed: by default none shows one
+"""Every place that can show text of a chat, visited for each agent with sealed chats: by default none shows any
 (THREAT_MODEL.md#what-each-place-shows-of-a-sealed-chat)."""
 
 import asyncio
@@ -19,13 +19,13 @@ from pi_stage import PiStage
 from scheduling import Scenarios, scenario
 
 MARK = "quokkawombat"
-"""In all that is said here, with a number that tells which it was."""
+"""Part of every text here, with a number that identifies it."""
 HELD = "held"
 """A gate."""
 
 
 class Words:
-    """Gives a new one at each use: a word of the person or the agent, a name of a file, a command, a title."""
+    """Makes a new marked text at each use: words of the person or the agent, a file's name, a command, a title."""
 
     def __init__(self):
         self.given = {}
@@ -36,7 +36,7 @@ class Words:
         return word
 
     def found(self, content):
-        """What of it stands in these bytes: raw, in base64 or in hexadecimal digits."""
+        """Marks found in these bytes: raw, in base64 or in hexadecimal."""
         names = sorted({word.decode() for word in re.findall(MARK.encode() + rb"\d*", content)})
         found = [f"{name} ({self.given.get(name, '?')})" for name in names]
         for place in range(3):
@@ -103,7 +103,7 @@ def pi(word):
 
 
 class Walk:
-    """A stage with all chats of one agent sealed but one, and a person who decides what is asked."""
+    """A stage where all chats of one agent but one are sealed, with a person who decides."""
 
     def __init__(self, case, stage, stories, words):
         self.case, self.stage, self.stories, self.words = case, stage, stories, words
@@ -118,7 +118,7 @@ class Walk:
         stage.configure({"record_dir": str(stage.directory / "records"), "log": {"level": "debug"}})
         await stage.bridge.start()
         await until(lambda: self.seals.bridge, 20, "the bridge's device")
-        # One that is pinned, and one that is held: a notice goes to a sealed chat.
+        # One device is pinned, and one is held: the notice goes to a sealed chat.
         for number in (1, 2):
             stage.relay.push("device_added", {"device_id": f"dev_{number}", "pubkey": sealing.public(os.urandom(32)).hex(), "label": "phone",
                                               "platform": "ios"})
@@ -141,7 +141,7 @@ class Walk:
             await stage.ended(asking)
         rest = [self.ask(name) for name in self.stories if name not in ("whole", "asking", "held")]
         await stage.ended(*rest, seconds=60)
-        # The journal has an open turn with its words.
+        # An open turn, so that the journal contains its words.
         held = self.ask("held")
         await stage.streaming(held)
         await until(lambda: phone.tasks_of(held.interaction), 30, "a tool")
@@ -187,7 +187,7 @@ class Walk:
         seen["calls to the relay"] = b"\n".join(call.raw for call in stage.relay.calls)
         for folder in ("state", "config", "records"):
             for path in (stage.directory / folder).rglob("*"):
-                # The log of Codex's server is a file of its own, for its owner alone.
+                # The log of Codex's server is a separate file, readable by its owner alone.
                 if path.is_file() and not (path.name.startswith("codex-") and path.suffix == ".log"):
                     seen[f"{folder}/{path.name} {when}"] = path.read_bytes()
 
@@ -214,7 +214,7 @@ class SealedPlacesTests(Scenarios):
 
     @staticmethod
     def planned(make, plan):
-        """A stage whose agent knows the stories."""
+        """A stage whose agent is scripted with the stories."""
         class Planned(make):
             async def __aenter__(self):
                 await super().__aenter__()

@@ -1,5 +1,5 @@
-"""`service` with a systemctl that only writes down what it is asked: in a mount namespace, where systemd seems to run and the
-program stands where it stays."""
+"""`service` with a systemctl that only records its calls: in a mount namespace, where systemd seems to run and the program has its final
+path."""
 
 import json
 import os

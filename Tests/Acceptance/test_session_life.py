@@ -1,4 +1,4 @@
-"""Chats, tools and installations that end from the phone's side, and the commands that the agent gets."""
+"""Chats, tools and installations ended from the phone, and the commands sent to the agent."""
 
 import unittest
 

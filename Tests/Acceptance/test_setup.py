@@ -1,4 +1,4 @@
-"""`scripts/setup` on a machine of stubs: silent where nothing is missing, and root only where it was said before."""
+"""`scripts/setup` on a machine of stubs: silent if nothing is missing, and root only as announced."""
 
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ PROGRAMS = ("g++", "pkg-config", "python3", "openssl", "curl", "debootstrap", "c
 
 
 class Machine:
-    """Its programs are stubs; each call that could change something is a line."""
+    """A machine whose programs are stubs; each call that could change something becomes a line."""
 
     def __init__(self, directory, *, user=1000, sudo="works", without=()):
         self.directory = Path(directory)
@@ -26,7 +26,7 @@ class Machine:
             self.stub(program, "exit 0")
         self.stub("swift", "echo 'Swift version 6.3 (a stub)'")
         self.stub("id", f"echo {user}")
-        # As the real one: what is not known is said on standard error, and it fails.
+        # Like the real one: it lists unknown packages on standard error, and fails.
         self.stub("dpkg-query", "status=0; shift 3; for p in \"$@\"; do case \" $LACKING \" in *\" $p \"*) status=1 ;; "
                                 "*) echo \"installed $p\" ;; esac; done; exit $status")
         self.stub("apt-get", 'echo "CALL apt-get $* $DEBIAN_FRONTEND by ${WHO:-user}" >&2')

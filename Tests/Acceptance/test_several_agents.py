@@ -14,7 +14,7 @@ from scheduling import Scenarios, scenario
 
 
 class Several:
-    """A relay for each connection, and the far side of its agent, with one bridge between them."""
+    """A relay and the agent's far side for each connection, with one bridge between them."""
 
     def __init__(self, *agents, plans=None, **top):
         self.kinds, self._plans, self._top = agents, plans or {}, top
@@ -80,7 +80,7 @@ class SeveralAgentsTests(Scenarios):
             await oppi.ended(asked[3])
             oppi.expect(asked[3], "I look.\n\nIt is full.")
             oppi.check(asked[3])
-            # What becomes of one child is nothing to the others.
+            # The end of one child does not affect the others.
             os.kill(one.pi.child(), signal.SIGKILL)
             await one.ended(asked[1])
             one.expect_said(asked[1], "pi", "process")
@@ -90,7 +90,7 @@ class SeveralAgentsTests(Scenarios):
             for side in (one, two):
                 side.pi.check_prompts(side.phone, asked[1] if side is one else asked[2])
                 self.assertEqual(len(side.pi.log("starts")), 1)
-            # After a crash of the bridge each goes on where it was.
+            # After a crash of the bridge each agent continues.
             several.bridge.kill9()
             await several.bridge.exit()
             await several.start()
@@ -115,13 +115,13 @@ class SeveralAgentsTests(Scenarios):
             one.pi.open_gate("go")
             await one.ended(long)
             one.expect(long, "Begun.\n\nEnded.")
-            # The idle child ends, and the message that waited is answered.
+            # The idle child ends, and the waiting message is answered.
             await two.ended(hello)
             two.expect(hello, "Hello.")
             two.check(hello)
             first = one.pi.child()
             await until(lambda: not Path(f"/proc/{first}").exists(), 30, "the first child is gone")
-            # Its chat goes on in another process, for which the second one makes room.
+            # The first chat continues in another process, for which the second one makes room.
             again = one.ask("hello", session=long.session)
             await one.ended(again)
             one.expect(again, "Hello.")

@@ -1,4 +1,4 @@
-"""How the process ends: signals, a second instance, a token that is refused, an agent that cannot be spoken to."""
+"""Ends of the process: signals, a second instance, a refused token, an unreachable agent."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from scheduling import Scenarios, scenario
 from stories import with_approval, words
 
 
-# The flush waits for so long that an end within the wait below did not come of its limit.
+# A flush longer than the waits below, so that its limit cannot cause an end.
 PATIENT = {"limits": {"stop_flush": "60s"}}
 
 
@@ -62,7 +62,7 @@ class ShutdownTests(Scenarios):
             mark = len(stage.relay.calls)
             await until(lambda: any(call.method == "sendMessageDelta" for call in stage.relay.calls[mark:]), 30, "a held call")
             stage.bridge.terminate()
-            # Two signals that are both pending are one; the first has been where the link is closed.
+            # Two pending signals count as one; the closed link shows that the first was handled.
             await until(lambda: not stage.gateway.connections, 30, "the agent's link is closed")
             stage.bridge.terminate()
             await stage.bridge.exit(20)
@@ -97,7 +97,7 @@ class ShutdownTests(Scenarios):
                 await stage.streaming(turn)
                 stage.relay.revoke(status, code)
                 self.assertEqual(await stage.bridge.exit(), 23, code)
-                # An installation that was removed leaves no agent at work; a token that was replaced does.
+                # A removed installation stops the agent's work; a replaced token does not.
                 self.assertEqual(bool(stage.gateway.aborts), code == "installation_revoked")
                 self.assertIn("sophon-bridge pair", "".join(stage.bridge.stderr) + str(stage.bridge.events))
 
@@ -119,7 +119,7 @@ class ShutdownTests(Scenarios):
             await stage.bridge.event("sophon_connected", 15)
             await until(lambda: "token" in ("".join(stage.bridge.stderr) + str(stage.bridge.events)).lower(), 30,
                         "words about the token")
-            await asyncio.sleep(3)  # That something does not happen cannot be awaited.
+            await asyncio.sleep(3)  # No event shows that nothing happens.
             self.assertLessEqual(len(stage.gateway.connects), 3)
             self.assertIsNone(stage.bridge.process.returncode)
 
@@ -130,7 +130,7 @@ class ShutdownTests(Scenarios):
                 stage.gateway.pairs_silently = False
                 await stage.bridge.start(ready_seconds=0)
                 await until(lambda: "openclaw devices approve" in "".join(stage.bridge.stderr), 30, "the remedy")
-                # The first era knows an older signature only: there the first connect is to find that out.
+                # The first era knows an older signature only, which the first connect finds out.
                 self.assertEqual(len(stage.gateway.connects), 2 if era == "E1" else 1)
                 self.assertIsNone(stage.bridge.process.returncode)
 

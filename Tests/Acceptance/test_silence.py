@@ -1,5 +1,5 @@
-"""Runs of which nothing is heard (docs/OPERATING.md), with children that speak like pi: a model that says nothing any more, and a tool
-that takes long. On clocks that run faster than the world."""
+"""Silent runs (docs/OPERATING.md), with children that speak like pi: a model that falls silent, and a slow tool. Clocks run faster than the
+world."""
 
 import json
 import os
@@ -11,13 +11,13 @@ from pi_home import said
 from pi_stage import PiStage
 from scheduling import Scenarios, scenario
 
-# A minute is a second.
+# A minute lasts a second.
 SCALE = 60
 LIMITS = {"limits": {"quiet": "1m", "stuck": "5m"}}
 
 
 def labels(stage, turn):
-    """What the tasks that say how a run is have said."""
+    """Labels of the tasks that report a run's state."""
     bodies = [call.body for call in stage.relay.calls if call.method in ("createTask", "updateTask") and call.status == 200]
     return [body["status_label"] for body in bodies
             if body["task_id"].startswith("bridge-status-") and body["interaction_id"] == turn.interaction]

@@ -1,4 +1,4 @@
-"""What no client should send, on bare sockets to the real simulator: answered by the documentation or closed, memory bounded."""
+"""Input that no client should send, on bare sockets to the real simulator: answered as documented or closed, with bounded memory."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ class BadRequestTests(SimulatorScenarios):
                 if announced > 4_400_000:
                     answer = await raw.answer()
                     self.assertEqual(answer.status, 413)
-                    # A number that fits no integer is refused by the HTTP library, in its own words.
+                    # The HTTP library itself refuses a number that fits no integer.
                     if announced < 10 ** 18:
                         self.assertEqual(json.loads(answer.body)["error"]["code"], "payload_too_large")
                     await raw.end()
@@ -97,7 +97,7 @@ class BadRequestTests(SimulatorScenarios):
                 try:
                     answer = await raw.end()
                 except TimeoutError:
-                    answer = b""  # The server waits for the rest of a head, as long as its idle limit lets it.
+                    answer = b""  # The server waits for the rest of a head up to its idle limit.
                 self.assertNotIn(b" 200 ", answer[:20], data[:60])
         self.assertLess(self.relay.memory("VmHWM"), MEMORY)
 
@@ -106,7 +106,7 @@ class BadRequestTests(SimulatorScenarios):
     async def test_10_000_requests_on_one_connection(self):
         calls = request("POST", "/v1/bridge/createSession", self.relay.token, "{}") * 5_000
         async with Raw(self.relay.port, seconds=60) as raw:
-            # While they are sent, the answers are read: neither side has room for all.
+            # Answers are read while the requests are sent: neither side could hold them all.
             sending = asyncio.create_task(raw.send(calls + request("GET", "/healthz") * 5_000))
             statuses = [(await raw.answer()).status for _ in range(10_000)]
             await sending
@@ -170,7 +170,7 @@ class BadRequestTests(SimulatorScenarios):
             while seen < 70_000_000:
                 await asyncio.sleep(0.05)
         reading.cancel()
-        # The ring, 26 MB; what the slowest may be behind, 32 MB; and room for both to move.
+        # The ring, 26 MB; the slowest reader's backlog, 32 MB; and room for both to move.
         self.assertLess(self.relay.memory("VmHWM") - before, 130)
         for raw in [*readers, lively]:
             await raw.__aexit__()
@@ -222,7 +222,7 @@ class BadFrameTests(SimulatorScenarios):
                     await raw.send(frame(piece, 1 if number == 0 else 0, fin=False) if fragments else piece)
                     if raw.reader.at_eof():
                         break
-                # The reset of a connection on which more comes may overtake the closing frame.
+                # The reset of a connection with unread input may overtake the closing frame.
                 self.assertIn(await close_code(raw), (1009, None))
         self.assertLess(self.relay.memory("VmHWM"), MEMORY)
 

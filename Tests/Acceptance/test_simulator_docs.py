@@ -1,4 +1,4 @@
-"""docs/SIMULATOR.md says what is true: its commands run as they stand there, and its routes are all there are."""
+"""docs/SIMULATOR.md is correct: its commands run verbatim, and its list of routes is complete."""
 
 import asyncio
 import json
@@ -88,7 +88,7 @@ class SimulatorDocsTests(Scenarios):
                         continue
                     path = path.replace("/sessions/:id", f"/sessions/{session}").replace(":id", "none")
                     status, words = await asyncio.to_thread(self.ask, simulator, method, path)
-                    # Anything but "no such address" and "not this method": the route is there.
+                    # Any answer but "no such address" and "not this method" proves the route.
                     self.assertFalse(status == 405 or '"code":"not_found"' in words, f"{method} {path}: {status} {words}")
             finally:
                 await simulator.close()

@@ -1,4 +1,4 @@
-"""Every error code of relay.md#codes that applies to bridges, asked for with bytes written by hand."""
+"""Every error code of relay.md#codes that applies to bridges, provoked by hand-written requests."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from simulated import Simulator
 RATE_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Reset-After",
                 "X-RateLimit-Bucket", "X-RateLimit-Scope")
 BUCKETS = {"msg": (30, 10), "delta": (200, 100), "task": (60, 30), "approval": (10, 2), "memory": (60, 20), "default": (30, 10)}
-# Status, code, and whether a hint says when to come back: those for which the documentation gives no cause that a bridge could make.
+# Status, code, and whether a hint says when to retry, for codes whose documented cause no bridge can produce.
 PLANTED = [(400, "validation_failed", False), (403, "permission_denied", False), (403, "memory_access_denied", False),
            (404, "agent_not_found", False), (410, "interaction_expired", False), (451, "content_blocked", False),
            (500, "internal_error", False), (502, "upstream_error", False), (503, "temporarily_unavailable", True),
@@ -68,7 +68,7 @@ class SimulatorScenarios(Scenarios):
 
 
 def served(*options):
-    """The scenario has a simulator of its own, which must still be well at its end."""
+    """Gives the scenario a simulator of its own, which must be healthy at the end."""
     def mark(function):
         async def test(self):
             self.relay = await Simulator(*options).start()
@@ -187,7 +187,7 @@ class ErrorCodeTests(SimulatorScenarios):
             for number in range(200):
                 await raw.send(request("POST", "/v1/bridge/requestApproval", self.relay.token, "{}"))
                 answer = await raw.answer()
-                # So much came in at most while we were at it, and nothing at least: the bucket was full at the beginning.
+                # The most tokens that came in meanwhile; there may be none, because the bucket began full.
                 refilled = refill * (time.monotonic() - begun)
                 if answer.status == 429:
                     break

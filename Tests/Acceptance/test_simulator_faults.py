@@ -1,4 +1,4 @@
-"""The real bridge against the real simulator, which fails at random."""
+"""The real bridge with the real simulator, which fails at random."""
 
 import asyncio
 import unittest
@@ -22,7 +22,7 @@ class MixTests(Scenarios):
             asked.append((await stage.ask("plain", Say(words("plain", 80))), "".join(words("plain", 80)).strip()))
             await stage.ended(*(turn for turn, _ in asked), seconds=80)
             decider.cancel()
-            # Calls after the faults are served as well.
+            # Calls after the faults succeed as well.
             after = await stage.ask("after", Say(words("after")), session=asked[0][0]["session_id"])
             asked.append((after, "".join(words("after")).strip()))
             await stage.ended(after)
@@ -33,11 +33,11 @@ class MixTests(Scenarios):
             self.assertEqual(len(stage.gateway.commands), 1)
             self.assertEqual({count for count in stage.gateway.starts.values()}, {1})
             state = await self.settled(stage)
-            # How many strike depends on how many calls the text is joined into.
+            # The number of faults that strike depends on how many calls the text is joined into.
             self.assertGreater(state["tally"]["faults"], 2)
 
     async def settled(self, stage):
-        """An acknowledgement that was lost comes again with the update, after 5 s."""
+        """Waits until no update is pending: a lost acknowledgement is repeated with its update, after 5 s."""
         for _ in range(600):
             state = await stage.simulator.call("GET", "/v1/simulator/state")
             if not state["pending_updates"]:
@@ -70,7 +70,7 @@ class MixTests(Scenarios):
         await asyncio.gather(*(work() for _ in range(3)))
 
     async def bear_alone(self, kind, strikes):
-        # Connections that fail in a row make a bridge wait longer and longer, so each kind has a bridge of its own.
+        # Consecutive failed connections make a bridge's pauses longer, so each kind has a bridge of its own.
         async with SimulatedStage() as stage:
             await stage.simulator.call("POST", "/v1/simulator/faults", {"kind": kind, "count": 3 if strikes == "call" else 1})
             if strikes == "connection":

@@ -1,4 +1,4 @@
-"""`simulate --state FILE`: a relay that is killed and started again still has its chats, and the real bridge goes on."""
+"""`simulate --state FILE`: a killed and restarted relay still has its chats, and the real bridge continues."""
 
 import asyncio
 import json
@@ -139,7 +139,7 @@ class SimulatorStateTests(Scenarios):
             file = Path(directory, "relay.json")
             simulator = await Simulator(directory, "--state", str(file)).start()
             try:
-                # Nothing can be written through a directory, not even by root.
+                # A directory in the file's place cannot be written to, not even by root.
                 Path(f"{file}.new").mkdir()
                 await simulator.write("keep me")
                 self.assertEqual(await simulator.end(signal.SIGTERM), 1)

@@ -1,4 +1,4 @@
-"""State directories that nothing can be kept in: the bridge says so before it connects to anybody."""
+"""Unusable state directories, which the bridge reports before it connects to anybody."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""Stop means stop: whatever the disk and the gateway do, no message and no yes reaches the agent after it, and the abort does."""
+"""Stop means stop: whatever the disk and the gateway do, neither a message nor a yes reaches the agent after it, and the abort does."""
 
 import asyncio
 import unittest
@@ -11,7 +11,7 @@ from stories import ERAS, with_approval, words
 
 
 def heard(stage, *methods):
-    """What the gateway took, in order: (method, run or approval, decision)."""
+    """The gateway's accepted requests, in order: (method, run or approval, decision)."""
     found = []
     for _, _, direction, frame in stage.gateway.frames:
         if direction != "out" or not isinstance(frame, dict) or frame.get("method") not in methods:
@@ -61,7 +61,7 @@ class StopTests(Scenarios):
                     text = f"count {number:02}"
                     turn = stage.ask(text, Say(words(text, 3000)))
                     await asyncio.sleep(delay)
-                    # Every second one names no interaction: a stop of the whole chat.
+                    # Every second stop names no interaction, and stops the whole chat.
                     stage.relay.stop(turn.session, turn.interaction if number % 2 else None)
                     return turn
 
@@ -69,7 +69,7 @@ class StopTests(Scenarios):
                 await stage.ended(*turns, seconds=40)
                 await until(lambda: not stage.relay.updates, 30, "everything acknowledged")
                 disk.fast()
-                # A send that still waited for the disk would leave now.
+                # A send still waiting for the disk would leave now.
                 await asyncio.sleep(1)
                 calls = heard(stage, "chat.send", "chat.abort")
                 for key in {name for method, name, _ in calls if method == "chat.send"}:
@@ -102,7 +102,7 @@ class StopTests(Scenarios):
     # The gateway
 
     async def allow_and_stop(self, stage, era):
-        """The person allows, the gateway says nothing, the person stops."""
+        """The person allows, the gateway does not answer, the person stops."""
         turn = stage.ask("ask", *with_approval("server", era)[0])
         name = await stage.approval(turn)
         if era in ("E1", "E2"):
@@ -143,7 +143,7 @@ class StopTests(Scenarios):
 
     async def expect_aborted(self, stage, era):
         run = next(run for run in stage.gateway.runs.values() if run.user_text == "ask")
-        # Where an approval ends its run, there is nothing to abort.
+        # An approval that ended its run leaves nothing to abort.
         wanted = "aborted" if era in ("E3", "E4") else "ok"
         await until(lambda: run.state == wanted, 30, f"the run is {wanted}")
 
@@ -164,7 +164,7 @@ class StopTests(Scenarios):
             await stage.gateway.come_back()
             run = await stage.run_of("count")
             await until(lambda: run.state == "aborted", 60, "the run is stopped")
-            # Once answered nothing is owed any more. The answer may have been under way when the process was killed: once.
+            # An answered abort is owed no longer. Its answer may have been in flight at the kill, so one repetition is allowed.
             for last in (False, True):
                 before = len(heard(stage, "chat.abort"))
                 await asyncio.sleep(0.5)
@@ -261,7 +261,7 @@ class StopTests(Scenarios):
             await until(lambda: stage.phone.loose_messages(first.session), 30, "the second answer")
             self.assertEqual(stage.phone.final(first.interaction), "One. Two.")
             self.assertEqual(stage.phone.loose_messages(first.session), ["Three."])
-            # The interaction is known from now on, also when its bubble is closed.
+            # The interaction stays known, even after its bubble is closed.
             stage.gateway.plan("third", Say(["Four."]))
             third = stage.relay.ask("third", first.session, interaction=first.interaction)
             await until(lambda: len(stage.phone.loose_messages(first.session)) == 2, 30, "the third answer")

@@ -1,4 +1,4 @@
-"""`run` under a service manager: a Unix socket in its place hears what sd_notify(3) promises."""
+"""`run` under a service manager: a Unix socket in its place receives the messages of sd_notify(3)."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from slow_disk import SlowDisk
 
 
 class Manager:
-    """Writes down each datagram with its time."""
+    """Records each datagram with its time."""
 
     def __init__(self, watchdog_seconds=None, abstract=False, is_full=False):
         self.watchdog_seconds, self.abstract, self.is_full = watchdog_seconds, abstract, is_full
@@ -64,7 +64,7 @@ class Manager:
         return [moment for moment, message in self.heard if message == "WATCHDOG=1"]
 
     async def beat(self, more, seconds=30):
-        """So many beats more, none of them later than the manager's limit behind the one before."""
+        """Waits for further beats, each within the manager's limit after the previous one."""
         begun = len(self.beats())
         await until(lambda: len(self.beats()) >= begun + more, seconds, f"{more} more signs of life")
         moments = self.beats()[max(0, begun - 1):]

@@ -1,4 +1,4 @@
-"""What far sides say, on the person's terminal: nothing moves its cursor, and no word of theirs looks like a line of ours."""
+"""Text of far sides on the person's terminal: it cannot move the cursor, and none of it looks like a line of the bridge."""
 
 import asyncio
 import unittest

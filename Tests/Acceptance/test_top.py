@@ -1,4 +1,4 @@
-"""`top`: a live view on a terminal of any size, and plain pictures where there is none."""
+"""`top`: a live view on a terminal of any size, and plain pictures without one."""
 
 import asyncio
 import contextlib
@@ -49,7 +49,7 @@ class Terminal:
 
     @property
     def picture(self):
-        """The last one that is whole."""
+        """The last complete picture."""
         frames = self.text.split("\x1b[H")[1:]
         whole = [frame for frame in frames if "\x1b[J" in frame]
         return ESCAPES.sub("", whole[-1].split("\x1b[J")[0]).replace("\r", "").split("\n") if whole else []
@@ -86,7 +86,7 @@ class TopTests(Scenarios):
                 self.assertIn("\x1b[?1049h", terminal.text)
                 self.assertIn("\x1b[1m", terminal.text, "there is colour")
                 self.assertFalse(termios.tcgetattr(terminal.slave)[3] & termios.ICANON)
-                # Behind the new size each picture keeps to it.
+                # After the resize each picture keeps to the new size.
                 mark = len(terminal.text)
                 terminal.resize(10, 20)
                 await until(lambda: "more lines" in terminal.text[mark:], 20, "a lower picture")

@@ -1,4 +1,4 @@
-"""Two bridges with one token at one relay and one agent: each message is answered by one of them, and both say that there are two.
+"""Two bridges with one token at one relay and one agent: one of them answers each message, and both report the other.
 `two_bridges_at_length.py` plays more of it."""
 
 import asyncio
@@ -20,7 +20,7 @@ class TwoBridgesTests(Scenarios):
             killed = await conversation(pair, kills=kills, every=0.2 if kills else 0)
             self.assertEqual(pair.problems(killed), [])
             if not kills:
-                # Whoever is not first says so, of each message.
+                # The bridge that comes second reports it for each message.
                 await until(lambda: len(pair.seen()) == count, 20, "each message was seen to be another's by one of the two")
 
     @scenario(60)
@@ -121,7 +121,7 @@ class TwoBridgesTests(Scenarios):
             pair.relay.hooks.clear()
             shutil.rmtree(first.environment["SOPHON_STATE_DIR"])
             await first.start()
-            # The bubble of before has no owner any more; the answer has one of its own.
+            # The earlier bubble lost its owner; the answer has a bubble of its own.
             await until(lambda: any(bubble.final == pair.answer(pair.texts[0]) for bubble in pair.phone.bubbles.values()), 20, "the answer")
             self.assertEqual(pair.seen(), [])
 
@@ -151,7 +151,7 @@ class TwoBridgesTests(Scenarios):
             await pair.ended()
             first.terminate()
             await first.exit()
-            # The copy knows the chat's session, and names the prompt as the other does.
+            # The copy knows the chat's session, and gives the prompt the same name as the original.
             shutil.copytree(first.environment["SOPHON_STATE_DIR"], second.environment["SOPHON_STATE_DIR"])
             await pair.start()
             text = "a long message"

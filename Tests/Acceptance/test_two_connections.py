@@ -1,4 +1,4 @@
-"""Two connections in one process: what one of them loses costs the other nothing."""
+"""Two connections in one process: a failure of one leaves the other unaffected."""
 
 import json
 import os
@@ -84,7 +84,7 @@ class Two:
 
 
 def another_token(token):
-    """Of the same installation."""
+    """Another token of the same installation."""
     return token.split(":")[0] + ":s_test_" + base62("")
 
 
@@ -132,7 +132,7 @@ class TwoConnectionsTests(Scenarios):
                 self.assertEqual((error["code"], error["connection"]), (23, NAMES[index]))
                 await until(lambda: two.link(index)["state"] == "stopped", 15, "the status")
                 self.assertIn("pair", two.link(index)["remedy"])
-                # What the agent says meanwhile waits, and the other side does not notice.
+                # The agent's text waits meanwhile, and the other side notices nothing.
                 await other.ended(beside)
                 other.check(beside)
                 self.assertEqual(other.relay.sockets_made, sockets)
@@ -146,7 +146,7 @@ class TwoConnectionsTests(Scenarios):
                 await mine.ended(turn)
                 mine.expect(turn, "".join(words(f"mine{index}", 30)) + "End.")
                 self.assertTrue(all(call.status == 200 for call in mine.relay.calls[calls:]), mine.relay.calls[calls:])
-                # What follows is judged by itself: the refusals of before were meant.
+                # The earlier refusals were intended, so the rest is judged separately.
                 del mine.relay.calls[:]
                 after = mine.ask(f"after {index}", Say(["After."]))
                 await mine.ended(after)
@@ -155,7 +155,7 @@ class TwoConnectionsTests(Scenarios):
             self.assertIsNone(two.bridge.process.returncode)
             said = "".join(two.bridge.stderr) + str(two.bridge.events)
             self.assertNotIn("s_test_", said)
-            # Only when both are gone is nothing left that could work.
+            # The process ends only after both connections are refused.
             two.sides[0].relay.revoke()
             await until(lambda: two.link(0)["state"] == "stopped", 15, "the status")
             self.assertIsNone(two.bridge.process.returncode)
@@ -189,7 +189,7 @@ class TwoConnectionsTests(Scenarios):
             faults = [(address, "connections[1].mirror"), (level, "log.level"), (third, "connections"),
                       (renamed, "connections[0].name"), (twice, "connections[1].relay.token"),
                       (missing, "connections[1].relay.token")]
-            # Beside each fault there is a new token, which must not be taken.
+            # Each fault comes with a new token, which must not be applied.
             two.tokens[0] = another_token(old[0])
             for change, key in faults:
                 two.configure(change)
@@ -202,7 +202,7 @@ class TwoConnectionsTests(Scenarios):
                 side.check(turn)
             self.assertEqual([side.relay.sockets_made for side in two.sides], sockets)
             self.assertNotIn("s_test_", "".join(two.bridge.stderr) + str(two.bridge.events))
-            # The same token without a fault is taken, with the socket.
+            # Without a fault the token is applied, and the socket reconnects.
             two.sides[0].relay.token = two.tokens[0]
             two.configure(log={"level": "debug", "format": "json"}, limits={"relay_call": "5s", "relay_connections": 16})
             mark = len(two.bridge.events)
@@ -292,7 +292,7 @@ class TwoConnectionsTests(Scenarios):
             two.bridge.terminate()
             self.assertEqual(await two.bridge.exit(), 0)
             clean = ("journal", "clean", "--connection", "two")
-            # Not while it is configured: its turns would go on.
+            # Refused while the connection is configured: its turns would continue.
             self.assertEqual((await two.say(*clean)).code, 2)
             two.configure(lambda configuration: configuration["connections"].pop())
             await two.start(connections=1)

@@ -1,4 +1,4 @@
-"""What an earlier process left behind, and the room that all of it takes: upgrades, records that cannot be read, full disks."""
+"""Leftovers of an earlier process, and their size: upgrades, unreadable records, full disks."""
 
 import asyncio
 import contextlib
@@ -46,12 +46,12 @@ def fill(directory):
 
 
 def about_turns(calls):
-    """The bridge registers its device whenever it connects; that call belongs to no turn."""
+    """Calls without those of the device, which the bridge makes at each connect and which belong to no turn."""
     return [call.method for call in calls if call.method != "devices"]
 
 
 def listed():
-    """The differences that are meant: (fixture, order and item, call, why). A `*` in a call stands for any name."""
+    """Intended differences: (fixture, order and item, call, reason). A `*` in a call matches any name."""
     lines = [line for line in (FIXTURES / "DIFFERENCES").read_text().splitlines() if line and not line.startswith("#")]
     return [line.split("\t") for line in lines]
 
@@ -62,7 +62,7 @@ def is_like(name, pattern):
 
 class KeptJournals(unittest.TestCase):
     def test_no_kept_journal_is_made_anew(self):
-        """Only the program of then can write them, and what it did with them is known of its own runs alone."""
+        """Checks the fixtures' hashes: only the program of that time can write them, and its actions are known from its own runs alone."""
         sums = {str(path.relative_to(FIXTURES)): hashlib.sha256(path.read_bytes()).hexdigest()
                 for path in FIXTURES.rglob("*") if path.is_file() and path.name not in ("DIFFERENCES", "SHA256SUMS")}
         kept = (FIXTURES / "SHA256SUMS").read_text().splitlines()
@@ -79,7 +79,7 @@ class KeptJournals(unittest.TestCase):
 
 
 class NamedDifferences(unittest.TestCase):
-    """A line of DIFFERENCES that allows one difference allows no other."""
+    """A line of DIFFERENCES allows one difference and no other."""
 
     def names(self, then, now):
         def told(text):
@@ -105,7 +105,7 @@ class NamedDifferences(unittest.TestCase):
 
 
 class TakenUp(Scenarios):
-    """Every turn of a kept journal ends as it did with the program that had kept it, but for what DIFFERENCES lists."""
+    """Every turn of a kept journal ends as with the program that wrote it, except for the lines of DIFFERENCES."""
 
     async def as_then(self, agent):
         kept = json.loads((FIXTURES / agent / "taken_up.json").read_text())
@@ -119,7 +119,7 @@ class TakenUp(Scenarios):
             gone = [call for call in meant if not any(is_like(name, call) for name, _, _ in found)]
             self.assertEqual(gone, [], "in DIFFERENCES, and no longer so")
             self.assertEqual(rows(stage, "PRAGMA auto_vacuum"), [(2,)])
-            # A restart has nothing to take up.
+            # A restart finds no open work.
             calls = len(stage.relay.calls)
             await stage.bridge.restart_after_kill()
             await asyncio.sleep(1)
@@ -181,7 +181,7 @@ class UpgradeTests(Scenarios):
             stage.relay.hold.clear()
             del stage.relay.calls[:]
             move_newest(stage, -25 * 3_600_000)
-            # The relay has forgotten the key: the same call would be a new one.
+            # The relay has forgotten the key: a repeated call would be a new one.
             stage.relay.rules.answers.clear()
             await stage.bridge.start()
             await until(lambda: not rows(stage, "SELECT 1 FROM turns WHERE closed_at IS NULL"), 20, "the turn is closed")
@@ -213,7 +213,7 @@ class UpgradeTests(Scenarios):
 
     @scenario(150, weight=0)
     async def test_the_file_shrinks_while_the_bridge_runs(self):
-        # Ten minutes after the relay's link is up what is older than 30 days is forgotten.
+        # Ten minutes after the relay's link is up, the purge deletes turns older than 30 days.
         async with Stage("E4", scale=60) as stage:
             file = stage.state / "journal.db"
             stage.bridge.terminate()
@@ -247,7 +247,7 @@ class UpgradeTests(Scenarios):
                 stage.state = path / "state"
                 await world.put()
                 with database(stage) as large:
-                    # As a file that an early version made.
+                    # The settings of a file made by an early version.
                     large.execute("PRAGMA auto_vacuum = 0")
                     large.commit()
                     large.execute("VACUUM")
@@ -268,7 +268,7 @@ class UpgradeTests(Scenarios):
                 stage.state = path / "state"
                 turn = stage.ask("last word", Say(words("before")), Hold("full"), Say(["The end."]))
                 await stage.streaming(turn)
-                # The end is stored and under way; then the disk is full, and the answer and the close cannot be written.
+                # The end is stored and in flight; then the disk is full, and neither the answer nor the close can be written.
                 stage.relay.hold["sendMessageEnd"] = answer = asyncio.Event()
                 stage.gateway.release("full")
                 await stage.ended(turn)
@@ -289,7 +289,7 @@ class UpgradeTests(Scenarios):
 
 
 def move_newest(stage, milliseconds):
-    """Moves all that happened by so much time, records of the newest version too."""
+    """Shifts all times in the journal, records of the newest version included."""
     move_journal(stage.state / "journal.db", Move(stage.clock.milliseconds(), milliseconds))
 
 

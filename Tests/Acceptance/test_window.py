@@ -1,4 +1,4 @@
-"""The 30-minute window, and a relay that is away for long: on clocks that run faster than the world."""
+"""The 30-minute window, and a relay that is away for long. Clocks run faster than the world."""
 
 import unittest
 
@@ -8,7 +8,7 @@ from peers.steps import Approval, Hold, Say, Tool
 from scheduling import Scenarios, scenario
 from stories import words
 
-# 30 minutes are 90 seconds. No faster: a second in which this machine stands still is a third of a minute here.
+# 30 minutes last 90 seconds. No faster: if this machine stalls for a second, a third of a minute passes here.
 SCALE = 20
 
 
@@ -27,7 +27,7 @@ class WindowTests(Scenarios):
             self.assertEqual(stage.phone.loose_messages(turn.session), [])
             await until(lambda: stage.phone.loose_messages(turn.session), 30, "the late message")
             self.assertEqual([text.strip() for text in stage.phone.loose_messages(turn.session)], ["The second part."])
-            # That of the tool, and those that say since when it runs.
+            # The end of the tool's task, and those of the tasks that show since when it runs.
             ends = [states[-1] for states in stage.phone.tasks_of(turn.interaction).values()]
             self.assertEqual((ends[:2], set(ends)), (["task_completed"] * 2, {"task_completed"}))
             stage.check(turn, quick)

@@ -1,5 +1,5 @@
-"""Words to the bridge itself, and the folders that agents work in (docs/OPERATING.md): with a child that speaks like pi, with a
-gateway, sealed and in the open, and over restarts."""
+"""Commands to the bridge itself, and the folders that agents work in (docs/OPERATING.md): with a child that speaks like pi, with a gateway,
+sealed and in the open, and over restarts."""
 
 import json
 import unittest
@@ -35,11 +35,11 @@ class SealedWordTests(Scenarios):
 
 class WordTests(Scenarios):
     def folders(self, stage):
-        """Where each process of pi was started."""
+        """Folders in which pi's processes were started."""
         return [start["folder"] for start in stage.log("starts")]
 
     def check_answers(self, stage, *asked):
-        """A bubble of its own for each: one placeholder, one end."""
+        """Checks that each has a bubble of its own: one placeholder, one end."""
         for turn in asked:
             self.assertEqual(stage.phone.problems([turn.interaction], True), [])
 
@@ -101,7 +101,7 @@ class WordTests(Scenarios):
                 stage.expect_said(new, "The next message begins a new conversation with pi")
                 stage.check_prompts(one, two)
                 self.check_answers(stage, new, two)
-                # None of pi's sessions has heard both.
+                # Neither of pi's sessions received both messages.
                 for session in (stage.pi.directory / "sessions").iterdir():
                     heard = [text for text in ("one", "two") if json.dumps(text) in session.read_text()]
                     self.assertLess(len(heard), 2, session.read_text())
@@ -124,7 +124,7 @@ class WordTests(Scenarios):
             await stage.ended(new, two)
             stage.expect_said(new, "in the workspace api")
             self.assertEqual(self.folders(stage), [str(site), str(api)])
-            # Another default: the chat stays where it is.
+            # The default changes: the chat stays in its folder.
             stage.configure({"workspaces": {"site": str(site), "api": str(link)}, "default_workspace": "site"})
             await stage.bridge.restart_after_kill()
             three = stage.ask("three", session=one.session)
@@ -133,7 +133,7 @@ class WordTests(Scenarios):
             refused = stage.ask("/bridge new docs", session=one.session)
             await stage.ended(refused)
             stage.expect_said(refused, "there is site, api")
-            # Not configured any more, and then gone.
+            # The folder is removed from the configuration, then deleted.
             stage.configure({"workspaces": {"site": str(site)}})
             await stage.bridge.restart_after_kill()
             four = stage.ask("four", session=one.session)

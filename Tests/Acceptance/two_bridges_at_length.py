@@ -1,5 +1,5 @@
-"""Two bridges with one token, for longer than a test may take: 200 messages at the buckets' pace with each agent, with kills of
-either, and how long a message takes to its prompt. Prints a line for each.
+"""Two bridges with one token, for longer than a test may take: 200 messages at the buckets' pace with each agent, with kills of either, and
+the time from a message to its prompt. Prints a line for each.
 
     .build/python/bin/python Tests/Acceptance/two_bridges_at_length.py [messages|prompts] [agent …]"""
 

@@ -1,4 +1,4 @@
-"""Passes a bridge's connections on to a server and keeps every byte of them, both ways."""
+"""Forwards a bridge's connections to a server, and keeps every byte, both ways."""
 
 import asyncio
 

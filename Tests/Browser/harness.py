@@ -38,8 +38,8 @@ def command():
 
 
 def until(condition, what, seconds=30.0):
-    """Waits for a condition; fails with a sentence, which may be a function of that moment. What the page is building just then
-    counts as not there yet."""
+    """Waits for a condition, and fails with a sentence, given as a text or a function. Elements that the page is replacing count as
+    absent."""
     end = time.monotonic() + seconds
     last, is_over = None, False
     while True:
@@ -53,7 +53,7 @@ def until(condition, what, seconds=30.0):
         if is_over:
             what = what() if callable(what) else what
             raise AssertionError(f"after {seconds} s still not: {what}" + (f" ({last})" if last else ""))
-        # Where all stood still, the others have one more moment when the time is over.
+        # After a stall of the machine, check once more past the deadline.
         is_over = time.monotonic() > end
         time.sleep(0.5 if is_over else 0.02)
 
@@ -61,7 +61,7 @@ def until(condition, what, seconds=30.0):
 # The program
 
 class Program:
-    """`simulate` or `demo`, until it is stopped."""
+    """A running `simulate` or `demo`."""
 
     def __init__(self, *arguments, environment=None):
         self.arguments = arguments
@@ -104,7 +104,7 @@ class Program:
             self.process.wait(30)
             raise AssertionError(f"{self.arguments} had not ended after 30 s") from None
 
-    # What the page does, without the page
+    # Calls of the page, made directly
 
     def call(self, method, path, body=None, token=None):
         request = urllib.request.Request(
@@ -124,7 +124,7 @@ class Program:
 
 
 class Bridge:
-    """Does by hand what a bridge does for one run."""
+    """Plays a bridge's part in one run."""
 
     _numbers = itertools.count(1)
 
@@ -133,7 +133,7 @@ class Bridge:
 
     @classmethod
     def ask(cls, program, text, session=None):
-        """The user writes, elsewhere than on this page."""
+        """Sends a message of the user from another device."""
         body = {"text": text} | ({"session_id": session} if session else {})
         sent = program.call("POST", "/v1/simulator/sessions", body)
         return cls(program, sent["session_id"], sent["interaction_id"])
@@ -171,7 +171,7 @@ class Bridge:
 # The page
 
 def driver(profile):
-    """A browser that keeps what it keeps in this directory."""
+    """A browser with its profile in this directory."""
     binary = next((path for path in BROWSERS if Path(path).exists()), None)
     service = next((path for path in DRIVERS if Path(path).exists()), None)
     if not binary or not service:
@@ -190,7 +190,7 @@ def driver(profile):
 
 
 class Page:
-    """The page as a person sees and uses it."""
+    """The page, seen and used like a person."""
 
     def __init__(self, browser):
         self.browser = browser
@@ -200,13 +200,13 @@ class Page:
         self.resize(size)
         if theme:
             self.theme(theme)
-        # Of a page that is open already only the fragment changes: it loads itself anew a moment later.
+        # An already open page gets a new fragment only, and reloads a moment later.
         self.run("window.isOld = true")
         self.browser.get(address)
         until(lambda: self.run("return !window.isOld && document.querySelector('#bridge .bridge-words') !== null"), "the page is there")
 
     def resize(self, size):
-        """The size of what is shown, not of the window around it."""
+        """Sets the size of the page, not of the window around it."""
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False})
 
@@ -218,8 +218,8 @@ class Page:
         self.browser.refresh()
         until(lambda: self.find("#bridge .bridge-words"), "the page is there again")
 
-    # An element that was found may be replaced before it is read, for the page redraws as it likes: what is read is asked for by
-    # a selector, in one script or from the beginning again. Found elements are for what is never replaced, and inside `until`.
+    # The page may replace an element between find and read, so texts are read by selector, in one script, with retries. Found elements are
+    # for parts that are never replaced, and inside `until`.
 
     def find(self, selector):
         return next(iter(self.all(selector)), None)
@@ -231,7 +231,7 @@ class Page:
         return self.run("return document.querySelector(arguments[0])?.innerText ?? null", selector)
 
     def texts(self, selector):
-        """Of all that are shown, in their order."""
+        """Texts of all visible elements, in order."""
         return self.run("""return [...document.querySelectorAll(arguments[0])]
             .filter((element) => element.checkVisibility({ visibilityProperty: true })).map((element) => element.innerText)""", selector)
 
@@ -239,15 +239,15 @@ class Page:
         return self.run("return document.querySelectorAll(arguments[0]).length", selector)
 
     def attribute(self, selector, name):
-        """Null also where there is no such element."""
+        """The attribute, or null if it or the element is missing."""
         return self.run("return document.querySelector(arguments[0])?.getAttribute(arguments[1]) ?? null", selector, name)
 
     def is_shown(self, selector):
-        """Whether the first one is."""
+        """Whether the first element is visible."""
         return self.steady(lambda: (element := self.find(selector)) is not None and element.is_displayed())
 
     def is_enabled(self, selector):
-        """Whether any one is: nothing that is disabled can be clicked."""
+        """Whether any element is enabled; a disabled one ignores clicks."""
         return self.steady(lambda: any(element.is_enabled() for element in self.all(selector)))
 
     @staticmethod
@@ -287,12 +287,12 @@ class Page:
         self.stands_at("new")
 
     def stands_at(self, session):
-        """All of it: what is written then goes there."""
+        """Waits until the whole page is at this chat, so that the next text goes there."""
         until(lambda: self.attribute("#messages", "data-session") == session, f"the page is at {session}")
         self.shown("#compose")
 
     def choose(self, selector, words):
-        """The option of a list that begins with these words; its text."""
+        """Chooses the option of a list that begins with these words, and returns its text."""
         def chosen():
             option = next((option for option in self.all(f"{selector} option") if option.text.startswith(words)), None)
             if option is None:
@@ -315,14 +315,14 @@ class Page:
         return self.run("const e = document.activeElement; return e.id || e.dataset.session || e.className || e.tagName")
 
     def newest(self):
-        """The last bubble: its state and its text."""
+        """State, role and text of the last bubble."""
         return self.run("""const all = document.querySelectorAll(".message"); const last = all[all.length - 1];
             return last && { state: last.dataset.state, role: last.classList.contains("user") ? "user" : "agent",
               text: last.querySelector(".body").innerText }""") or {"state": None, "role": None, "text": ""}
 
     @contextlib.contextmanager
     def beforehand(self, script):
-        """Runs the script in each page that is loaded meanwhile, before the page's own."""
+        """Runs the script in each page loaded meanwhile, before the page's own."""
         name = self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})["identifier"]
         try:
             yield
@@ -330,7 +330,7 @@ class Page:
             self.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": name})
 
     def noting_steps(self):
-        """From the first moment on, notes every text that each run's bubble shows."""
+        """Records every text shown by each run's bubble, from the first moment on."""
         return self.beforehand("""const seen = window.seenTexts = {};
             new MutationObserver(() => { for (const bubble of document.querySelectorAll(".message.agent[data-interaction]")) {
                 const texts = seen[bubble.dataset.interaction] ??= [], text = bubble.querySelector(".body").textContent;
@@ -342,17 +342,17 @@ class Page:
 
     def picture(self, name):
         SCREENS.mkdir(parents=True, exist_ok=True)
-        # Two frames, so that what was drawn last is in it.
+        # Two frames, so that the last drawing is in the picture.
         self.browser.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))")
         self.browser.save_screenshot(str(SCREENS / f"{name}.png"))
 
     def console(self):
-        """What the browser complained of since it was last asked."""
+        """The browser's complaints since the last call."""
         return [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
 
 
 class BrowserTest(unittest.TestCase):
-    """One browser for a class; every program has a port, and so a page with a memory, of its own."""
+    """One browser per class; every program has a port, and so a page with storage, of its own."""
 
     @classmethod
     def setUpClass(cls):
@@ -378,7 +378,7 @@ class BrowserTest(unittest.TestCase):
         return self.program("simulate", "--strict", "--listen", "127.0.0.1:0", *more)
 
     def tearDown(self):
-        # A test that takes the relay away causes complaints about just that, and names them.
+        # A test that stops the relay causes complaints about that, and names them.
         expected = getattr(getattr(self, self._testMethodName), "complaints", ())
         complaints = [words for words in self.page.console() if not any(allowed in words for allowed in expected)]
         self.browser.get("about:blank")

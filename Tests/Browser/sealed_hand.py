@@ -1,4 +1,4 @@
-"""A bridge by hand that seals what it says, as `harness.Bridge` is one in the open."""
+"""A bridge played by hand that seals; `harness.Bridge` is the unsealed one."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ DETAILS = ("title", "message", "command", "host")
 
 
 class Device:
-    """The bridge's own, with the keys of its chats."""
+    """The bridge's device, with the keys of its chats."""
 
     def __init__(self, program):
         self.program, self.secret, self.keys = program, os.urandom(32), {}
@@ -35,7 +35,7 @@ class Device:
         return self.keys[session]
 
     def hand(self, session, key):
-        """To all phones."""
+        """Hands a key to all phones."""
         phones = [device for device in self.program.call("GET", "/v1/me/devices")["devices"] if device["platform"] != "bridge"]
         self.post(f"sessions/{session}/recipients", wrapped_by_device_id=self.name, recipients=[
             {"device_id": phone["device_id"], "wrapped_session_key": base64.b64encode(
@@ -45,7 +45,7 @@ class Device:
         return sealing.unseal(sealing.blob_key(self.key(session), f"messages/{session}"), base64.b64decode(envelope)).decode()
 
     def asked(self, words):
-        """What a bridge is told on its socket: the run for these words, and whether they came sealed."""
+        """Waits for the message with these words. Returns its run, and whether the message was sealed."""
         def found():
             for session in reversed(self.program.call("GET", "/v1/me")["sessions"]):
                 for message in self.program.messages(session["session_id"]):

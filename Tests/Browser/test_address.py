@@ -1,4 +1,4 @@
-"""What the address of the page may say, and when."""
+"""The page's address: its forms, and when each applies."""
 
 from harness import Bridge, BrowserTest, until
 
@@ -9,7 +9,7 @@ class TheAddress(BrowserTest):
         self.relay = self.simulator()
 
     def go(self, fragment):
-        """As a person who changes the address of a page that is open: nothing is loaded."""
+        """Changes the address of an open page as a person would, without a load."""
         self.page.run("window.isOld = true; location.hash = arguments[0]", fragment)
 
     def is_loaded_anew(self):

@@ -66,7 +66,7 @@ class Agent(BrowserTest):
                 program = self.demo(folder)
             page.write("Tell me a story" + Keys.ENTER)
             for piece in pieces:
-                # The agent goes on once the page shows what it has said, however long that takes.
+                # The agent continues once the page shows its text, however long that takes.
                 page.says(".message.agent .body", piece.strip())
                 self.peer.release(piece)
             until(lambda: page.newest()["state"] == "final", "the run has ended")

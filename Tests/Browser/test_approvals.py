@@ -1,4 +1,4 @@
-"""What the agent asks: several at the same time, long and strange ones, those in parts, and those that nobody answers."""
+"""Approvals: several at once, long and strange ones, those in parts, and unanswered ones."""
 
 from harness import NARROW, WIDE, Bridge, BrowserTest, Keys, until
 
@@ -25,7 +25,7 @@ class Approvals(BrowserTest):
     def test_a_dangerous_question_that_follows_another_one_on_the_sheet_comes_alive(self):
         self.ask("a-1", "First", "medium")
         self.page.says("#sheet-title", "First")
-        # The page's clock stands until the buttons were looked at.
+        # The page's clock stops until the buttons were checked.
         self.page.run("const real = performance.now.bind(performance), at = real(); performance.now = () => (window.isOver ? real() + 5_000 : at)")
         self.ask("a-2", "Second", "high")
         self.decided_elsewhere("a-1")
@@ -67,13 +67,13 @@ class Approvals(BrowserTest):
         self.assertEqual(self.waiting(), ["a-1"])
         page.says("#asks", "Run it")
         self.assertIn("refuses the card", page.attribute("#text", "placeholder"))
-        # The box had the keyboard when the card came.
+        # The box had the focus when the card came.
         page.keys("Use make", Keys.ENTER)
         page.says("#messages", "Use make")
         page.gone("#asks")
         self.assertEqual(page.attribute("#text", "placeholder"), "Message")
         self.decided_elsewhere("a-1")
-        # Words alone, and words that stand elsewhere.
+        # The words as the whole message, and in another place.
         self.cleaning.approval("a-2", title="Run two", command="ls", message="Or write what to do instead.")
         page.says("#sheet-title", "Run two")
         page.says("#sheet .actions", words)
@@ -111,7 +111,7 @@ class Approvals(BrowserTest):
     # Long and strange ones
 
     def inside(self, *selectors):
-        """Whether these are wholly within the window, and nothing lies over them."""
+        """Whether these are entirely within the window, with nothing over them."""
         return self.page.run("""
             return arguments[0].every((selector) => {
               const box = document.querySelector(selector).getBoundingClientRect();
@@ -124,7 +124,7 @@ class Approvals(BrowserTest):
         return self.page.run("return document.querySelector('#sheet .verbatim pre').textContent")
 
     def is_wide(self):
-        """Something is cut at its side, or has to be scrolled sideways."""
+        """Whether anything is cut at its side, or needs sideways scrolling."""
         return self.page.run("""
             return [document.documentElement, ...document.querySelectorAll("#sheet, #sheet pre, #sheet .sheet-message")]
               .some((element) => element.scrollWidth > element.clientWidth + 1)""")
@@ -173,7 +173,7 @@ class Approvals(BrowserTest):
             const style = getComputedStyle(line); return [style.unicodeBidi, style.direction, style.display]; })""")
         self.assertEqual(lines[:3], [["isolate", "ltr", "block"]] * 3)
         self.assertEqual([line[1] for line in lines[3:]], ["rtl", "ltr", "ltr"], "each line of a message has its own direction")
-        # The word before right-to-left letters stands left of them, and what follows stands right.
+        # The word before right-to-left letters is left of them, and the next is right.
         places = self.page.run("""
             const at = (line, start) => { const range = document.createRange(); range.setStart(line.firstChild, start); range.setEnd(line.firstChild, start + 1);
               return range.getBoundingClientRect().left; };
@@ -221,7 +221,7 @@ class Approvals(BrowserTest):
         self.assertEqual(self.page.texts("#sheet .actions button"), ["Allow", "Allow always", "Deny"])
 
     def test_time_to_read_is_five_seconds_for_a_grave_one(self):
-        # The page's clock goes when it is told to.
+        # The test advances the page's clock.
         self.page.run("const at = performance.now(); window.later = 0; performance.now = () => at + window.later")
         self.ask("a-1", "Grave", "high")
         self.page.says("#sheet .cool-down", "Read it first: 5 s")
@@ -264,7 +264,7 @@ class Approvals(BrowserTest):
             self.page.says("#asks .asks-words", f"{words}Title {number}")
 
     def test_a_tap_that_comes_too_late_is_refused_with_the_reason(self):
-        # A tap stays under way until it is let go on.
+        # A tap stays in flight until it is released.
         self.page.run("""const real = window.fetch;
             window.fetch = (...all) => String(all[0]).includes("/approvals/") && !window.goOn
               ? new Promise((resolve) => { window.goOn = () => resolve(real(...all)); }) : real(...all)""")

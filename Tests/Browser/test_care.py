@@ -1,4 +1,4 @@
-"""What a person relies on: nothing is lost by one tap, Back leads one step back, and what is typed stays."""
+"""Expectations of a person: one tap loses nothing, Back leads one step back, and typed text stays."""
 
 from websockets.sync.client import connect
 
@@ -62,7 +62,7 @@ class Care(BrowserTest):
         page.browser.back()
         page.gone("#developer")
         self.assertEqual(self.view(), "chat")
-        # Closed by its own button, it leaves nothing behind that Back would have to pass.
+        # Closed by its own button, the panel leaves no entry in the history.
         page.click("#chat-developer")
         page.click("#developer .bar button")
         page.gone("#developer")
@@ -84,7 +84,7 @@ class Care(BrowserTest):
         self.assertTrue(page.is_enabled("#send"))
         page.open_chat(first.session)
         until(lambda: self.typed() == "half a thou", "the other one too")
-        # On the device, for other tabs, there is none of it.
+        # The storage of the device, which other tabs share, has none of it.
         self.assertNotIn("half a thou", page.run("return JSON.stringify({ ...localStorage })"))
         page.keys(Keys.END)
         page.write("ght" + Keys.ENTER)

@@ -1,4 +1,4 @@
-"""The demo as a person sees it: recorded runs through the real bridge, and a page in front of them."""
+"""The demo from a person's view: recorded runs through the real bridge, and a page in front of them."""
 
 from harness import NARROW, WIDE, BrowserTest, Keys, until
 
@@ -13,18 +13,18 @@ class Demo(BrowserTest):
         page = self.page
         with page.noting_steps():
             program = self.demo()
-        # The first run: an answer that grows before the eyes. A page that was slow to load may find the second one begun.
+        # The first run: a growing answer. A page that loads slowly may find the second one begun.
         self.open_chat_called("Say hello in three short sentences.")
         page.says("#messages", "What shall we do today?")
         until(lambda: page.newest()["state"] == "final", "the first run has ended")
         steps = page.steps(page.run("return document.querySelector('.message.agent').dataset.interaction"))
-        # How many they are is for test_agent to say, whose agent waits for the page: here what is late is joined.
+        # test_agent checks their number, with an agent that waits for the page: here late pieces are joined.
         texts = [text for text in steps if text != "Thinking…"]
         self.assertTrue(texts[-1].endswith("What shall we do today?"), texts)
         for shorter, longer in zip(texts, texts[1:]):
             self.assertTrue(longer.startswith(shorter.rstrip()), (shorter, longer))
         page.picture("demo-wide-light-answer")
-        # As with the real phone, the relay has none of it in words.
+        # The relay stores no plain text, as with the real phone.
         self.assertEqual(page.attribute("#lock", "data-lock"), "sealed")
         stored = str([program.messages(session["session_id"]) for session in program.call("GET", "/v1/me")["sessions"]])
         self.assertIn("text_ct", stored)
@@ -43,7 +43,7 @@ class Demo(BrowserTest):
         page.says(".card .part:nth-of-type(2) pre", "42")
         page.picture("demo-wide-light-tool")
 
-        # The third asks, and only the person answers.
+        # The third asks, and nobody but the person answers.
         until(lambda: any("approval" in line for line in page.texts(".row-line")), "the third run asks")
         page.shown(".badge[data-kind=asks]")
         page.click("#asks button")
@@ -75,7 +75,7 @@ class Demo(BrowserTest):
 
     def test_what_the_person_writes_starts_a_run_and_stop_stops_it(self):
         page, program = self.page, self.demo()
-        # Each of the bridge's calls takes so long that the run is open until this is over.
+        # The bridge's calls are slow enough to keep the run open to the end of this test.
         program.call("POST", "/v1/simulator/faults", {"kind": "slow", "milliseconds": 8_000, "count": 50})
         page.new_chat()
         page.says("#lock-words", "only your devices and the bridge")
@@ -86,7 +86,7 @@ class Demo(BrowserTest):
         until(lambda: page.newest()["state"] == "final", "the run was stopped", 60)
         page.gone("#stop")
         page.write("And again" + Keys.ENTER)
-        # Until it is shown, the newest is the stopped run.
+        # Before it is shown, the newest is the stopped run.
         until(lambda: page.count(".message.user") == 2, "the second message is shown")
         until(lambda: page.newest()["role"] == "agent" and page.newest()["state"] == "final", "another run has ended")
         self.assertEqual(page.count(".message.user"), 2)

@@ -1,4 +1,4 @@
-"""How a run ended is said and stays said; what a failed one was asked can be asked again."""
+"""The end of a run is shown and stays shown; the message of a failed one can be sent again."""
 
 from harness import NARROW, WIDE, Bridge, BrowserTest, Keys, until
 
@@ -43,7 +43,7 @@ class Endings(BrowserTest):
         until(lambda: self.ending() == ["stopped", "stopped"], "both are marked after a reload too")
         self.assertIn("Stopped", self.foot())
         page.picture("stopped-narrow-light")
-        # A run that had ended by itself before the Stop came is no stopped one.
+        # A run that had ended before the Stop came does not count as stopped.
         third = Bridge.ask(self.relay, "Quick", run.session).open()
         until(lambda: page.count(".message.agent") == 3, "the third run is there")
         page.click("#stop")
@@ -78,7 +78,7 @@ class Endings(BrowserTest):
         page.picture("failed-narrow-dark")
         page.write("Please")
         page.click(".again")
-        # Into the box, and nothing is sent by it.
+        # The text goes into the box, and is not sent.
         self.assertEqual(page.run("return document.getElementById('text').value"), "Please\nSummarise my mail")
         self.assertEqual(page.focused(), "text")
         self.assertEqual([message["text"] for message in self.relay.messages(run.session) if message["role"] == "user"], ["Summarise my mail"])

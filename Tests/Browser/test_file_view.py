@@ -1,4 +1,4 @@
-"""Files that the agent's tools have touched, opened on the page through the live bridge: sealed and in the open."""
+"""Files touched by the agent's tools, opened on the page through the live bridge: sealed and in the open."""
 
 import base64
 import os

@@ -1,4 +1,4 @@
-"""Files that go along with a message: chosen, dropped, shown."""
+"""Attachments of a message: chosen, dropped, shown."""
 
 import base64
 import tempfile
@@ -55,7 +55,7 @@ class Files(BrowserTest):
 
 
 class LiveFiles(BrowserTest):
-    """Through the live bridge, to the agent."""
+    """Attachments through the live bridge to the agent."""
 
     def test_files_reach_the_agent_byte_for_byte_sealed_and_in_the_open(self):
         peer = GatewayThread()

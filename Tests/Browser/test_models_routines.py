@@ -71,12 +71,12 @@ class ModelsAndRoutines(BrowserTest):
         same = "return [...document.querySelectorAll('#model option')].map((option) => window.old.indexOf(option))"
         page.run("""const real = window.fetch; window.answers = 0; window.fetch = async (path, options) => {
             const answer = await real(path, options); if (String(path).includes("/v1/me/models")) window.answers += 1; return answer; };""")
-        # It is asked again at each opening, and the answer is the same.
+        # Each opening asks the agent again, and the answer is the same.
         page.click("#model-menu summary")
         page.click("#model-menu summary")
         until(lambda: page.run("return window.answers") == 1 and page.text("#model-words") == "", "the answer is shown")
         self.assertEqual(page.run(same), list(range(len(models) + 1)))
-        # One has another name now, and one is gone: the others are the same elements still.
+        # One model was renamed, and one removed: the others are still the same elements.
         self.peer.gateway.models = [models[0] | {"name": "Feather 9"}] + models[2:]
         page.click("#model-menu summary")
         page.click("#model-menu summary")
@@ -127,7 +127,7 @@ class ModelsAndRoutines(BrowserTest):
         page.says("#routine-words", "No routines yet.")
         self.assertEqual(gateway.jobs, {})
         page.click("#close-routines")
-        # What it said has a chat of its own.
+        # The routine's answer has a chat of its own.
         page.says("#chats", "All is saved.")
 
     def test_what_the_bridge_refuses_is_shown_beside_the_form(self):

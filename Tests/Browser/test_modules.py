@@ -1,4 +1,4 @@
-"""The page's modules by themselves, in the browser that they are for."""
+"""The page's modules alone, in the browser."""
 
 from harness import BrowserTest
 
@@ -9,7 +9,7 @@ class Modules(BrowserTest):
         self.page.open(self.simulator().phone_url)
 
     def module(self, name, script, *arguments):
-        """The value of a script that is given the module as `m` and its arguments as `a`."""
+        """The value of a script, which gets the module as `m` and its arguments as `a`."""
         answer = self.browser.execute_async_script(
             f"const a = [...arguments], done = a.pop();"
             f"import('/phone/{name}').then((m) => {{ {script} }}).then((value) => done({{ value }}), (error) => done({{ error: String(error) }}))",
@@ -100,7 +100,7 @@ class Modules(BrowserTest):
     def test_markdown_of_64_kilobytes_takes_no_time_whatever_it_is_made_of(self):
         pieces = ["*", "_", "`", "[", "](", "> ", "- ", "1. ", "#", "|", "~~", "\\", "*a ", "[a](b", "**a*", "`a``", "<a>", "http://", "| - ", "\n>", "\n- a",
                   "\n  - a\n", "\n```", "x\n|-|\n", "_a", "\u202e", "![", "*_`[~", " ", "\n", "a*b_c`d["]
-        # What took long once may have waited for the machine; thrice it is the text.
+        # A single slow run may be due to the machine; three are due to the text.
         script = """const took = (text) => { const begun = performance.now();
               const made = document.createElement("div"); made.append(m.markdown(text)); return performance.now() - begun; };
             return a[0].map((piece) => { const text = piece.repeat(Math.ceil(65536 / piece.length)); let least = Infinity;

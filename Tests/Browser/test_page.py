@@ -1,4 +1,4 @@
-"""The page in front of a bridge that is played by hand."""
+"""The page with a bridge played by hand."""
 
 from websockets.sync.client import connect
 
@@ -42,7 +42,7 @@ class ThePage(BrowserTest):
     def ended(self):
         until(lambda: self.page.newest()["state"] == "final", "the run has ended")
 
-    # What is shown
+    # Display
 
     def test_a_text_is_shown_as_markdown(self):
         run = self.ask().open()
@@ -91,7 +91,7 @@ class ThePage(BrowserTest):
         self.page.resize(NARROW)
         self.page.theme("dark")
         self.page.picture("tools-narrow-dark")
-        # They are part of the history.
+        # Tools are part of the history.
         self.page.reload()
         self.page.says(".tools-words", "Ran 3 commands, 1 failed")
 
@@ -99,7 +99,7 @@ class ThePage(BrowserTest):
         run = self.ask().open()
         self.open(run.session)
         pieces = [f"word{number} " for number in range(150)]
-        # No frame comes while they do: what each of them asked for is then drawn at once.
+        # Frames are held back, so that all requested redraws happen at once.
         self.page.run("""window.frames_held = []; window.realFrame = requestAnimationFrame;
             window.requestAnimationFrame = (draw) => window.frames_held.push(draw);""")
         run.delta(*pieces)
@@ -155,12 +155,12 @@ class ThePage(BrowserTest):
         self.page.run("document.getElementById('scroller').scrollTop = 0")
         self.page.picture("hostile-narrow-light")
 
-    # What is asked
+    # Approvals
 
     def test_a_dangerous_command_needs_time_and_a_critical_one_a_second_yes(self):
         run = self.ask("Clean up").open()
         self.open(run.session)
-        # The page's clock stands until the reload: the time to read is not over before it was looked at.
+        # The page's clock stops until the reload, so that the time to read cannot pass unchecked.
         self.page.run("const at = performance.now(); performance.now = () => at")
         run.approval("a-high", title="Delete 3 folders", severity="high", command="rm -rf ~/.cache/thumbnails ~/tmp", host="gateway",
                      message="The agent wants to delete files outside its workspace.")
@@ -169,7 +169,7 @@ class ThePage(BrowserTest):
         self.assertTrue(self.page.is_enabled("#sheet .deny"))
         self.page.says("#sheet .cool-down", "Read it first")
         self.page.picture("approval-high-wide-light")
-        # Put off, it waits; a reload asks again, from the snapshot, once.
+        # A card put off stays pending; a reload shows it again, from the snapshot, once.
         self.page.keys(Keys.ESCAPE)
         self.page.gone("#sheet")
         self.assertEqual(self.relay.call("GET", "/v1/me/snapshot")["pending_approvals"][0]["approval_id"], "a-high")
@@ -193,12 +193,12 @@ class ThePage(BrowserTest):
         until(lambda: not self.relay.call("GET", "/v1/me/snapshot")["pending_approvals"], "both are decided")
         run.approval("a-low", title="List a folder", severity="low", command="ls")
         self.page.shown("#sheet")
-        # Another client answers: the sheet goes by itself.
+        # Another client answers: the sheet closes by itself.
         self.relay.call("POST", "/v1/me/approvals/a-low", {"decision": "deny"})
         self.page.gone("#sheet")
         run.end("Done.")
 
-    # What the person does
+    # Actions of the person
 
     def test_what_is_written_is_sent_shown_once_and_can_be_stopped(self):
         self.open()
@@ -285,7 +285,7 @@ class ThePage(BrowserTest):
         self.assertEqual(self.page.focused(), "text")
         self.page.keys("from the keyboard", Keys.ENTER)
         self.page.says("#messages", "from the keyboard")
-        # It is shown before it is sent.
+        # A message is shown before it is sent.
         asked = until(lambda: next((message for message in self.relay.messages(second) if message["text"] == "from the keyboard"), None), "it was sent")
         run = Bridge(self.relay, second, asked["interaction_id"]).open()
         run.approval("k", command="ls")
@@ -319,7 +319,7 @@ class ThePage(BrowserTest):
 
     test_a_wrong_token_leads_to_the_door.complaints = ("401",)
 
-    # For those who develop
+    # The developer panel
 
     def test_the_developer_sees_calls_buckets_breaches_and_orders_faults(self):
         run = self.ask().open()
@@ -335,7 +335,7 @@ class ThePage(BrowserTest):
         self.page.says("#log-calls", "createTask")
         self.page.click("#tab-events")
         self.page.says("#log-events", "task_created")
-        # The first is another one as long as events come.
+        # The first row changes while events come.
         until(lambda: self.page.run("""const row = document.querySelector("#log-events li details");
             if (!row.open) row.querySelector("summary").click(); return row.querySelector("pre")?.innerText.includes("session_id")"""), "an event is opened")
         self.page.click(".faults > summary")
@@ -346,7 +346,7 @@ class ThePage(BrowserTest):
         except AssertionError:
             pass
         self.page.says(".planned", "none planned")
-        # A mix stays until it is forgotten, whatever is planned and strikes meanwhile.
+        # A mix stays until it is removed, whatever else is planned and strikes meanwhile.
         self.relay.call("POST", "/v1/simulator/faults", {"kind": "mix", "rate": 0.25, "kinds": ["silent"]})
         self.page.says(".planned", "mix 25 %")
         self.page.click("button.chip[title*='internal_error']")
@@ -394,7 +394,7 @@ class ThePage(BrowserTest):
         run.end("Enough.")
 
     def nameless(self):
-        """What can be pressed and tells a screen reader nothing."""
+        """Controls without a name for a screen reader."""
         return self.page.run("""return [...document.querySelectorAll("button, a, summary, input, textarea")]
             .filter((e) => e.offsetParent && !e.getAttribute("aria-label") && !e.textContent.trim() && !e.labels?.length)
             .map((e) => e.outerHTML.slice(0, 120))""")

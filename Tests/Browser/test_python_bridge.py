@@ -1,4 +1,4 @@
-"""The example for authors of bridges, with the page at the other end of the simulator."""
+"""The example for authors of bridges, with the page behind the simulator."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ class PythonBridge(BrowserTest):
         page.gone("#sheet")
         until(lambda: page.newest() == {"state": "final", "role": "agent", "text": "You said yes. Please approve this"},
               "the tap came back to it")
-        # A long answer is stopped by the person.
+        # The person stops a long answer.
         page.run("document.getElementById('text').value = arguments[0]", " ".join(["word"] * 1_500))
         page.write(Keys.ENTER)
         until(lambda: "word word" in page.newest()["text"] and page.newest()["role"] == "agent", "it streams")

@@ -1,4 +1,4 @@
-"""The options of a question are buttons, and each sends what a person could have written."""
+"""Options of a question are buttons, each of which sends text that a person could type."""
 
 from harness import NARROW, Bridge, BrowserTest, until
 
@@ -16,7 +16,7 @@ class Questions(BrowserTest):
         self.page.open_chat(self.turn.session)
 
     def written(self):
-        """What the user has written, the newest last."""
+        """The user's messages, the newest last."""
         return [message["text"] for message in self.relay.messages(self.turn.session) if message["role"] == "user"]
 
     def options(self):
@@ -30,7 +30,7 @@ class Questions(BrowserTest):
         page = self.page
         self.asks(QUESTION)
         self.assertEqual(self.options(), ["Red", "Light Green: new", "Blue", "Skip"])
-        # What the buttons say is not said twice.
+        # The bubble omits the options that the buttons show.
         self.assertEqual(page.text(".message.agent .body"), "Let me ask.\n\nWhich colour?\n\nFor the door.")
         self.assertNotIn("your own words", page.text(".options"))
         page.picture("question")
@@ -89,7 +89,7 @@ class Questions(BrowserTest):
                      f"1. Red\n\n{HINT}\n\nMore words."):
             run = Bridge.ask(self.relay, "Say", self.turn.session).open()
             run.delta(text)
-            # The number of an item is its mark, and no text.
+            # A list item's number is its mark, and not part of the text.
             until(lambda: text.split("\n")[-1].removeprefix("2. ") in page.newest()["text"], "it is shown")
             self.assertEqual(self.options(), [], text)
             run.end("Done.")

@@ -1,4 +1,4 @@
-"""What becomes of a run when the page, the stream or the relay goes away in the middle of it."""
+"""Runs whose page, stream or relay goes away in the middle."""
 
 import sys
 import tempfile
@@ -9,7 +9,7 @@ from harness import NARROW, ROOT, Bridge, BrowserTest, until
 sys.path.append(str(ROOT / "Tests" / "Acceptance"))
 from peers.wire import next_port  # noqa: E402
 
-# Which calls the page makes, in their order, and where its stream goes on from.
+# Records the page's calls in order, with the stream's Last-Event-ID.
 NOTING_CALLS = """const real = window.fetch; window.calls = [];
     window.fetch = (path, options) => { window.calls.push([path, options?.headers?.["Last-Event-ID"] ?? null]); return real(path, options); };"""
 
@@ -60,7 +60,7 @@ class Resume(BrowserTest):
     def test_what_happens_between_the_snapshot_and_the_stream_is_seen_as_well(self):
         program = self.simulator()
         before = Bridge.ask(program, "How full is the disk?").open()
-        # The stream attaches only when it is let.
+        # The stream attaches only when the test allows it.
         with self.page.beforehand("""const real = window.fetch; window.asked = []; const free = new Promise((resolve) => (window.attach = resolve));
             window.fetch = async (path, options) => { window.asked.push(String(path));
               if (path === "/v1/me/stream") await free; return real(path, options); };"""):
@@ -92,7 +92,7 @@ class Resume(BrowserTest):
     def test_the_history_is_asked_until_the_answer_is_there_even_without_a_word_on_the_stream(self):
         program = self.simulator()
         run = self.begin(program)
-        # The page is reloaded, and its stream never says a word: what is left is to ask every three seconds.
+        # The page is reloaded, and its stream stays silent, so it must poll every three seconds.
         with self.page.beforehand("""
             const real = window.fetch; window.asked = 0;
             window.fetch = (path, options) => {
@@ -120,7 +120,7 @@ class Resume(BrowserTest):
     def test_a_relay_that_was_killed_in_mid_run_still_brings_the_answer(self):
         with tempfile.TemporaryDirectory() as folder:
             state = str(Path(folder) / "relay.json")
-            # It comes back to it, so it is none that the system gives to others meanwhile.
+            # A port that the system gives to nobody else, because the relay returns to it.
             program = self.program("simulate", "--strict", "--listen", f"127.0.0.1:{next_port()}", "--state", state)
             with self.page.beforehand(NOTING_CALLS):
                 run = self.begin(program)
@@ -140,7 +140,7 @@ class Resume(BrowserTest):
             self.assertEqual(streams[0], None)
             self.assertTrue(all(int(last) > 0 for last in streams[1:]) and streams[1:], streams)
             self.assertEqual(program.breaches(), [])
-            # It writes its state a little after each change: into a directory that is being removed.
+            # The relay writes its state a moment after each change, here into a directory about to be removed.
             program.kill()
 
     test_a_relay_that_was_killed_in_mid_run_still_brings_the_answer.complaints = ("ERR_CONNECTION", "ERR_INCOMPLETE_CHUNKED", "ERR_EMPTY")

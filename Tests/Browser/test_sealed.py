@@ -1,4 +1,4 @@
-"""The page as a device: it makes keys, hands them over, seals and opens, and says what it cannot read."""
+"""The page as a device: it makes keys, hands them over, seals and opens, and shows what it cannot read."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ class Sealed(BrowserTest):
         until(lambda: "connecting" not in (self.page.text("#bridge") or "").lower(), "the page is attached")
 
     def begin(self, words="Where is the treasure?"):
-        """A new chat of the page; the bridge has heard of it."""
+        """Begins a chat on the page, and waits for the bridge to receive it."""
         self.page.new_chat()
         self.page.says("#lock-words", "only your devices and the bridge")
         self.page.write(words + Keys.ENTER)
@@ -35,7 +35,7 @@ class Sealed(BrowserTest):
         return self.page.attribute("#lock", "data-lock")
 
     def wire(self):
-        """All that the relay has."""
+        """All data at the relay."""
         calls = ["/v1/me", "/v1/me/snapshot"] + [f"/v1/me/sessions/{session['session_id']}/messages"
                                                 for session in self.relay.call("GET", "/v1/me")["sessions"]]
         return "".join(str(self.relay.call("GET", path)) for path in calls)
@@ -92,7 +92,7 @@ class Sealed(BrowserTest):
         run, is_sealed = self.device.asked("And then?")
         self.assertTrue(is_sealed)
         self.assertEqual(len(self.relay.call("GET", f"/v1/me/devices/{self.device.name}/keys")["keys"]), 1)
-        # A page that comes in the middle has no beginning: the relay keeps no sealed deltas.
+        # A page loaded in the middle lacks the beginning: the relay stores no sealed deltas.
         run.open().delta("We ")
         page.says(".message.agent:last-child .body", "We")
         page.reload()
@@ -118,7 +118,7 @@ class Sealed(BrowserTest):
         self.page.says("#lock-words", f"run “sophon-bridge devices allow {own}” on its machine")
         self.assertEqual(self.lock(), "locked")
         self.page.picture("sealed-without-key")
-        # Nothing goes out in the open for want of a key.
+        # Without a key nothing is sent in the open.
         self.page.write("Thanks" + Keys.ENTER)
         self.page.says(".draft .foot", "This chat is sealed")
         run.approval("a1", "Run dig", command="dig --deep")
@@ -169,7 +169,7 @@ class Sealed(BrowserTest):
         page.says(".message.agent .body", "And back")
         self.assertEqual(self.lock(), "open")
         self.assertNotIn("Not sealed", page.text(".message.agent .foot"))
-        # The choice is kept.
+        # The choice survives a reload.
         page.reload()
         page.new_chat()
         page.says("#lock-words", "Not sealed: the relay can read it")
@@ -189,11 +189,11 @@ class Sealed(BrowserTest):
         run.open().end("Under the old oak")
         self.page.says(".message.agent .body", "Under the old oak")
         self.assertFalse(self.page.is_shown("#lock-words"), "it was the page's own doing")
-        # A key that others bring while one is in use.
+        # A key from another device while one is in use.
         other = os.urandom(32)
         self.device.hand(run.session, other)
         self.page.says("#lock-words", "was changed while it was in use")
-        # The bridge's pair is gone: it is given all keys anew.
+        # The bridge has a new key pair: it gets all keys again.
         self.device = Device(self.relay)
         self.assertEqual(self.device.key(run.session), other)
         self.page.click("#chat-menu summary")
@@ -234,11 +234,11 @@ class Sealed(BrowserTest):
 
 
 class ReferenceBridge(BrowserTest):
-    """The public bridge's double seals everything that it says, also its answers to messages in the open."""
+    """The double of the public bridge, which seals everything it sends, even answers to unsealed messages."""
 
     def setUp(self):
         super().setUp()
-        # It asks under keys with colons in them, and more that a strict relay refuses.
+        # The double's approvals have keys with colons, and it breaks other rules of a strict relay.
         self.relay = self.program("simulate", "--listen", "127.0.0.1:0")
 
     def connect(self):
@@ -262,7 +262,7 @@ class ReferenceBridge(BrowserTest):
         page.click("#sheet .once")
         until(lambda: page.newest()["text"] == "You said approve. You wrote: Please approve this", "it is read")
         page.says(".tools-words", "Ran 1 command")
-        # To a message in the open it answers under a key of its own, which it hands over when it hears of a device.
+        # The bridge answers an unsealed message under a key of its own, which it hands over once it hears of a device.
         run = Bridge.ask(self.relay, "Hello in the open")
         page.open_chat(run.session)
         until(lambda: page.newest()["text"] == "You wrote: Hello in the open", "it is read too")

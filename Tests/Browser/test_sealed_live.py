@@ -1,4 +1,4 @@
-"""A sealed chat through the live bridge: the page, the relay and the bridge each go away in it and come back."""
+"""A sealed chat through the live bridge, in which the page, the relay and the bridge each go away and return."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ class LiveBridge:
     """`run`, between a relay and a gateway."""
 
     def __init__(self, folder, relay, gateway, admin=False):
-        """`admin`: it asks for the scope that edits of routines want."""
+        """With `admin` the bridge requests the scope for edits of routines."""
         base = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
         self.environment = base | {
             "HOME": folder, "SOPHON_BASE_URL": relay.base, "SOPHON_BOT_TOKEN": relay.token, "SOPHON_CONFIG_DIR": f"{folder}/config",
@@ -71,7 +71,7 @@ class SealedLive(BrowserTest):
         page.reload()
         ended("failed", "stopped", "by itself")
         self.assertEqual(page.attribute("#lock", "data-lock"), "sealed")
-        # What this device can read it can copy.
+        # The page copies any text that it can read.
         page.run("navigator.clipboard.writeText = async (text) => void (window.copied = text)")
         page.click(".message.agent:last-child .copy-message")
         until(lambda: page.run("return window.copied") == "All of it.", "it is copied")
@@ -96,7 +96,7 @@ class SealedLive(BrowserTest):
         page.says("#sheet", "dig --deep")
         page.click("#sheet .once")
         page.gone("#sheet")
-        # The agent goes on while the bridge is dead.
+        # The agent continues while the bridge is dead.
         self.bridge.kill()
         page.says("#bridge", "Bridge away")
         self.peer.release("killed")

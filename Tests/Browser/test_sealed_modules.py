@@ -1,4 +1,4 @@
-"""The page's own ciphers, held against the published vectors and against the `cryptography` package."""
+"""The page's own ciphers, checked against the published vectors and the `cryptography` package."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ class SealedModules(BrowserTest):
         self.page.open(self.simulator().phone_url)
 
     def script(self, script, *arguments):
-        """With both modules in sight: `s` of sealing, `c` of the curve, `h` and `b` from and to hexadecimal."""
+        """Runs a script with both modules: `s` of sealing, `c` of the curve, `h` and `b` to and from hexadecimal."""
         answer = self.browser.execute_async_script(
             "const a = [...arguments], done = a.pop();"
             "Promise.all([import('/phone/sealing.js'), import('/phone/curve.js')]).then(async ([s, c]) => {"
@@ -98,7 +98,7 @@ class SealedModules(BrowserTest):
             self.assertEqual(sealing.unseal(sealing.blob_key(root, path), base64.b64decode(envelope)).decode(), text)
 
     def test_our_own_ladder_agrees_with_the_browsers(self):
-        """A browser without X25519 has the same device and the same keys. The points are those at the edges, and some at random."""
+        """A browser without X25519 has the same device and the same keys. Points include the edges, and some random ones."""
         prime = 2 ** 255 - 19
         edges = [2, 9, prime - 1, prime, prime + 1, 2 ** 255 - 1, 2 ** 256 - 1, (1 << 255) + 9]
         points = [edge.to_bytes(32, "little").hex() for edge in edges] + [os.urandom(32).hex() for _ in range(8)]
@@ -108,7 +108,7 @@ class SealedModules(BrowserTest):
         for point, (own, browsers) in zip(points, made):
             self.assertEqual(own, browsers, point)
         self.assertGreater(len({own for own, _ in made}), 12)
-        # Of RFC 7748, section 5.2: not of either's making.
+        # The vector of RFC 7748, section 5.2, independent of both implementations.
         self.assertEqual(self.script("return h(c.ladder(b(a[0]), b(a[1])))",
                                      "a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4",
                                      "e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c"),

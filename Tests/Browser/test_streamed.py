@@ -1,9 +1,9 @@
-"""A text that grows is Markdown from its first letter on, and nothing of it jumps when it ends."""
+"""A growing text is Markdown from its first letter, and nothing moves when it ends."""
 
 from harness import NARROW, Bridge, BrowserTest, until
 from test_page import REPORT
 
-# What decides late: blank lines in lists, a number that becomes an item, fences, tables and quotes whose end is not there yet.
+# Texts whose blocks are decided late: blank lines in lists, a number that becomes an item, unfinished fences, tables and quotes.
 TEXTS = [
     REPORT, "1. a\n\n2. b\n\n\n3. c\n\n   d\n\ne", "- a\n\n- b\n  - c\n\n    d\n- e\nf\n\n# g\nh", "1. one\n\n2 two\n\n3) three\n",
     "```py\na = 1\n\n# no heading\n```\nb\n\n~~~\n```\n~~~\nc", "~~~~ sh\n~~~\nend", "> a\n> - b\n>\n> c\nd\n> e", "a | b\n-|-\nc | d\ne\n\n| x |\n|---|\n| y |\n| z",
@@ -13,8 +13,8 @@ TEXTS = [
 PIECES = ["\n", "\n", "\n\n", "- ", "1. ", "2. ", "  ", "    ", "> ", "```", "~~~", "|", "|-|-|", "|a|b|\n", "# ", "a", "b c", "**", "*", "`", "~~", "[a](https://x.y)",
           "![a](https://x.y)", "---", "- [ ] ", "\r\n", "\\"]
 
-# Each beginning of each text, by one letter or one piece more: what is shown equals what it would be by itself with its last block completed, and what was settled stays the
-# same element to the end.
+# Checks each prefix of each text, growing by a letter or a piece: the display equals that of the prefix alone with its last block
+# completed, and settled elements stay the same to the end.
 CHECK = """const { Streamed, completed } = m, { markdown } = await import("/phone/markdown.js");
     const check = (beginnings) => {
       const shown = document.createElement("div"), alone = document.createElement("div"), streamed = new Streamed(shown), settled = [];
@@ -52,7 +52,7 @@ COMPLETED = {
     "|a|b|\n|-|-|": "|a|b|\n|-|-|", "|a|b|\nc": "|a|b|\nc", "|a|\n|-|\n|**b": "|a|\n|-|\n|**b**",
 }
 
-# A long answer in many pieces, and how many letters of it were read for that.
+# A long answer in many pieces, and the number of letters parsed for it.
 LONG = """const { Streamed } = m; let text = "", longest = 0;
     const shown = document.createElement("div"), streamed = new Streamed(shown); document.body.append(shown);
     const settle = streamed.settle.bind(streamed);
@@ -102,7 +102,7 @@ class Streamed(BrowserTest):
     def test_the_last_block_is_completed_as_it_will_probably_be(self):
         self.page.open(self.relay.phone_url)
         self.assertEqual(dict(zip(COMPLETED, self.module("streamed.js", "return a[0].map(m.completed)", list(COMPLETED)))), COMPLETED)
-        # However long the last line is.
+        # The cost stays bounded for any length of the last line.
         took = self.module("streamed.js", """const begun = performance.now(); for (const piece of a[0]) m.completed(piece.repeat(65536 / piece.length));
             return performance.now() - begun""", ["`", "*", "**a", "~~", "|", "\\", "> ", " ", "`a", "|\n", "\n>"])
         self.assertLess(took, 1_000)
@@ -127,7 +127,7 @@ class Streamed(BrowserTest):
         page.picture("streaming-table-narrow-light")
         run.delta("btrfs |\n\nand then\n\n```sh\ndu -sh")
         page.says(f"{body} pre", "du -sh")
-        # Words stay whole: a table that is too wide scrolls, and the chat does not.
+        # Words are not broken: a wide table scrolls, and the chat does not.
         broken = page.run("""return [...document.querySelectorAll(arguments[0])].flatMap((cell) => cell.textContent.split(" ").filter((word) => {
             const text = cell.firstChild, at = text.data.indexOf(word), range = document.createRange();
             range.setStart(text, at); range.setEnd(text, at + word.length); return range.getClientRects().length > 1; }))""", f"{body} :is(th, td)")

@@ -1,4 +1,4 @@
-"""What one part of the page cannot bear stays with that part."""
+"""An exception in one part of the page stays within that part."""
 
 from harness import Bridge, BrowserTest, until
 
@@ -19,7 +19,7 @@ class Trouble(BrowserTest):
         self.assertNotIn("tokens", self.page.text(".message.agent .foot"))
 
     def test_a_part_of_the_page_that_fails_is_reported_once_and_takes_no_other_with_it(self):
-        # Without its title the chat cannot be drawn any more.
+        # Without its title the chat can no longer be drawn.
         self.page.run("document.getElementById('title').remove()")
         self.asked.delta("It is ", "full")
         self.asked.approval("a", title="Look at the disk", command="df -h")

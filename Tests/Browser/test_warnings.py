@@ -1,4 +1,4 @@
-"""What a sample connector does against the documented rules, in the developer's panel."""
+"""A sample connector's breaches of the documented rules, in the developer panel."""
 
 import unittest
 
@@ -27,14 +27,14 @@ class WarningTests(BrowserTest):
         self.assertEqual(len(rows), 5, rows)
         self.assertIn("emptyPlaceholder", rows[-1])
         self.assertIn("keyOutsideAlphabet", rows[0])
-        # One is told anew, and not listed twice.
+        # A repeated warning replaces its earlier row.
         self.assertEqual(sum("sendMessageDelta" in row for row in rows), 1)
         page.open_chat(sent["session_id"])
         page.picture("warnings")
         page.click("#tab-calls")
         page.says("#log-calls", "warning: emptyPlaceholder, keyOutsideAlphabet")
         page.picture("warnings-calls")
-        # A page that is opened later shows them too.
+        # A page opened later shows them too.
         page.reload()
         page.says("#developer .caution", "7 warnings")
         page.click("#tab-warnings")

@@ -1,7 +1,7 @@
-"""A bridge that tests drive: `bridge_client.py URL TOKEN SCRIPT`. A line on standard output for each thing.
+"""A bridge driven by tests: `bridge_client.py URL TOKEN SCRIPT`. Prints a line on standard output per event.
 
-It does what the relay's documentation asks of a bridge: hello, pong, and an ack for every update. The script `oversized` sends a
-message of 100 MB instead, `text` three frames that are none.
+It follows the relay's documentation: hello, pong, and an ack for every update. The script `oversized` sends a message of 100 MB instead,
+`text` three malformed frames.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ async def obey(socket, script):
             update = frame["update"]
             say("update", update["update_id"], update["type"])
             await socket.send(json.dumps({"type": "ack", "up_to_update_id": update["update_id"]}))
-            # Its pong tells that the ack has arrived.
+            # The pong shows that the ack has arrived.
             await socket.send(json.dumps({"type": "ping"}))
         elif frame["type"] == "pong":
             say("acknowledged")

@@ -1,7 +1,7 @@
-"""Servers of files, kind and hostile, for the tests of Attachments.
+"""File servers, correct and hostile, for the tests of Attachments.
 
-Says `ready HTTP_PORT HTTPS_PORT AUTHORITY_FILE`, then a line for each request: `request PATH HEADERS`. Ends with its standard input.
-Each path of `Files` is one behaviour; both servers have all of them.
+Prints `ready HTTP_PORT HTTPS_PORT AUTHORITY_FILE`, then a line per request: `request PATH HEADERS`. Ends with its standard input. Each path
+of `Files` is one behaviour; both servers have all of them.
 """
 
 import os
@@ -29,7 +29,7 @@ def head(status, *headers):
 
 
 class Files:
-    """What is sent for a path; `ports` are those of both servers."""
+    """Responses by path; `ports` are those of both servers."""
 
     def __init__(self, ports):
         self.ports = ports

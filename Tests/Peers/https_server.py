@@ -1,6 +1,6 @@
 """An HTTPS server with a certificate of an authority of its own, for the tests of Transport.
 
-Says `ready PORT AUTHORITY_FILE LEAF_SHA256`, answers every POST with the protocol and the body it got, which it says too, and ends
+Prints `ready PORT AUTHORITY_FILE LEAF_SHA256`, answers every POST with the protocol and the received body, which it also prints, and ends
 with its standard input.
 """
 

@@ -1,5 +1,5 @@
-"""A program of LeastDialect: it says the words of its prompts one by one, and keeps a transcript in the folder that it is given.
-`least.py FOLDER [SESSION]`. Ends when standard input does."""
+"""A program of LeastDialect: it repeats its prompts word by word, and keeps a transcript in the given folder. `least.py FOLDER [SESSION]`.
+Ends with standard input."""
 
 import json
 import os

@@ -1,6 +1,5 @@
-"""Sealed messages by the `cryptography` package and nothing of ours, for tests that hold one against the other.
-
-`sealing.py open|seal JSON` answers with one line of JSON, and ends with its standard input."""
+"""Sealed messages by the `cryptography` package, without the bridge's own code, for tests that compare the two. `sealing.py open|seal JSON`
+answers with one line of JSON, and ends with its standard input."""
 
 import base64
 import json
@@ -20,7 +19,7 @@ def hkdf(key, info):
 
 
 def hsalsa20(key):
-    """NaCl's, of a key and sixteen zeros: relay.md#key-agreement-the-trap."""
+    """HSalsa20 of NaCl, for a key and sixteen zero bytes: relay.md#key-agreement-the-trap."""
     k = struct.unpack("<8I", key)
     c = struct.unpack("<4I", b"expand 32-byte k")
     x = [c[0], *k[:4], c[1], 0, 0, 0, 0, c[2], *k[4:], c[3]]
@@ -85,7 +84,7 @@ def blind_index(root, *words):
 
 def answer(asked, word):
     if asked == "open":
-        # Ours: a box for this device's secret, then what was sealed under the key in it.
+        # From the bridge: a box for this device's secret, then texts sealed under the key in it.
         root = open_box(bytes.fromhex(word["secret"]), base64.b64decode(word["box"]))
         return {"key": root.hex(), "index": blind_index(root, "agent_files", word["session"], word["file"]),
                 "texts": [unseal(blob_key(root, path), base64.b64decode(text)).decode() for path, text in word["sealed"]]}

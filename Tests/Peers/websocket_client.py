@@ -1,4 +1,4 @@
-"""A WebSocket client that tests drive: `websocket_client.py URL SCRIPT`. A line on standard output for each thing."""
+"""A WebSocket client driven by tests: `websocket_client.py URL SCRIPT`. Prints a line on standard output per event."""
 
 import asyncio
 import sys

@@ -1,5 +1,5 @@
-"""WebSocket servers that tests talk to, on ports of their own choice. The ports come first on standard output, then a
-line for each thing a test may want to wait for. Ends when standard input does."""
+"""WebSocket servers for tests, on free ports. Standard output gets the ports first, then a line for each event that a test may wait for.
+Ends with standard input."""
 
 import asyncio
 import base64
@@ -34,7 +34,7 @@ def authority(folder):
         "-CA", "ca.pem", "-CAkey", "ca.key", "-keyout", "peer.key", "-out", "peer.pem")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{folder}/peer.pem", f"{folder}/peer.key")
-    # Were h2 offered by the client, this server would take it, and the handshake would fail.
+    # If the client offered h2, this server would choose it, and the handshake would fail.
     context.set_alpn_protocols(["h2", "http/1.1"])
     with open(f"{folder}/peer.pem") as file:
         pin = hashlib.sha256(ssl.PEM_cert_to_DER_cert(file.read())).hexdigest()
@@ -84,7 +84,7 @@ async def abort(socket, _):
 
 
 async def stalled(socket, _):
-    # Nothing is received: the library stops reading when a few messages wait.
+    # Receives nothing: the library stops reading when a few messages wait.
     await socket.wait_closed()
 
 
@@ -133,10 +133,10 @@ def frame(opcode, payload=b""):
 
 
 async def raw(reader, writer):
-    """A server without a library, for what a library would not do."""
+    """A server without a library, for behaviour that no library has."""
     try:
         await answer_raw(reader, writer)
-        # Until the client goes.
+        # Waits until the client leaves.
         while await reader.read(65536):
             pass
     except ConnectionError:
@@ -181,7 +181,7 @@ async def answer_raw(reader, writer):
     elif path == "/bad-text":
         writer.write(yes + frame(1, b"\xff"))
     elif path == "/huge":
-        # The system takes all of it at once, so that it arrives also when this process stands still.
+        # The system buffers all of it at once, so that it arrives even if this process stalls.
         writer.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_SNDBUF, 1 << 20)
         writer.write(yes + b"\x82\x7f" + (1 << 62).to_bytes(8, "big") + b"x" * 100_000)
     else:

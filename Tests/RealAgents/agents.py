@@ -1,7 +1,7 @@
 """Real agents for the tests: pinned packages of PyPI, unpacked into a cache that outlives the clone.
 
-`install(agent)` answers the folder, or raises `Missing` with the sentence that says why there is none. `CODEX_VERSION` and
-`CLAUDE_SDK_VERSION` try another version than the pinned one."""
+`install(agent)` returns the folder, or raises `Missing` with a sentence that gives the reason. `CODEX_VERSION` and `CLAUDE_SDK_VERSION`
+select other versions than the pinned ones."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ DOWNLOAD_SECONDS = 300
 
 
 class Missing(Exception):
-    """The sentence that says why there is no agent."""
+    """Raised with a sentence that says why there is no agent."""
 
 
 @dataclass
@@ -29,15 +29,15 @@ class Agent:
     version: str
     pinned: str
     folder: str
-    """In the package."""
+    """Folder within the package."""
     programs: tuple
-    """Under the folder: what has to be executable."""
+    """Programs under the folder, which must be executable."""
     digests: dict
     """SHA-256 of the wheel of the pinned version, by machine."""
     megabytes: tuple
-    """Downloaded, unpacked."""
+    """Size downloaded and unpacked."""
     is_shared: bool = True
-    """Whether clones share it: the user's cache before the one of this clone."""
+    """Whether clones share it, in the user's cache; otherwise it is in the clone's."""
 
     @property
     def place(self):
@@ -53,7 +53,7 @@ CODEX = Agent(
     ("bin/codex", "bin/codex-code-mode-host", "codex-path/rg", "codex-resources/bwrap"),
     {"x86_64": "76db41fb07fdf9ddacbe892b48d21dfde270031ec0f5666b5e558114355f006d",
      "aarch64": "bb2b0d117eeb02608738cf2bcdf51f6a036343d0028272e11a94e72b0d23b141"}, (142, 377))
-# The wheel of an SDK has the program inside; nothing else of it is unpacked.
+# The SDK's wheel contains the program; nothing else of it is unpacked.
 CLAUDE = Agent(
     "claude", "claude-agent-sdk", *version("CLAUDE_SDK_VERSION", "0.2.184"), "claude_agent_sdk/_bundled", ("claude",),
     {"x86_64": "40509cadce72d62ded6c3ed831bbcffbff1a7fed8a19cfe1670b3a55418ed089",
@@ -61,19 +61,19 @@ CLAUDE = Agent(
 
 
 def caches(agent):
-    """Where an agent may lie, the preferred place first."""
+    """Folders that may contain an agent, the preferred one first."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     shared = [Path(home) / "sophon-bridge" / "agents"] if agent.is_shared else []
     return [*shared, ROOT / ".build" / "agents"]
 
 
 def installed(agent):
-    """Its folder, if it is whole: it gets its name only when it is."""
+    """The agent's folder if it is complete: the final rename comes last."""
     return next((place / agent.place for place in caches(agent) if (place / agent.place / agent.programs[0]).exists()), None)
 
 
 def install(agent, say=lambda line: print(line, flush=True)):
-    """Answers the folder of the agent, which is downloaded at the first call."""
+    """Returns the folder of the agent, which the first call downloads."""
     if found := installed(agent):
         return found
     if platform.machine() not in agent.digests or sys.platform != "linux":
@@ -94,7 +94,7 @@ def install(agent, say=lambda line: print(line, flush=True)):
         try:
             unpacked.rename(place / agent.place)
         except OSError:
-            # Another run was faster, or a part of an older attempt lies there.
+            # Another run was faster, or a partial folder of an older attempt is there.
             if not installed(agent):
                 shutil.rmtree(place / agent.place, ignore_errors=True)
                 unpacked.rename(place / agent.place)
@@ -131,7 +131,7 @@ def check(agent, wheel, say):
     with wheel.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     if digest != agent.digests[platform.machine()]:
-        # No reason to skip: what came is not what was reviewed.
+        # A failure and no skip: the download is not the reviewed file.
         sys.exit(f"real agents: {wheel.name} has another checksum than the pinned one: {digest}")
 
 

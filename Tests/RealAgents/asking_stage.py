@@ -1,4 +1,4 @@
-"""The real Codex asks, a person answers late or never, and what Codex itself wrote down of that."""
+"""Asks of the real Codex that a person answers late or never, and Codex's own records of them."""
 
 from codex_home import AppServer
 from model import Command, Say
@@ -11,12 +11,12 @@ REPLIES = ([Say("I ask.", "commentary"), WRITES], [Say("As you decided.")])
 
 
 def shown(card):
-    """All that a person reads on it."""
+    """The fields of a card that a person reads."""
     return {name: card.get(name) for name in ("title", "command", "message", "host", "severity", "action")}
 
 
 class AskingStage(RealStage):
-    """With a server that the bridge starts and that outlives it."""
+    """A stage with a server that the bridge starts and that outlives it."""
 
     async def __aenter__(self):
         await super().__aenter__()
@@ -24,24 +24,24 @@ class AskingStage(RealStage):
         return self
 
     async def begins(self, text="Write a line.", *replies):
-        """A turn, and its first card."""
+        """Begins a turn, and returns it with its first card."""
         turn = await self.ask(text, *(replies or REPLIES))
         return turn, await self.card()
 
     async def expires(self, turn, card):
-        """Its time at the relay is over, and the chat says so."""
+        """Expires a card at the relay, and waits for the line in the chat."""
         await self.simulator.call("POST", "/v1/simulator/approvals/expire", {"approval_id": card["approval_id"]})
         await self.shows(turn, WAITS)
 
     async def tap_crosses(self, card, decision):
-        """A tap that was on its way when the card ended; the relay refuses any later one. The bridge has it in its journal."""
+        """A tap in flight when the card ended; the relay refuses any later one. The bridge has it in its journal."""
         payload = {"approval_id": card["approval_id"], "decision": decision, "interaction_id": card["interaction_id"]}
         await self.simulator.call("POST", "/v1/simulator/updates", {
             "type": "approval.resolved", "session_id": card["session_id"], "payload": payload})
         await self.all_told()
 
     async def all_told(self):
-        """The bridge has confirmed all that the relay had for it."""
+        """Waits until the bridge has acknowledged every update."""
         async def none_waits():
             return (await self.state())["pending_updates"] == 0
         await self.until(none_waits, "every update is acknowledged")
@@ -50,20 +50,20 @@ class AskingStage(RealStage):
         return await self.simulator.call("GET", "/v1/simulator/state")
 
     def cards_asked(self):
-        """All that the phone was shown."""
+        """Ids of all cards shown on the phone."""
         return [data["approval_id"] for _, name, data in self.events.events if name == "approval_requested"]
 
     async def cards_open(self):
         return [card["approval_id"] for card in (await self.simulator.call("GET", "/v1/me/snapshot"))["pending_approvals"]]
 
     def ran(self):
-        """A line for each time that the command ran."""
+        """Lines of the log, one per execution of the command."""
         log = self.home.project / "log"
         return log.read_text().split() if log.exists() else []
 
 
 class JoinedStage(AskingStage):
-    """With a server of the person's own (`CODEX_URL`)."""
+    """A stage with a server of the person's own (`CODEX_URL`)."""
 
     async def enter_agent(self):
         await super().enter_agent()

@@ -1,8 +1,8 @@
-"""A cell: namespaces in which a program finds loopback alone, an empty environment, and of the machine's folders only the
-system's and those that are kept. When its first process ends, all of its processes end.
+"""A cell: namespaces in which a program sees loopback alone, an empty environment, and only the system's folders and the kept ones. The end
+of its first process ends all of its processes.
 
-`run(command, keep=[...], home=...)`; what is kept is at its own path, and `home` is /home/ada. As another user than root it
-needs user namespaces; `refusal()` says why there can be none."""
+`run(command, keep=[...], home=...)`; kept folders keep their paths, and `home` becomes /home/ada. Users other than root need user
+namespaces; `refusal()` says why there can be none."""
 
 import ctypes
 import fcntl
@@ -58,7 +58,7 @@ def mount(source, target, kind=None, flags=0):
 
 
 def hide(keep, home):
-    """Held open while the folders above them are hidden, what is kept is mounted at its own path afterwards."""
+    """Keeps folders open while their parents are hidden, then mounts them at their own paths."""
     held = [(os.open(path, os.O_PATH), path, os.path.isdir(path)) for path in keep]
     if home:
         held.append((os.open(home, os.O_PATH), HOME, True))
@@ -92,7 +92,7 @@ def main(plan):
         os.chdir(HOME)
         os.execvpe(plan["command"][0], plan["command"], {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": HOME, "LANG": "C.UTF-8",
                                                          "TERM": "dumb"} | plan["environment"])
-    # The first process of the namespace: orphans are its children.
+    # This process is the first of the namespace, so it inherits orphans.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: os.kill(child, number))
     while True:

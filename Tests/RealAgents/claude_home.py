@@ -1,4 +1,4 @@
-"""A home with Claude Code in it, inside the cell, and the scripted model that it asks."""
+"""A home with Claude Code in it, inside the cell, and its scripted model."""
 
 import json
 import os
@@ -31,16 +31,16 @@ class ClaudeHome:
 
     @property
     def environment(self):
-        """Of Claude Code. It calls nobody but the model."""
+        """Environment of Claude Code, which calls nothing but the model."""
         return {"PATH": "/usr/bin:/bin", "HOME": str(self.directory), "LANG": "C.UTF-8", "TERM": "dumb",
                 "ANTHROPIC_BASE_URL": self.model.url, "ANTHROPIC_API_KEY": "none",
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1"}
 
     @property
     def bridge_environment(self):
-        """Of a bridge whose agent this is. The bridge passes on what it does not know."""
+        """Environment of a bridge with this agent. The bridge passes unknown variables on."""
         return {"SOPHON_AGENT": "claude", "SOPHON_WORKSPACE": str(self.project), "CLAUDE_COMMAND": " ".join(self.command)} | self.environment
 
     def settings(self, settings):
-        """What the person has set."""
+        """Writes the person's settings."""
         (self.configuration / "settings.json").write_text(json.dumps(settings))

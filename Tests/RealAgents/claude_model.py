@@ -1,7 +1,7 @@
 """A scripted model for Claude Code: the Messages API of Anthropic over server-sent events, on loopback.
 
-Plans and steps are those of `model.py`, with `Call` for a call of any tool. `replies` makes a plan's replies of the words in which
-turns of the scripted Claude Code are written (`peers/claude_steps.py`)."""
+Plans and steps are those of `model.py`, with `Call` for a call of any tool. `replies` converts turns of the scripted Claude Code
+(`peers/claude_steps.py`) to a plan's replies."""
 
 import asyncio
 import json
@@ -32,12 +32,12 @@ class Pause:
 
 @dataclass
 class Usage:
-    """Members of the usage of a reply that are other than the usual ones."""
+    """Replaced members of a reply's usage."""
     fields: dict = field(default_factory=dict)
 
 
 def replies(steps):
-    """One ends with each call of a tool, with each refusal and with each cut."""
+    """Splits steps into replies: a call of a tool, a refusal and a cut each end one."""
     made = [[]]
     for step in steps:
         match step:
@@ -87,7 +87,7 @@ class MessageStream(Stream):
     async def respond(self, steps):
         if self.body.get("stream"):
             return await super().respond(steps)
-        # A request that is not streamed follows one that was cut.
+        # A non-streamed request follows one that was cut.
         content = [{"type": "text", "text": step.text} for step in steps if isinstance(step, Say)]
         content += [{"type": "tool_use", "id": self.model.identity("toolu"), "name": name, "input": given} for name, given in map(called, steps) if name]
         await self.model.whole(self.writer, 200, self.message(steps, content=content, stop_reason=stop_of(steps)))
@@ -129,7 +129,7 @@ class MessageStream(Stream):
         self.blocks += 1
 
     def reset(self):
-        """The connection ends with RST, behind what was written."""
+        """Ends the connection with RST, behind the written bytes."""
         self.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.writer.transport.abort()
 
@@ -153,14 +153,14 @@ def texts_of(message):
 
 
 def session_of(body):
-    """The device beside it in the same text is another one where several processes make a new home at once."""
+    """The session in the request's metadata. The device beside it differs if several processes make a new home at once."""
     user = body.get("metadata", {}).get("user_id") or ""
     return json.loads(user).get("session_id") if user.startswith("{") else user
 
 
 def prompts_of(message):
-    """What a person wrote, and what a background task says. A prompt that met a running turn comes in a message of the system, among
-    others that are the program's own."""
+    """Prompts of a person, and reports of background tasks. A prompt that met a running turn is in a system message, among the program's
+    own."""
     match message.get("role"):
         case "user":
             return [text for text in texts_of(message) if not text.startswith("<system-reminder>") or "<task-notification>" in text]
@@ -176,22 +176,22 @@ class ClaudeModel(Model):
     def __init__(self):
         super().__init__()
         self.prompts = {}
-        """The number of the last reply to each prompt, and whether that was a failure."""
+        """Number of the last reply to each prompt, and whether it was a failure."""
 
     @property
     def url(self):
-        """Claude Code appends the path itself."""
+        """The base address; Claude Code appends the path."""
         return f"http://127.0.0.1:{self.port}"
 
     def script(self, match, *steps):
         self.plan(match, *replies(steps))
 
     def reply(self, body):
-        """Each message of a person plays its plan from the beginning, one with the same words too."""
+        """The next reply. Each message of a person plays its plan from the beginning, repeated texts included."""
         match, times, is_new = self.newest(body)
         prompt = (session_of(body), match, times)
         before, has_failed = self.prompts.get(prompt, (-1, False))
-        # Without an answer so far: a failed request that is made again, or the prompt of another helper with the same words.
+        # An unanswered prompt: a failed request that is repeated, or the prompt of another helper with the same text.
         number = 0 if is_new and not has_failed else before + 1
         self.asked.append((match, body))
         replies = next((replies for known, replies in self.plans if known == match), ([Say("Understood.")],))
@@ -200,7 +200,7 @@ class ClaudeModel(Model):
         return chosen
 
     def newest(self, body):
-        """The plan of the newest text that has one, how many texts of the conversation have it, and whether it has no answer yet."""
+        """The plan of the newest text with one, the number of texts with that plan, and whether it is unanswered."""
         found, is_new = [], True
         for message in body.get("messages") or []:
             is_new = is_new and message.get("role") != "assistant"

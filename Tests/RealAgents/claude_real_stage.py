@@ -12,7 +12,7 @@ from real_stage import RealStage
 
 
 class ClaudeRealStage(RealStage):
-    """Turns are scripted in the words of `peers/claude_steps.py`."""
+    """Turns are scripted by the steps of `peers/claude_steps.py`."""
 
     def __init__(self, configuration=None, **options):
         super().__init__(**options)
@@ -32,20 +32,21 @@ class ClaudeRealStage(RealStage):
         return self.home.bridge_environment
 
     async def ask(self, text, *steps, session=None):
-        """`steps`: of the turn that this message begins."""
+        """`steps` are those of the turn that this message begins."""
         if steps:
             self.model.script(text, *steps)
         return await self.send(text, session)
 
     async def card(self, turn, command=None, seconds=60):
-        """Of this turn, with this command. A card of a turn that was stopped stays with the phone: the relay knows no withdrawal."""
+        """Waits for a card of this turn, with this command. A card of a stopped turn stays with the phone, since the relay cannot withdraw
+        it."""
         async def open_card():
             cards = (await self.simulator.call("GET", "/v1/me/snapshot"))["pending_approvals"]
             return [card for card in cards if card["session_id"] == turn["session_id"]
                     and card.get("interaction_id") == turn["interaction_id"] and command in (None, card.get("command"))]
         return (await self.until(open_card, f"a card of {turn}", seconds))[-1]
 
-    # Its processes
+    # Processes
 
     def children(self):
         """Processes of this stage, each the leader of its group."""
@@ -53,7 +54,7 @@ class ClaudeRealStage(RealStage):
         return [pid for pid in processes(str(CLAUDE)) if home in words_of(pid, "environ") and leads(pid)]
 
     def kill_children(self):
-        """With the commands of their shells; how many there were."""
+        """Kills the children with the commands of their shells, and returns how many there were."""
         found = self.children()
         for pid in found:
             with suppress(ProcessLookupError):
@@ -61,23 +62,23 @@ class ClaudeRealStage(RealStage):
         return len(found)
 
     async def left(self):
-        """All of them have ended."""
+        """Waits until all children have ended."""
         async def gone():
             return not self.children()
         await self.until(gone, "no Claude Code runs")
 
-    # What it left
+    # Results
 
     def touch(self, name):
-        """What a command waits for."""
+        """Makes the file that a command waits for."""
         (self.home.project / name).touch()
 
     def effects(self):
-        """A line for each time that a command ran."""
+        """Lines of the effects, one per execution of a command."""
         return [line for path in self.home.project.rglob("effects") for line in path.read_text().split()]
 
     def rows(self):
-        """Of all transcripts. The last row of one that was killed may be cut."""
+        """Rows of all transcripts. The last row of a killed process may be cut."""
         found = []
         for path in sorted(self.home.configuration.glob("projects/*/*.jsonl")):
             for line in path.read_text().splitlines():
@@ -86,7 +87,7 @@ class ClaudeRealStage(RealStage):
         return found
 
     def results(self):
-        """What the model was told of its calls."""
+        """Results of calls that the model received."""
         contents = [row.get("message", {}).get("content") for row in self.rows() if row.get("type") == "user"]
         return [str(part.get("content")) for content in contents if isinstance(content, list) for part in content if part.get("type") == "tool_result"]
 
@@ -106,7 +107,7 @@ def words_of(pid, name):
 
 
 def leads(pid):
-    """Its helpers have the same program and a leader's group."""
+    """Whether the process leads its group: helpers run the same program in their leader's group."""
     with suppress(ProcessLookupError):
         return os.getpgid(pid) == pid
     return False

@@ -39,7 +39,7 @@ class CodexHome:
     """`directory` is the home, `project` the workspace, with a few files of a garden."""
 
     def __init__(self, model_url, model="gpt-5.5", directory=None):
-        # Not in the system's temporary folder, where Codex refuses to make links to its helpers.
+        # Outside of the system's temporary folder, where Codex refuses to make links to its helpers.
         self.directory = directory or Path(tempfile.mkdtemp(prefix="home-", dir=HOME))
         self.project = self.directory / "project"
         (self.project / "packets").mkdir(parents=True)
@@ -55,13 +55,13 @@ class CodexHome:
 
     @property
     def environment(self):
-        """The bridge passes on what it does not know, so the agent finds the key in it."""
+        """Environment of Codex and the bridge, which passes unknown variables on, such as the key."""
         folders = [CODEX / "bin", CODEX / "codex-path", CODEX / "codex-resources", "/usr/bin", "/bin"]
         return {"PATH": ":".join(map(str, folders)), "HOME": str(self.directory), "CODEX_HOME": str(self.codex_home),
                 "SCRIPTED_KEY": "none", "LANG": "C.UTF-8", "TERM": "dumb"}
 
     def refusals(self):
-        """What Codex's record of its threads says of calls that were not allowed, and of turns that were broken off."""
+        """Entries of Codex's records of its threads about refused calls and interrupted turns."""
         found = []
         for path in self.codex_home.rglob("rollout-*.jsonl"):
             for entry in (json.loads(line) for line in path.read_text().splitlines()):
@@ -106,7 +106,7 @@ class AppServer:
             stderr=(self.home.directory / "codex.log").open("ab"), start_new_session=True)
 
     async def answers(self):
-        """What a killed server left does not."""
+        """Whether the server answers: the socket left by a killed one does not."""
         try:
             _, writer = await asyncio.open_unix_connection(os.path.realpath(self.path))
         except OSError:

@@ -1,19 +1,19 @@
 """A scripted model for real agents: the Responses API of OpenAI over server-sent events, on loopback.
 
-A plan is chosen by words of the newest message that a person wrote; each request of that message plays the plan's next
-reply, the last one again and again. A reply is a list of the steps below."""
+A plan is chosen by words of a person's newest message; each request of that message plays the plan's next reply, and repeats the last one.
+A reply is a list of the steps below."""
 
 import asyncio
 import json
 from dataclasses import dataclass, field
 
 USAGE = (1200, 400, 40, 10)
-"""Of each reply: input, of which cached, output, of which reasoning."""
+"""Usage of each reply: input, cached part of it, output, reasoning part of it."""
 
 
 @dataclass
 class Say:
-    """A message, streamed. `is_whole` False leaves it without its end."""
+    """A streamed message. `is_whole` False omits its end."""
     text: str
     phase: str = "final_answer"
     piece: int = 6
@@ -29,7 +29,7 @@ class Think:
 
 @dataclass
 class Command:
-    """`asks`: the question with which the model wants to leave the sandbox."""
+    """A command. `asks` is the model's question to leave the sandbox."""
     command: str
     asks: str | None = None
     more: dict = field(default_factory=dict)
@@ -56,18 +56,18 @@ class Refuse:
 
 @dataclass
 class Failed:
-    """The stream says that the response failed."""
+    """The stream reports a failed response."""
     code: str
     message: str
 
 
 @dataclass
 class Break:
-    """The stream ends without its end."""
+    """The stream stops without its final event."""
 
 
 def person_said(body):
-    """The newest message of a person. What an agent adds on its own it sends as messages of the user too, inside tags."""
+    """The newest message of a person. An agent also sends its own additions as the user's messages, inside tags."""
     for item in reversed(body.get("input") or []):
         if item.get("type", "message") != "message" or item.get("role") != "user":
             continue
@@ -79,7 +79,7 @@ def person_said(body):
 
 
 def offered(body):
-    """The tools of a request by name, those inside of groups too."""
+    """Tools of a request by name, those inside of groups included."""
     found, waiting = {}, list(body.get("tools") or [])
     waiting += [tool for item in body.get("input") or [] if item.get("type") == "additional_tools" for tool in item["tools"]]
     while waiting:
@@ -90,11 +90,11 @@ def offered(body):
 
 
 def call_of(step, tools):
-    """Name of the tool, and what it gets: a dictionary for a function, text for a custom tool."""
+    """Name of the tool, and its input: a dictionary for a function, text for a custom tool."""
     asks = {"sandbox_permissions": "require_escalated", "justification": step.asks} if getattr(step, "asks", None) else {}
     arguments = {"cmd": step.command} | asks | step.more if isinstance(step, Command) else None
     if tools.get("exec", {}).get("type") == "custom":
-        # Models in code mode are offered one tool that runs JavaScript; the others are functions in it.
+        # Models in code mode get one tool that runs JavaScript; the others are functions in it.
         if arguments is None:
             return "exec", f"text(await tools.apply_patch({json.dumps(step.text)}));"
         return "exec", f"const done = await tools.exec_command({json.dumps(arguments)}); text(done.output);"
@@ -191,7 +191,7 @@ class Model:
     def __init__(self):
         self.plans, self.gates, self.serial = [], {}, 0
         self.asked = []
-        """Of each request that a reply was given to: the person's text and the whole body."""
+        """Each answered request: the person's text and the whole body."""
 
     async def __aenter__(self):
         self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
@@ -238,7 +238,7 @@ class Model:
             writer.close()
 
     async def answer(self, reader, writer):
-        """One request; whether the connection is kept."""
+        """Answers one request. Returns whether the connection is kept."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, path, _ = head[0].split(" ")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}

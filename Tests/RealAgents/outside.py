@@ -1,6 +1,5 @@
-"""Installs the agents, makes the cell, and runs the tests of this folder inside it with the runner of the acceptance tests.
-
-`--record` plays one conversation instead, and makes of its recording the fixture that the tests replay."""
+"""Installs the agents, makes the cell, and runs the tests of this folder inside it with the runner of the acceptance tests. `--record`
+plays one conversation instead, and turns its recording into the fixture that the tests replay."""
 
 import os
 import shlex
@@ -28,7 +27,7 @@ def program():
 
 
 def libraries(binary):
-    """Folders of its shared libraries that are none of the system's: of the Swift runtime, in a debug build."""
+    """Folders of its shared libraries outside of the system's: those of the Swift runtime, in a debug build."""
     listed = subprocess.run(["ldd", binary], capture_output=True, text=True).stdout
     paths = [line.partition("=> ")[2].split(" ")[0] for line in listed.splitlines() if "=> /" in line]
     return {str(Path(path).parent) for path in paths if path.split("/")[1] not in cell.SYSTEM}
@@ -51,7 +50,7 @@ def chosen(arguments):
 
 
 def install(wanted):
-    """Folders of the agents that can be had; each of the others is one skipped test."""
+    """Folders of the available agents; each missing one is one skipped test."""
     found = {}
     for agent in wanted:
         try:
@@ -62,7 +61,7 @@ def install(wanted):
 
 
 def run(bridge, folders, home, *command):
-    """In a cell with this home, to its end; answers the exit code. `folders` are those of the agents by name."""
+    """Runs a command in a cell with this home to its end, and returns the exit code. `folders` are those of the agents by name."""
     pythons = [folder for folder in (sys.prefix, sys.base_prefix) if folder != "/usr"]
     SCREENS.mkdir(parents=True, exist_ok=True)
     keep = [HERE, ROOT / "Tests" / "Acceptance", ROOT / "Tests" / "Browser", SCREENS, *folders.values(), bridge[0], *pythons, *libraries(bridge[0])]

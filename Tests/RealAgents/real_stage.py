@@ -56,13 +56,13 @@ class RealStage(PhoneStage):
         return result
 
     async def shows(self, turn, words, seconds=60):
-        """The bubble shows these words, as it streams or when it has ended."""
+        """Waits until the bubble shows these words, while it streams or afterwards."""
         async def shown():
             return any(words in message["text"] for message in await self.answers(turn))
         await self.until(shown, f"{words!r} in the bubble", seconds)
 
     async def reached(self, text, count=1, seconds=60):
-        """So many requests for this message are at the model."""
+        """Waits until the model has this number of requests for this message."""
         async def has():
             return self.model.texts().count(text) >= count
         await self.until(has, f"{count} requests for {text!r}", seconds)
@@ -82,7 +82,7 @@ class RealStage(PhoneStage):
     # Checking
 
     async def check(self, *turns):
-        """One bubble for each message, and nothing that the relay's rules do not allow."""
+        """Checks that each message has one bubble, and that no rule of the relay was broken."""
         for turn in turns:
             answers = await self.answers(turn)
             assert len(answers) == 1, f"{len(answers)} bubbles: {answers}"

@@ -1,4 +1,4 @@
-"""In the cell: a conversation with the real Codex that the bridge records; the recording is copied to the path that is given."""
+"""Runs in the cell: the bridge records a conversation with the real Codex, and the recording is copied to the given path."""
 
 import asyncio
 import shutil

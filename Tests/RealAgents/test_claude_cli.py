@@ -1,4 +1,4 @@
-"""The rules that the bridge and the scripted Claude Code lean on (`claude_rules.py`), held against the real one, without the bridge."""
+"""The rules that the bridge and the scripted Claude Code rely on (`claude_rules.py`), checked with the real one, without the bridge."""
 
 import unittest
 from contextlib import asynccontextmanager

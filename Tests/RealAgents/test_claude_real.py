@@ -1,4 +1,4 @@
-"""Conversations with the real Claude Code through the bridge, for `make real-agents`: what a person does with it, and what the model does to it."""
+"""Conversations with the real Claude Code through the bridge, for `make real-agents`: actions of a person and of the model."""
 
 import asyncio
 import base64
@@ -123,7 +123,7 @@ class RealClaudeTests(Scenarios):
         async with ClaudeRealStage(environment={"CLAUDE_PERMISSION_MODE": "plan"}) as stage:
             first = await stage.ask("Look around.", Say(["A bed."]))
             await stage.final(first)
-            # The plan is a file, which the program names to the model.
+            # The plan is a file, whose name the program gives to the model.
             file = re.search(r"/[^ \"]*/plans/[^ \"]*\.md", json.dumps(stage.model.asked[-1][1]))[0]
             leave = Call("ExitPlanMode", {})
             turn = await stage.ask("Plan the bed.", write(file, "Dig, then sow."), leave, Say(["I think again."]), session=first["session_id"])
@@ -278,7 +278,7 @@ class RealClaudeTests(Scenarios):
             again = await stage.ask("Go on.", Say(["Now."]), session=turn["session_id"])
             self.assertEqual(await stage.final(again), "Now.")
             self.assertIn("These calls were refused because nobody could be asked", str(stage.model.asked[-1][1]["messages"]))
-            # The relay knows no withdrawal of a card.
+            # The relay cannot withdraw a card.
             await stage.decide_card(card, "approve")
             last = await stage.ask("Are you there?", Say(["Here."]), session=turn["session_id"])
             self.assertEqual((await stage.final(last), stage.effects()), ("Here.", []))

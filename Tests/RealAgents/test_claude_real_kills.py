@@ -1,5 +1,5 @@
-"""`kill -9` of the bridge, of the real Claude Code with all that it started, and of both, at seeded moments of a turn: `KILLS=20 make real-agents`
-for twenty of each. A command of each turn appends a line to a file: never twice."""
+"""`kill -9` of the bridge, of the real Claude Code with all its children, and of both, at seeded moments of a turn: `KILLS=20 make
+real-agents` for twenty of each. A command of each turn appends a line to a file: never twice."""
 
 import asyncio
 import os
@@ -18,17 +18,17 @@ ENDED = "its process ended"
 
 
 def journey(number, file):
-    """Steps of the model. The file is asked about, the command is allowed by the person's settings."""
+    """Steps of the model. The file requires an approval; the person's settings allow the command."""
     return [Say([f"I begin {number}. "] * 10, every=0.02), write(file, f"{number}\n"), bash(f"echo {number} >> effects; sleep 0.3"),
             Say([f"I have done {number}. "] * 5, every=0.02)]
 
 
 class ClaudeKillTests(Scenarios):
     async def begin(self, stage, number, moment, session):
-        """The turn, at its moment."""
+        """Begins a turn, and returns it at its moment."""
         text = f"Walk {number}."
         if moment == "prompt":
-            # Its process does not read what the bridge writes.
+            # The stopped process does not read the bridge's input.
             first = await stage.ask(f"Hello {number}.", Say(["Hello."]), session=session)
             await stage.final(first)
             session = first["session_id"]
@@ -46,7 +46,7 @@ class ClaudeKillTests(Scenarios):
         async def has():
             match moment:
                 case "message":
-                    # Its process starts.
+                    # The turn's process has started.
                     return set(stage.children()) - before
                 case "prompt":
                     await asyncio.sleep(0.3)
@@ -82,7 +82,7 @@ class ClaudeKillTests(Scenarios):
                     moment = MOMENTS[number % len(MOMENTS)]
                     if moment != "ask":
                         person = asyncio.create_task(stage.decide())
-                    # A process that is there already gets its message at once.
+                    # An existing process gets its message at once.
                     turn = await self.begin(stage, number, moment, session if number % 2 and moment != "message" else None)
                     session = turn["session_id"]
                     after = generator.choice([0, generator.uniform(0, 0.2)])
@@ -111,7 +111,7 @@ class ClaudeKillTests(Scenarios):
 
     @scenario(290)
     async def test_kills_of_the_bridge_leave_every_turn_whole(self):
-        """The orphan works to the end of its turn, and the next bridge waits for it."""
+        """The orphan continues to the end of its turn, and the next bridge waits for it."""
         async def kill(stage):
             stage.bridge.kill9()
             await stage.bridge.exit()

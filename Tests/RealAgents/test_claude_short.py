@@ -1,4 +1,4 @@
-"""The shortest proof with the real Claude Code, which CI runs: one conversation, in one process."""
+"""The shortest test with the real Claude Code, run by CI: one conversation, in one process."""
 
 import unittest
 

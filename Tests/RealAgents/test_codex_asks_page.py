@@ -1,5 +1,5 @@
-"""Cards of the real Codex, as a person sees them on the phone page, in a sealed chat. One that nobody answers comes back with a message and
-is allowed there; one that a person answers with words is refused, and the agent reads the words. With kills of the bridge and without."""
+"""Cards of the real Codex on the phone page, in a sealed chat. An unanswered one returns with a message and is allowed there; one answered
+with words is refused, and the agent reads the words. With kills of the bridge and without."""
 
 import os
 import signal
@@ -84,7 +84,7 @@ class CodexAsksPage(BrowserTest):
         shown = page.text("#sheet .verbatim")
         step()
         page.shown("#sheet")
-        # Nobody answers: the relay ends the card, and the sheet goes by itself.
+        # Nobody answers: the relay ends the card, and the sheet closes by itself.
         self.relay.call("POST", "/v1/simulator/approvals/expire", {"approval_id": first})
         page.gone("#sheet")
         page.says("#asks", "Nobody answered")
@@ -98,12 +98,12 @@ class CodexAsksPage(BrowserTest):
         page.picture(f"codex-asks-{picture}-again")
         step()
         page.shown("#sheet")
-        # What leaves the sandbox cannot be allowed at once.
+        # "Allow" is enabled after a delay for a command outside of the sandbox.
         until(lambda: page.is_enabled("#sheet .once"), "Allow has come alive")
         page.click("#sheet .once")
         page.gone("#sheet")
         step()
-        # The answer ends with the line that this message did not decide the ask.
+        # The answer ends with a line that says that this message did not decide the ask.
         until(lambda: page.newest()["state"] == "final" and page.newest()["text"].startswith("I am."),
               lambda: f"both runs have ended, not {page.newest()}", 60)
         page.says("#messages", "As you decided.")
@@ -118,7 +118,7 @@ class CodexAsksPage(BrowserTest):
         self.walk(self.killed, "killed")
 
     def refuse_in_words(self, picture, kill_after=None):
-        """`kill_after`: seconds from the words to a kill of the bridge."""
+        """`kill_after` is the time in seconds from the words to a kill of the bridge."""
         page = self.page
         (self.home.project / "build").mkdir()
         page.open(self.relay.phone_url)
@@ -133,7 +133,7 @@ class CodexAsksPage(BrowserTest):
         page.picture(f"codex-words-{picture}-asked")
         page.keys(Keys.ESCAPE)
         page.gone("#sheet")
-        # Words count two seconds behind the card.
+        # Words count as an answer from two seconds after the card.
         time.sleep(2.5)
         page.write("use make clean instead" + Keys.ENTER)
         if kill_after is not None:
@@ -151,7 +151,7 @@ class CodexAsksPage(BrowserTest):
         page.says("#messages", "Refused:")
         page.picture(f"codex-words-{picture}-refused")
         self.assertTrue((self.home.project / "build").is_dir())
-        # One request has the words as its newest; what follows it has them further up.
+        # One request has the words as its newest message; later ones have them further up.
         self.assertEqual(sum(str(body["input"]).count("use make clean instead") for _, body in self.model.asked[-1:]), 1)
         self.assertEqual((len(self.home.refusals()), self.relay.breaches()), (1, []))
 

@@ -1,5 +1,5 @@
-"""Cards of the real Codex that nobody answers in time, with kills of the bridge at each step: what is allowed later runs once, and Codex
-hears no refusal that no person gave."""
+"""Cards of the real Codex that nobody answers in time, with kills of the bridge at each step: a late approval runs once, and Codex receives
+no refusal that no person gave."""
 
 import asyncio
 import os
@@ -13,11 +13,11 @@ from scheduling import Scenarios, scenario
 
 FINAL = f"I ask.\n\n{WAITS}\n\nAs you decided."
 STEPS = ("card", "end", "second card", "decision")
-"""The bridge is killed, and started again, behind each."""
+"""Steps after which the bridge is killed and restarted."""
 
 
 def beside_ask(text):
-    """An answer without the line that its message decides no ask."""
+    """An answer without the line that says that its message decides no ask."""
     answer, *lines = text.split("\n\n")
     assert len(lines) == 1 and lines[0].startswith("An approval waits for your answer"), text
     return answer
@@ -25,7 +25,7 @@ def beside_ask(text):
 
 class ExpiredCardTests(Scenarios):
     async def walk(self, stage, killed=()):
-        """A card expires, comes back with a message, and is allowed."""
+        """Lets a card expire, return with a message, and be allowed."""
         async def step(name):
             if name in killed:
                 await stage.bridge.restart_after_kill()
@@ -133,7 +133,7 @@ class ExpiredCardTests(Scenarios):
 
     @scenario(120)
     async def test_a_tap_on_an_earlier_card_decides_nothing(self):
-        """One that crosses the end of its card: neither a yes nor a no of it counts for the card after it."""
+        """A tap that crosses the end of its card counts for no later card, neither as a yes nor as a no."""
         for early, late, lines in (("approve", "deny", []), ("deny", "approve", ["ran"])):
             for is_killed in (False, True):
                 async with AskingStage() as stage:
@@ -174,7 +174,7 @@ class ExpiredCardTests(Scenarios):
 
     @scenario(120)
     async def test_where_an_end_is_a_denial_codex_writes_a_refusal_down(self):
-        """So that the other tests would see one: with `when_unanswered` `deny` the end of a card is forwarded."""
+        """Proves that the other tests would notice a refusal: with `when_unanswered` `deny` the end of a card is forwarded."""
         stage = AskingStage()
         stage.configuration = {"connections": [{"when_unanswered": "deny"}]}
         async with stage:
@@ -186,7 +186,7 @@ class ExpiredCardTests(Scenarios):
 
     @scenario(120)
     async def test_codex_that_ends_takes_its_ask_with_it(self):
-        """OPERATING.md#codex: the turn died with the server, and nothing is sent again."""
+        """OPERATING.md#codex: the turn ended with the server, and nothing is repeated."""
         for is_open in (True, False):
             for is_killed in (False, True):
                 async with AskingStage() as stage:
@@ -214,10 +214,10 @@ EDIT = "*** Begin Patch\n*** Update File: ../beds.txt\n@@\n beans\n+peas\n*** En
 
 
 class OpenChangeTests(Scenarios):
-    """A change outside of the workspace, whose request has no diff."""
+    """Changes outside of the workspace, whose requests have no diff."""
 
     async def asks(self, stage, is_seen=True):
-        """`is_seen`: otherwise Codex asks while no bridge is there."""
+        """With `is_seen` False Codex asks while no bridge is there."""
         self.beds = stage.directory / "beds.txt"
         self.beds.write_text("beans\n")
         turn = await stage.ask("Sow.", [Say("I ask.", "commentary"), Hold("patch"), Patch(EDIT)], [Say("As you decided.")])

@@ -1,4 +1,4 @@
-"""`demo --agent codex` with the real Codex, as a person sees it on the phone page: text, tools, an approval, a stop, an error."""
+"""`demo --agent codex` with the real Codex on the phone page: text, tools, an approval, a stop, an error."""
 
 import asyncio
 import os
@@ -77,7 +77,7 @@ class CodexPage(BrowserTest):
         page.says(".card", "ls packets | wc -l")
         page.picture("codex-wide-light-tool")
 
-        # Asked, and allowed: in the narrow page, at night.
+        # An approval, allowed in the narrow page and the dark theme.
         page.resize(NARROW)
         page.theme("dark")
         self.write("Throw away the mouldy labels.", [Say("I ask.", "commentary"), Command("rm -r labels/mouldy", "Delete the mouldy labels?")],
@@ -109,7 +109,7 @@ class CodexPage(BrowserTest):
         page.picture("codex-narrow-light-error")
         self.assertLessEqual(page.run("return document.documentElement.scrollWidth"), NARROW[0])
 
-        # Its models are on the page.
+        # Codex's models are on the page.
         page.click("#model-menu summary")
         until(lambda: page.count("#model option") > 1, "models are listed", 60)
         page.picture("codex-narrow-light-models")

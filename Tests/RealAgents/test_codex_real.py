@@ -1,4 +1,4 @@
-"""Conversations with the real Codex through the bridge, for `make real-agents`: what a person does with it, and what the model does to it."""
+"""Conversations with the real Codex through the bridge, for `make real-agents`: actions of a person and of the model."""
 
 import unittest
 

@@ -15,7 +15,7 @@ MOMENTS = ("message", "model", "text", "card", "second text")
 
 
 def journey(number):
-    """Replies of the model, and the text that the bubble ends with."""
+    """Replies of the model, and the bubble's final text."""
     before, after = f"I begin {number}. " * 5, f"I have done {number}. " * 5
     replies = ([Say(before, "commentary", every=0.02), Command(f"echo {number} >> log", f"Write down {number}?")], [Say(after, every=0.02)])
     return replies, f"{before}\n\n{after}"

@@ -1,4 +1,4 @@
-"""The rules that the bridge and the scripted Codex lean on (`codex_rules.py`), held against the real one, without the bridge."""
+"""The rules that the bridge and the scripted Codex rely on (`codex_rules.py`), checked with the real one, without the bridge."""
 
 import asyncio
 import unittest
@@ -13,7 +13,7 @@ from scheduling import Scenarios, scenario
 
 
 def replies(steps):
-    """A turn of the scripted Codex as replies of the scripted model: one ends with each call of a tool."""
+    """Converts a turn of the scripted Codex to replies of the scripted model: each call of a tool ends one."""
     made = [[]]
     for step in steps:
         match step:

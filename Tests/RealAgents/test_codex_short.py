@@ -1,4 +1,4 @@
-"""The shortest proof with the real Codex, which CI runs: one conversation and one kill."""
+"""The shortest test with the real Codex, run by CI: one conversation and one kill."""
 
 import unittest
 

@@ -1,8 +1,8 @@
-"""Makes a fixture of what `record` wrote: `trim.py RECORDING FIXTURE`.
+"""Makes a fixture of a recording by `record`: `trim.py RECORDING FIXTURE`.
 
-Only the agent's frames stay. What is another at each run (ids, times, numbers of processes, folders) gets a value of its own that is
-always the same, so that the difference between two versions of an agent is what is different in them. Texts of the agent's vendor are
-cut: descriptions, instructions, long sentences, all but the first entries of catalogues. What people, our model and commands said stays."""
+Keeps the agent's frames alone. Values that differ between runs (ids, times, process numbers, folders) get fixed ones, so that the
+difference between two versions of an agent shows their own differences. Texts of the agent's vendor are cut: descriptions, instructions,
+long sentences, all but the first entries of catalogues. Texts of people, of the scripted model and of commands stay."""
 
 import json
 import re
@@ -61,7 +61,7 @@ class Trimmer:
         return value if is_spoken or len(value) <= LONGEST else value[:LONGEST] + "…"
 
     def lines(self, recording):
-        """The lines of the fixture; the clock goes on by 10 ms with each."""
+        """The lines of the fixture; the clock advances by 10 ms with each."""
         entries = [json.loads(line) for line in recording.splitlines()]
         head = {name: value for name, value in entries[0].items() if name != "date"}
         yield head

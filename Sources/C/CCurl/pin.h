@@ -3,13 +3,14 @@
 #include <openssl/ssl.h>
 #include <string.h>
 
-// The pin of a leaf certificate. It takes the place of OpenSSL's verification, so that a wrong certificate ends the handshake: no
-// byte of a request exists by then. (libcurl's own pin is over the public key, and it compares beside the authorities.)
+// The pin of a leaf certificate. Its callback replaces OpenSSL's verification, so that a wrong certificate fails the
+// handshake, before any byte of a request is sent. (libcurl's own pin covers the public key only, and is checked in
+// addition to the authorities.)
 
 struct sb_leaf_pin {
     unsigned char expected[32];
     unsigned char found[32];
-    /// A certificate was shown and was not the expected one.
+    /// The server showed another certificate.
     int is_wrong;
 };
 
@@ -34,23 +35,24 @@ static inline CURLcode sb_leaf_prepare(CURL *handle, void *context, void *pin) {
     (void)handle;
     SSL_CTX *ssl = (SSL_CTX *)context;
     SSL_CTX_set_cert_verify_callback(ssl, sb_leaf_verify, pin);
-    // A later handshake on an open connection would show another certificate, and `pin` may be gone by then.
+    // A renegotiation could show another certificate, and `pin` may be freed by then.
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION);
     return CURLE_OK;
 }
 
-/// `pin` lives as long as the handle's transfers. Not done by a libcurl without OpenSSL: nothing may be sent then.
+/// Pins the leaf certificate; `pin` must outlive the handle's transfers. A libcurl without OpenSSL returns an error; no
+/// request may leave then.
 static inline CURLcode sb_curl_pin_leaf(CURL *handle, struct sb_leaf_pin *pin) {
     CURLcode code = curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, sb_leaf_prepare);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SSL_CTX_DATA, pin);
-    // The names in a pinned certificate say nothing more, and no authority is needed.
+    // The pin covers the whole certificate: neither its names nor an authority add anything.
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 1L);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_CAINFO, NULL);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_CAPATH, NULL);
     // A resumed session shows no certificate.
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SSL_SESSIONID_CACHE, 0L);
-    // Without TLS there is nothing to compare.
+    // Plain HTTP shows no certificate to compare.
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "https");
     return code;
 }

@@ -2,7 +2,7 @@
 #include <curl/curl.h>
 #include <stddef.h>
 
-// Swift does not import variadic functions: one typed wrapper for each kind of option value.
+// Swift does not import variadic functions, so each kind of option value has a typed wrapper.
 
 static inline CURLcode sb_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -26,7 +26,7 @@ static inline CURLcode sb_curl_set_data_function(CURL *handle, CURLoption option
     return curl_easy_setopt(handle, option, function);
 }
 
-/// Called before each sending of a request, the silent second one of libcurl included.
+/// Called before each sending of a request, libcurl's silent repetition included.
 typedef int (*sb_curl_before_request)(
     void *context, char *remote_address, char *local_address, int remote_port, int local_port);
 
@@ -67,14 +67,14 @@ static inline CURL *sb_curl_next_done(CURLM *multi, CURLcode *result) {
     return NULL;
 }
 
-/// Opens the socket for an address that a name led to; CURL_SOCKET_BAD refuses it.
+/// Opens the socket for a resolved address; CURL_SOCKET_BAD refuses it.
 typedef curl_socket_t (*sb_curl_open_socket)(void *context, curlsocktype purpose, struct curl_sockaddr *address);
 
 static inline CURLcode sb_curl_set_open_socket(CURL *handle, sb_curl_open_socket function) {
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, function);
 }
 
-/// Called at least once a second while a transfer continues; anything but 0 ends it.
+/// Called at least once a second during a transfer; a result other than 0 aborts it.
 typedef int (*sb_curl_progress)(
     void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up);
 

@@ -1,5 +1,5 @@
-// Files of the project that the program carries, as they are: the same that the documents lead to and the tests judge. The
-// compiler's list of dependencies names them, so an edit is noticed.
+// Files of the project embedded verbatim: the documents link to them and the tests check them. The compiler lists them as
+// dependencies, so that an edit rebuilds this file.
 #include "CEmbedded.h"
 
 #define FILE_BYTES(symbol) static const unsigned char symbol[]

@@ -8,7 +8,7 @@
 
 #include <microhttpd.h>
 
-// What Swift does not import: the variadic start, the variadic look at a connection, and a few macro constants.
+// Wrappers for variadic functions and macro constants, which Swift does not import.
 
 /// The socket of a connection, or -1.
 static inline int cmicrohttpd_socket(struct MHD_Connection *connection) {
@@ -17,7 +17,7 @@ static inline int cmicrohttpd_socket(struct MHD_Connection *connection) {
 }
 
 /// Called for each new connection. Without TCP_NODELAY a small piece of an event stream may wait 40 ms for the reader's
-/// acknowledgement of the one before.
+/// acknowledgement of the previous one.
 static inline void cmicrohttpd_connected(void *owner, struct MHD_Connection *connection, void **socket_context,
                                          enum MHD_ConnectionNotificationCode event) {
   (void)owner;
@@ -27,10 +27,9 @@ static inline void cmicrohttpd_connected(void *owner, struct MHD_Connection *con
   (void)setsockopt(cmicrohttpd_socket(connection), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/// Starts a server with one thread of its own on a socket that listens already. Takes over the socket on success.
+/// Starts a server with one thread, on a socket that already listens, and takes ownership of the socket on success.
 ///
-/// A limit for each address of 0 is none.
-/// No MHD_USE_ERROR_LOG: it writes a line for each reader that goes away. Strictness 1 refuses HTTP/1.1 without a Host.
+/// A `limit_per_address` of 0 means no limit.
 static inline struct MHD_Daemon *cmicrohttpd_start(int listening_socket, unsigned int connection_limit,
                                                    unsigned int limit_per_address, unsigned int idle_seconds, MHD_AccessHandlerCallback access,
                                                    void *owner, void *(*begin)(void *, const char *, struct MHD_Connection *),
@@ -48,19 +47,19 @@ static inline struct MHD_Daemon *cmicrohttpd_start(int listening_socket, unsigne
                           MHD_OPTION_END);
 }
 
-/// Ends a connection with RST at once. Connecting to "no address" drops a TCP connection without the FIN that the
-/// library's own shutdown would send first; the library then finds the socket dead and closes it.
+/// Resets a connection at once. Connecting to "no address" drops a TCP connection without the FIN that the library's own shutdown
+/// would send first; the library then finds the socket dead and closes it.
 static inline void cmicrohttpd_reset(struct MHD_Connection *connection) {
   struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
   (void)connect(cmicrohttpd_socket(connection), &nowhere, sizeof(nowhere));
 }
 
-/// Ends a connection from any thread: the library's thread sees the hang-up and cleans up.
+/// Shuts a connection down from any thread: the library's thread sees the hang-up and cleans up.
 static inline void cmicrohttpd_hang_up(struct MHD_Connection *connection) {
   (void)shutdown(cmicrohttpd_socket(connection), SHUT_RDWR);
 }
 
-/// Whether the client is on this machine: 127.0.0.0/8, ::1, or the former written as IPv6.
+/// Whether the client is on this machine: 127.0.0.0/8, also as an IPv4-mapped address, or ::1.
 static inline int cmicrohttpd_is_loopback(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   if (info == NULL || info->client_addr == NULL) return 0;
@@ -73,12 +72,12 @@ static inline int cmicrohttpd_is_loopback(struct MHD_Connection *connection) {
   return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
 
-/// Gives an upgraded connection back to the library, which closes its socket.
+/// Returns an upgraded connection to the library, which closes its socket.
 static inline enum MHD_Result cmicrohttpd_close_upgraded(struct MHD_UpgradeResponseHandle *handle) {
   return MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
 }
 
-/// An upgraded socket arrives without TCP_NODELAY: the library switches it while it writes answers.
+/// Sets TCP_NODELAY on an upgraded socket: the library clears the option while it writes responses.
 static inline void cmicrohttpd_send_at_once(int descriptor) {
   int on = 1;
   (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));

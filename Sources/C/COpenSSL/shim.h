@@ -15,9 +15,9 @@
 static inline int sb_ed25519(void) { return EVP_PKEY_ED25519; }
 static inline int sb_x25519(void) { return EVP_PKEY_X25519; }
 
-// Whole operations, since the library keeps pointers into the parameters between its calls. Each is 1 when it was done.
+// Whole operations, because the library keeps pointers into the parameters between its calls. Each returns 1 on success.
 
-// HKDF-SHA256 with an empty salt. `kdf` is HKDF.
+// HKDF-SHA256 with an empty salt. `kdf` is the fetched HKDF.
 static inline int sb_hkdf_sha256(EVP_KDF *kdf, const uint8_t *key, size_t key_count, const uint8_t *info, size_t info_count,
                                  uint8_t *derived, size_t derived_count) {
   EVP_KDF_CTX *context = EVP_KDF_CTX_new(kdf);
@@ -49,7 +49,7 @@ static inline int sb_gcm_encrypt(const EVP_CIPHER *cipher, const uint8_t *key, c
   return done;
 }
 
-// `sealed` is the text's `count` bytes and the tag. What was written to `text` counts only where the tag is right.
+// `sealed` is `count` bytes of ciphertext and the tag. `text` is valid only if the tag is right.
 static inline int sb_gcm_decrypt(const EVP_CIPHER *cipher, const uint8_t *key, const uint8_t *nonce, const uint8_t *sealed,
                                  int count, uint8_t *text) {
   EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
@@ -64,7 +64,7 @@ static inline int sb_gcm_decrypt(const EVP_CIPHER *cipher, const uint8_t *key, c
   return done;
 }
 
-// The scalar product, 32 bytes. Not done for a public key that makes it zero.
+// The scalar product, 32 bytes. Fails for a public key that makes it zero.
 static inline int sb_x25519_product(const uint8_t *secret, const uint8_t *public_key, uint8_t *product) {
   size_t count = 32;
   EVP_PKEY *mine = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, NULL, secret, count);
@@ -75,7 +75,7 @@ static inline int sb_x25519_product(const uint8_t *secret, const uint8_t *public
   EVP_PKEY_CTX_free(context);
   EVP_PKEY_free(theirs);
   EVP_PKEY_free(mine);
-  // The library refuses a product of zero where it computes it by itself; an engine of the machine may not.
+  // libcrypto's own implementation refuses a product of zero; an engine of the machine may not.
   static const uint8_t zero[32] = {0};
   return done && CRYPTO_memcmp(product, zero, sizeof zero) != 0;
 }

@@ -1,5 +1,5 @@
-// The page's files, as they are: there is no build step between what is edited and what the browser gets. The compiler's
-// list of dependencies names the embedded files, so an edit is noticed.
+// The page's files, embedded verbatim: no build step changes what the browser gets. The compiler lists them as
+// dependencies, so that an edit rebuilds this file.
 #include "CPhonePage.h"
 
 #define FILE_BYTES(symbol) static const unsigned char symbol[]

@@ -9,17 +9,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// What a child is made of. All memory is the caller's and is made before the fork: between fork and exec only what is
-/// async-signal-safe may be called, because other threads may have held any lock.
+/// Arguments of a fork. The caller allocates all memory before it: between fork and exec only async-signal-safe functions may
+/// be called, because other threads may have held any lock.
 struct sb_child {
   const char *path;
   char *const *arguments;
   char *const *environment;
   const char *folder;
   int input, output, errors;
-  /// The child waits here for one byte that is not 0.
+  /// The child reads one byte here, and runs its program if it is not 0.
   int gate;
-  /// The child writes `struct sb_child_fault` here if it cannot run; the end of it says that it runs.
+  /// The child writes `struct sb_child_fault` here if it cannot run. An end without one means that the program runs.
   int report;
   int has_session;
   int dies_with_parent;
@@ -39,7 +39,7 @@ static inline void sb_child_give_up(int report, int stage) {
   _exit(127);
 }
 
-/// Closes from `first` on: not only at exec, since a child that waits at its gate would keep the bridge's sockets open.
+/// Closes descriptors from `first` on. Close-on-exec is not enough: a child at its gate would keep the bridge's sockets open.
 static inline void sb_child_close_from(int first) {
   if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) == 0) return;
   long most = sysconf(_SC_OPEN_MAX);
@@ -48,7 +48,7 @@ static inline void sb_child_close_from(int first) {
 }
 
 static inline void sb_child_become(const struct sb_child *child, pid_t parent) {
-  // Where the bridge was started without standard streams, ours may have their numbers.
+  // If the bridge was started without standard streams, the pipes may have the numbers 0 to 4.
   int report = fcntl(child->report, F_DUPFD_CLOEXEC, 10);
   int gate = fcntl(child->gate, F_DUPFD_CLOEXEC, 10);
   int input = fcntl(child->input, F_DUPFD_CLOEXEC, 10);
@@ -59,11 +59,11 @@ static inline void sb_child_become(const struct sb_child *child, pid_t parent) {
   else setpgid(0, 0);
   if (child->dies_with_parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // The parent may have ended before.
+    // The parent may have ended before the call.
     if (getppid() != parent) _exit(127);
   }
-  // By the system call, since the C library keeps two for itself and refuses them here: one may have come to us ignored. All
-  // zeros are the default action, and the kernel's sets of signals have eight bytes.
+  // Resets every signal by the system call: the C library reserves two for itself and refuses them, and the bridge may have
+  // inherited one as ignored. All zeros mean the default action; the kernel's signal sets have eight bytes.
   uint64_t standard[8] = {0};
   for (int number = 1; number <= 64; number++) syscall(SYS_rt_sigaction, number, standard, NULL, sizeof(uint64_t));
   if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(errors, 2) < 0 || dup3(gate, 3, O_CLOEXEC) < 0 ||
@@ -83,11 +83,11 @@ static inline void sb_child_become(const struct sb_child *child, pid_t parent) {
   sb_child_give_up(4, sb_child_exec);
 }
 
-/// The child's id, or minus the error. It inherits no descriptor but its three, no signal handler and an empty mask.
+/// The child's process id, or a negative errno. The child inherits its three streams, an empty signal mask and no handler.
 static inline int sb_child_fork(const struct sb_child *child) {
   sigset_t all, before;
   sigfillset(&all);
-  // A signal between fork and exec would run our handler in the child.
+  // A signal between fork and exec would run the bridge's handler in the child.
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pid_t parent = getpid();
   pid_t made = fork();
@@ -95,22 +95,22 @@ static inline int sb_child_fork(const struct sb_child *child) {
   if (made == 0) sb_child_become(child, parent);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (made < 0) return -error;
-  // In parent and child: whichever runs first, the process group exists before it is used.
+  // Set in parent and child: whichever runs first, the process group exists before it is used.
   if (!child->has_session) setpgid(made, made);
   return made;
 }
 
-/// A pipe whose ends no child inherits: 0, or the error.
+/// Makes a pipe whose ends no child inherits: 0, or errno.
 static inline int sb_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno; }
 
-/// Waits until the child has ended, and leaves it to be reaped: until then its id is not given to another.
+/// Waits until the child has exited, without reaping it, so that no other process gets its id.
 static inline void sb_child_wait(int child) {
   siginfo_t ignored;
   while (waitid(P_PID, (id_t)child, &ignored, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
 }
 
-/// True with a code, false with a signal in `value`.
+/// Reaps the child. Returns 1 with the exit code in `value`, or 0 with the signal.
 static inline int sb_child_reap(int child, int *value) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -126,7 +126,7 @@ static inline void sb_ignore_broken_pipes_here(void) {
   pthread_sigmask(SIG_BLOCK, &broken, NULL);
 }
 
-/// A descriptor for a process that stays its own when the id is given to another, or -1.
+/// A descriptor of a process, which stays that process's if its id is reused, or -1.
 static inline int sb_process_open(int process) { return (int)syscall(SYS_pidfd_open, process, 0); }
 static inline int sb_process_signal(int descriptor, int number) {
   return (int)syscall(SYS_pidfd_send_signal, descriptor, number, NULL, 0);

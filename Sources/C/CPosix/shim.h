@@ -5,12 +5,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// What Swift's Glibc module leaves out.
+// Functions missing from Swift's Glibc module.
 
-/// Other processes of the same user may no longer read this one's memory and environment, where the relay's token is.
+/// Keeps other processes of the same user from reading this one's memory and environment, which contain the relay's token.
 static inline void sb_process_hide(void) { prctl(PR_SET_DUMPABLE, 0); }
 
-/// The kind of file system that a path is on (statfs(2), `f_type`): 0, or -1 with errno.
+/// The type of a path's file system (statfs(2), `f_type`): 0, or -1 with errno.
 static inline int sb_file_system(const char *path, uint32_t *kind) {
   struct statfs status;
   int code = statfs(path, &status);
@@ -18,7 +18,7 @@ static inline int sb_file_system(const char *path, uint32_t *kind) {
   return code;
 }
 
-/// A descriptor that wakes a thread which polls it, or -1.
+/// A descriptor that wakes a polling thread, or -1.
 static inline int sb_eventfd_make(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 static inline void sb_eventfd_raise(int descriptor) {

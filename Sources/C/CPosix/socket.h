@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/// Swift does not see `struct ucred`, which has a user id in its middle: process, user, group.
+/// The user of the process at the other end. Swift does not import `struct ucred`: process, user and group, 4 bytes each.
 static inline int sb_peer_user(int descriptor, uid_t *user) {
   uint32_t peer[3];
   socklen_t size = sizeof peer;

@@ -3,7 +3,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/// Columns and lines of a terminal, 0 where they are not known.
+/// Columns and lines of a terminal, or 0 if unknown.
 static inline void sb_terminal_size(int descriptor, int *columns, int *lines) {
   struct winsize size = {0};
   ioctl(descriptor, TIOCGWINSZ, &size);
@@ -11,7 +11,7 @@ static inline void sb_terminal_size(int descriptor, int *columns, int *lines) {
   *lines = size.ws_row;
 }
 
-/// Keys come one by one and are not shown; Ctrl-C stays a signal, Ctrl-Z and Ctrl-\\ do nothing. 0, or -1 with errno.
+/// Reads keys one by one without echo; Ctrl-C stays a signal, Ctrl-Z and Ctrl-\\ do nothing. 0, or -1 with errno.
 static inline int sb_terminal_take(int descriptor, struct termios *before) {
   if (tcgetattr(descriptor, before) != 0) return -1;
   struct termios now = *before;

@@ -9,15 +9,15 @@
 
 #include <simdjson.h>
 
-// A node is simdjson's own two-word reference, carried through C.
+// A node is simdjson's own two-word reference, passed through C.
 static_assert(sizeof(simdjson::dom::element) == sizeof(sb_node));
 static_assert(std::is_trivially_copyable<simdjson::dom::element>::value);
-// So is its place in an array.
+// A cursor holds simdjson's iterators in the same way.
 static_assert(sizeof(simdjson::dom::array::iterator) == sizeof(sb_cursor::here));
 static_assert(std::is_trivially_copyable<simdjson::dom::array::iterator>::value);
 
 struct sb_json {
-    // The bound of a recording's line and of a frame; nothing larger is handed over.
+    // Limit of a recording's line and of a frame; no caller passes a larger document.
     simdjson::dom::parser parser{256u << 20};
     std::string compact;
     const char *fault = "";
@@ -38,11 +38,11 @@ static sb_node node(simdjson::dom::element element) {
     return node;
 }
 
-// JSON.stringify writes three things that simdjson refuses: half of a surrogate pair, an integer of more than 64 bits, and values that nest
-// without limit. The model chooses them, so a frame that holds one is read from a copy without them.
+// JSON.stringify writes three things that simdjson refuses: half of a surrogate pair, an integer of more than 64 bits, and values
+// that nest without limit. The model chooses them, so such a frame is parsed from a mended copy.
 namespace {
 
-// simdjson goes 1,024 deep, counted from the outermost value of the frame.
+// Below simdjson's limit of 1,024 levels, counted from the outermost value of the frame.
 constexpr size_t folded_depth = 512;
 
 struct Mending {
@@ -54,7 +54,7 @@ struct Mending {
 
     Mending(const char *start, size_t count, bool folds) : start(start), count(count), folds(folds) {}
 
-    // The code unit of an escape; -1: there is none.
+    // The code unit of an escape, or -1 if there is none.
     int unit(size_t place) const {
         if (place + 6 > count || start[place] != '\\' || start[place + 1] != 'u') return -1;
         int value = 0;
@@ -74,7 +74,7 @@ struct Mending {
         at = end;
     }
 
-    // A half that stands alone becomes U+FFFD, as it does in every text that a program writes.
+    // A lone half of a surrogate pair becomes U+FFFD, as in any text that a program writes.
     void escape() {
         const int high = unit(at);
         if (high < 0xD800 || high > 0xDFFF) return keep(high < 0 ? 2 : 6);
@@ -106,7 +106,7 @@ struct Mending {
         return digits.size() != most.size() ? digits.size() > most.size() : digits > most;
     }
 
-    // A long integer is a double for every program that reads JSON as JavaScript does; what is beyond a double is shown as a text.
+    // A long integer becomes a double, as JavaScript reads it; a number beyond a double becomes a string.
     void number() {
         size_t end = at + 1;
         bool is_integer = true;
@@ -124,7 +124,7 @@ struct Mending {
         }
     }
 
-    // The value as a string that holds its JSON.
+    // Replaces a value by a string with its JSON.
     void fold() {
         size_t depth = 0;
         bool is_in_string = false;
@@ -212,7 +212,7 @@ sb_json *sb_json_make(void) { return new (std::nothrow) sb_json; }
 void sb_json_free(sb_json *json) { delete json; }
 
 bool sb_json_parse(sb_json *json, const char *start, size_t count, size_t capacity, sb_node *root) {
-    // After a large document its buffers go: they are many times its size.
+    // The buffers of a large document are many times its size, so they are freed by the next small one.
     if (count < small_document && json->parser.capacity() > 4 * small_document) {
         json->parser = simdjson::dom::parser{256u << 20};
         std::string().swap(json->compact);

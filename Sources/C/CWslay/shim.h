@@ -5,16 +5,16 @@
 
 #include <wslay/wslay.h>
 
-// The callbacks of the frame layer, over plain memory: no call goes back into Swift while a frame is read or written.
+// Callbacks of the frame layer, over plain memory: wslay never calls into Swift while it reads or writes a frame.
 
-/// Bytes to be read. `is_dry` is set when more were asked for than there are.
+/// Bytes to read. `is_dry` is set when wslay asked for more than there are.
 typedef struct sb_wslay_source {
   const uint8_t *next;
   size_t left;
   int is_dry;
 } sb_wslay_source;
 
-/// Room to be written to, and the mask of the frame.
+/// Room to write to, and the mask of the frame.
 typedef struct sb_wslay_sink {
   uint8_t *next;
   size_t room;
@@ -52,14 +52,14 @@ static inline int sb_wslay_mask(uint8_t *buffer, size_t size, void *context) {
   return 0;
 }
 
-/// NULL when there is no memory. `source` must live as long as the context.
+/// NULL if there is no memory. `source` must live as long as the context.
 static inline wslay_frame_context_ptr sb_wslay_reader(sb_wslay_source *source) {
   struct wslay_frame_callbacks callbacks = {NULL, sb_wslay_take, NULL};
   wslay_frame_context_ptr context = NULL;
   return wslay_frame_context_init(&context, &callbacks, source) == 0 ? context : NULL;
 }
 
-/// NULL when there is no memory. `sink` must live as long as the context.
+/// NULL if there is no memory. `sink` must live as long as the context.
 static inline wslay_frame_context_ptr sb_wslay_writer(sb_wslay_sink *sink) {
   struct wslay_frame_callbacks callbacks = {sb_wslay_put, NULL, sb_wslay_mask};
   wslay_frame_context_ptr context = NULL;

@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// What libcrypto refused, in its own words.
+/// A failure of libcrypto, with the text of its error queue.
 package struct CryptoError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
-        /// A key of the wrong length.
+        /// A device key whose seed has the wrong length.
         case badKey
-        /// The library could not do it: no memory, no randomness, an algorithm that is switched off.
+        /// libcrypto itself failed: no memory, no randomness, or an algorithm that its configuration switches off.
         case library
     }
 
@@ -14,7 +14,7 @@ package struct CryptoError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
-    /// The failure that libcrypto noted last on this thread.
+    /// The oldest entry of libcrypto's error queue of this thread, removed from it.
     static func ofLibrary(_ doing: StaticString) -> CryptoError {
         var text = [CChar](repeating: 0, count: 256)
         ERR_error_string_n(ERR_get_error(), &text, text.count)

@@ -1,17 +1,18 @@
 import COpenSSL
 import Vocabulary
 
-/// The Ed25519 key that a device proves itself with to an OpenClaw gateway (openclaw.md#device-identity-and-signature).
+/// Ed25519 key by which a device proves its identity to an OpenClaw gateway
+/// (openclaw.md#device-identity-and-signature).
 ///
-/// The seed is the whole secret: who keeps it keeps the device. It never appears in `description`.
+/// The seed is the whole secret: anybody who has it can sign as this device. `description` never contains it.
 package struct DeviceKey: Signer, CustomStringConvertible {
     private static let length = 32
 
-    /// 32 bytes, to be kept where only the owner can read them.
+    /// 32 bytes. The caller stores them in a file that the owner alone can read.
     package let seed: [UInt8]
     package let publicKey: [UInt8]
 
-    /// A new key, from the library's own randomness.
+    /// Makes a key from libcrypto's randomness.
     package static func generate() throws(CryptoError) -> DeviceKey {
         guard let context = EVP_PKEY_CTX_new_id(sb_ed25519(), nil) else { throw .ofLibrary("making a key") }
         defer { EVP_PKEY_CTX_free(context) }
@@ -41,12 +42,12 @@ package struct DeviceKey: Signer, CustomStringConvertible {
         self.publicKey = publicKey
     }
 
-    /// The name a gateway knows this device by: the SHA-256 of the public key, in hexadecimal.
+    /// The gateway's id of this device: the SHA-256 of the public key, in hexadecimal.
     package var deviceID: String { SHA256.hex(publicKey) }
 
     package var description: String { "device \(deviceID)" }
 
-    /// 64 bytes.
+    /// Returns a signature of 64 bytes.
     package func sign(_ text: [UInt8]) -> [UInt8] {
         var count = 64
         var signature = [UInt8](repeating: 0, count: count)
@@ -57,7 +58,7 @@ package struct DeviceKey: Signer, CustomStringConvertible {
             EVP_MD_CTX_free(context)
             EVP_PKEY_free(key)
         }
-        // The key was read once by the same library, and Ed25519 takes every text: only missing memory can fail here.
+        // `init` loaded the same key and Ed25519 signs any text, so nothing but missing memory can fail here.
         let isSigned =
             EVP_DigestSignInit(context, nil, nil, nil, key) == 1
             && EVP_DigestSign(context, &signature, &count, text, text.count) == 1

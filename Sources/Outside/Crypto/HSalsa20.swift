@@ -1,11 +1,12 @@
-/// The core of Salsa20 as a hash of a key, which NaCl puts behind X25519 (relay.md#key-agreement-the-trap). OpenSSL has none.
+/// The core of Salsa20 as a hash of a key. NaCl applies it to the result of X25519
+/// (relay.md#key-agreement-the-trap), and OpenSSL lacks it.
 ///
-/// Additions, rotations and exclusive ors alone: it takes the same time whatever the key is.
+/// Constant time: additions, rotations and exclusive ors, no branch and no index that depends on the key.
 enum HSalsa20 {
-    /// "expand 32-byte k".
+    /// The ASCII text "expand 32-byte k", as four words.
     private static let constants: [UInt32] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]
 
-    /// Of a key of 32 bytes and sixteen zeros.
+    /// Hash of a 32-byte key, with sixteen zero bytes in place of the nonce.
     static func hash(_ key: [UInt8]) -> [UInt8] {
         let words = (0..<8).map { word($0, of: key) }
         var state: [UInt32] = [
@@ -38,7 +39,7 @@ enum HSalsa20 {
 
     private static func rotated(_ word: UInt32, by count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
 
-    /// Little endian.
+    /// Little-endian word number `index` of the key.
     private static func word(_ index: Int, of key: [UInt8]) -> UInt32 {
         (0..<4).reduce(0) { $0 | UInt32(key[4 * index + $1]) << (8 * UInt32($1)) }
     }

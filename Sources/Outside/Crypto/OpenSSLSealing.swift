@@ -3,10 +3,10 @@ package import Vocabulary
 
 /// Sealing and secret randomness, over libcrypto (relay.md#primitives).
 ///
-/// What the operations need is looked up once, when this is made; after that only missing memory can make the library
-/// fail, and no answer could be given then.
+/// `init` fetches the algorithms once. Afterwards only missing memory or randomness can make libcrypto fail, and then
+/// no caller could continue, so those failures stop the process.
 package final class OpenSSLSealing: SealingLibrary, SecretRandom, @unchecked Sendable {
-    // Unchecked, because both are constant and counted by the library itself, for any thread.
+    // Unchecked: both pointers are constant, and libcrypto counts their references atomically.
     private let cipher: OpaquePointer
     private let derivation: OpaquePointer
 
@@ -70,7 +70,7 @@ package final class OpenSSLSealing: SealingLibrary, SecretRandom, @unchecked Sen
         let text = sealed.withUnsafeBufferPointer { sealed in
             [UInt8](unsafeUninitializedCapacity: count) { text, filled in
                 guard let base = sealed.baseAddress else { return }
-                // An empty text has no place of its own, and the library wants one.
+                // An empty array has no base address, and `sb_gcm_decrypt` needs a valid pointer.
                 var none: UInt8 = 0
                 isRight = withUnsafeMutablePointer(to: &none) { none in
                     sb_gcm_decrypt(
@@ -87,7 +87,7 @@ package final class OpenSSLSealing: SealingLibrary, SecretRandom, @unchecked Sen
         var count = publicKey.count
         let key = EVP_PKEY_new_raw_private_key(sb_x25519(), nil, secret.bytes, SecretKey.length)
         defer { EVP_PKEY_free(key) }
-        // The library clamps what it is given: each 32 bytes are a secret.
+        // X25519 clamps the secret, so any 32 bytes are a valid one.
         let isDone = key != nil && EVP_PKEY_get_raw_public_key(key, &publicKey, &count) == 1
         precondition(isDone && count == publicKey.count, "no memory for a key")
         return publicKey
@@ -100,7 +100,7 @@ package final class OpenSSLSealing: SealingLibrary, SecretRandom, @unchecked Sen
         return SecretKey(HSalsa20.hash(product))
     }
 
-    /// X25519 alone.
+    /// The bare X25519 product, without HSalsa20.
     static func product(_ secret: SecretKey, _ publicKey: [UInt8]) -> [UInt8]? {
         guard publicKey.count == SecretKey.length else { return nil }
         var product = [UInt8](repeating: 0, count: SecretKey.length)
@@ -109,7 +109,7 @@ package final class OpenSSLSealing: SealingLibrary, SecretRandom, @unchecked Sen
 
     private static func key(_ fill: (UnsafeMutableBufferPointer<UInt8>) -> Bool) -> SecretKey {
         let bytes = [UInt8](unsafeUninitializedCapacity: SecretKey.length) { buffer, filled in
-            // The buffer may be larger than what was asked for.
+            // The buffer may be larger than the requested capacity.
             let isDone = fill(UnsafeMutableBufferPointer(rebasing: buffer[..<SecretKey.length]))
             precondition(isDone, "no memory for a key")
             filled = SecretKey.length

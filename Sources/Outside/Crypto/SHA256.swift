@@ -3,7 +3,7 @@ import COpenSSL
 package enum SHA256 {
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-        // The one-shot form cannot fail with memory that is there.
+        // The one-shot function has no failure with a valid output buffer.
         _ = COpenSSL.SHA256(bytes, bytes.count, &digest)
         return digest
     }

@@ -2,31 +2,32 @@ import Locking
 import OSThreads
 package import Vocabulary
 
-/// Fetches the files of one connection's messages into the spool, `FetchSettings.workerLimit` at once, in turns: a message whose file was
-/// fetched goes behind the others that wait, so that slow servers of some messages do not keep the others waiting for long.
+/// Fetches the attachments of one connection's messages into the spool, with up to `FetchSettings.workerLimit` workers.
+/// Messages take turns: after each file its message goes to the back of the queue, so that a few slow servers do not
+/// hold up every other message.
 ///
-/// - A turn that was dropped gets no answer but one that is on its way already, which counts for nothing, and none of its files stays on
-///   the disk, whatever the worker is at.
-/// - Every other turn is answered once, within its time: what is not fetched by then says so. What it waits for its turns does not count,
-///   up to a limit.
+/// - A dropped turn gets no answer, except one already on its way, which the caller ignores. None of its files stays on
+///   the disk, whichever step the worker is in.
+/// - Every other turn is answered exactly once, within its timeout; attachments not fetched by then are reported as
+///   missing. Time in the queue counts against a limit of its own.
 package final class AttachmentFetcher: AttachmentPort {
     private struct Job {
         let number: Int
         let turn: TurnID
         let attachments: [Attachment]
         let completion: @Sendable ([Attachment]) -> Void
-        /// For its first try.
+        /// Deadline of the job's first try.
         let waitEnd: Deadline
         var done: [Attachment] = []
         var course: Course?
 
         struct Course {
             let settings: FetchSettings
-            /// Timeout of its own tries, without the time in the queue.
+            /// Time left for the job's own tries, without the time in the queue.
             var timeLeft: Duration
             /// Deadline that includes the time in the queue between tries.
             let end: Deadline
-            /// Bytes that the message may still have.
+            /// Bytes left for the remaining files of the message.
             var left: Int
 
             init(_ settings: FetchSettings) {
@@ -43,7 +44,7 @@ package final class AttachmentFetcher: AttachmentPort {
             course?.isOver(at: now) ?? waitEnd.hasPassed(at: now)
         }
 
-        /// The rest is not tried.
+        /// The job's result, with every attachment not yet tried reported as missing.
         func given(up problem: FetchProblem) -> [Attachment] {
             done + attachments.dropFirst(done.count).map { $0.missing(problem) }
         }
@@ -53,7 +54,7 @@ package final class AttachmentFetcher: AttachmentPort {
         var waiting: [Job] = []
         var workers = 0
         var lastNumber = 0
-        /// The job that counts for a turn; another number was dropped.
+        /// Number of the current job of each turn. A job with another number was dropped.
         var numbers: [TurnID: Int] = [:]
         var files: [TurnID: [SpooledFile]] = [:]
         var isStopped = false
@@ -66,7 +67,8 @@ package final class AttachmentFetcher: AttachmentPort {
     private var settings: FetchSettings { inForce.withLock { $0 } }
     private let state = Locked(State())
 
-    /// `beside` deletes beside its caller, which must not wait for a slow disk; false: it cannot.
+    /// `beside` runs a deletion on another thread, because the caller must not wait for a slow disk. False if it
+    /// cannot; the caller then deletes by itself.
     package init(
         into spool: FileSpool, _ settings: FetchSettings,
         beside: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool = { startThread($0) }
@@ -77,7 +79,7 @@ package final class AttachmentFetcher: AttachmentPort {
         inForce = Locked(settings)
     }
 
-    /// For the files to come.
+    /// Applies new limits to every message whose first file was not begun.
     package func use(fileLimit: Int, timeLimit: Duration) {
         inForce.withLock { ($0.fileLimit, $0.timeLimit) = (fileLimit, timeLimit) }
     }
@@ -112,7 +114,7 @@ package final class AttachmentFetcher: AttachmentPort {
         delete(files)
     }
 
-    /// Nothing is fetched any more, and nothing stays.
+    /// Cancels every job and deletes every file.
     package func stop() {
         let files = state.withLock { state in
             (state.numbers, state.waiting, state.isStopped) = ([:], [], true)
@@ -141,7 +143,7 @@ package final class AttachmentFetcher: AttachmentPort {
         }
     }
 
-    /// What waited too long is answered on the way.
+    /// Takes the next job. Jobs whose deadline has passed are answered on the way.
     private func next() -> Job? {
         while true {
             let now = Deadline.now
@@ -167,7 +169,7 @@ package final class AttachmentFetcher: AttachmentPort {
     private func refuseAll() {
         let jobs = state.withLock { state in
             state.workers -= 1
-            // Another worker takes them.
+            // The remaining workers take the queued jobs.
             guard state.workers == 0 else { return [Job]() }
             defer { state.waiting = [] }
             return state.waiting
@@ -200,7 +202,7 @@ package final class AttachmentFetcher: AttachmentPort {
     ) throws(FetchProblem) -> MessageFile {
         guard let url = attachment.url else { throw .noAddress }
         let file = try spool.make(in: share)
-        // Known before its first byte is there, so that a drop finds it.
+        // Registered before its first byte, so that `drop` finds and deletes the file.
         let isTaken = state.withLock { state in
             guard state.numbers[job.turn] == job.number else { return false }
             state.files[job.turn, default: []].append(file)

@@ -3,16 +3,16 @@ import Glibc
 import OSThreads
 import Vocabulary
 
-/// One request for one file: from its address to bytes in the spool, on the thread that calls it. Nothing is followed.
+/// One GET request for one file, from its address into the spool, on the caller's thread. Redirects are returned, not followed.
 ///
-/// - Where the name leads is judged when it is connected to, not before: a name may lead elsewhere the second time it is asked.
-/// - Nothing of ours goes along: no token, no cookie, no user of the address, no referrer.
-/// - Packed answers are not asked for, and not taken: neither packed content, nor any transfer coding but chunks, which libcurl would
-///   unpack unasked.
+/// - The address check happens when libcurl connects, not before: DNS may answer differently the second time.
+/// - The request carries nothing of the bridge: no token, no cookie, no user name from the address, no referrer.
+/// - Compressed responses are neither requested nor accepted: no content coding, and no transfer coding but chunked,
+///   since libcurl would decode others unasked.
 final class Download {
     enum Outcome {
         case whole(served: String?)
-        /// To this address, if it may be asked.
+        /// The server redirects to this address, which the caller checks before it follows.
         case redirect(String)
     }
 
@@ -20,7 +20,7 @@ final class Download {
     private let settings: FetchSettings
     private let address: FetchAddress
     private let file: SpooledFile
-    /// What the file may have.
+    /// Byte limit of this download, and the problem to report when the response exceeds it.
     private let limit: (bytes: Int, passed: FetchProblem)
     private let isCancelled: @Sendable () -> Bool
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
@@ -28,9 +28,9 @@ final class Download {
     private(set) var prefix: [UInt8] = []
     private var served: String?
     private var isPacked = false
-    /// Headers behind it are trailers, which count for nothing.
+    /// The body has begun: headers from here on are trailers, and are ignored.
     private var hasBody = false
-    /// An address of the host was refused, and whether another was connected to.
+    /// Whether an address of the host was refused, and whether another one got a socket.
     private var sockets = (refused: false, opened: false)
     private var headerBytes = 0
     private var unread = 0
@@ -66,7 +66,7 @@ final class Download {
         var status = 0
         _ = sb_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         guard code == CURLE_OK else {
-            // Of several addresses of a host the ones that may be asked decide.
+            // A host can have several addresses. Blame the refused one only if no permitted one was connected to.
             if sockets.refused, !sockets.opened || code == CURLE_COULDNT_CONNECT { throw .privateAddress }
             throw problem(of: code)
         }
@@ -94,7 +94,7 @@ final class Download {
         for (option, value) in options { _ = sb_curl_set_long(handle, option, value) }
         _ = sb_curl_set_pointer(handle, CURLOPT_CURLU, UnsafeMutableRawPointer(address.handle))
         _ = sb_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, address.scheme)
-        // A proxy would look the name up itself, where nothing of it can be judged; of the relay nothing is.
+        // A proxy would resolve the name by itself, which bypasses the address check. The relay's address is not checked.
         if !address.isRelay { _ = sb_curl_set_text(handle, CURLOPT_NOPROXY, "*") }
         if let authority = address.isRelay ? settings.authorityFile : settings.foreignAuthorityFile {
             _ = sb_curl_set_text(handle, CURLOPT_CAINFO, authority)
@@ -133,7 +133,7 @@ final class Download {
 
     // MARK: Called by libcurl, on this thread
 
-    /// -1: not there.
+    /// Socket for an address that libcurl is about to connect to, or -1 to refuse it.
     fileprivate func socket(for address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
         let (family, kind, number) = (address.pointee.family, address.pointee.socktype, address.pointee.protocol)
         if !self.address.isRelay {
@@ -148,7 +148,7 @@ final class Download {
 
     private static func host(_ address: UnsafeMutablePointer<curl_sockaddr>) -> NumericAddress? {
         guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
-        // The structure ends in a `sockaddr` of whatever length the family has.
+        // `curl_sockaddr` ends in a `sockaddr` whose length depends on the family.
         let bytes = UnsafeRawPointer(address) + offset
         let length = Int(address.pointee.addrlen)
         switch address.pointee.family {
@@ -167,7 +167,7 @@ final class Download {
         }
     }
 
-    /// Fewer bytes than there are end the transfer.
+    /// Returns fewer bytes than given to end the transfer.
     fileprivate func header(_ bytes: UnsafeRawBufferPointer) -> Int {
         headerBytes += bytes.count
         guard headerBytes <= Self.unreadLimit else {
@@ -181,26 +181,26 @@ final class Download {
     private func read(_ bytes: UnsafeRawBufferPointer) {
         let line = String(decoding: bytes, as: UTF8.self)
         guard let colon = line.firstIndex(of: ":") else {
-            // Another answer begins: the one before was an interim one.
+            // A status line begins another response: the previous one was interim (1xx).
             if line.hasPrefix("HTTP/") { (served, isPacked) = (nil, false) }
             return
         }
         let value = line[line.index(after: colon)...].filter { !$0.isWhitespace }
         switch line[..<colon].lowercased() {
         case "content-type": served = value
-        // Each such header counts: a later one takes nothing back.
+        // Any header with a coding marks the response as packed; a later `identity` does not undo it.
         case "content-encoding": isPacked = isPacked || !value.isEmpty && value.lowercased() != "identity"
         case "transfer-encoding": isPacked = isPacked || value.lowercased() != "chunked"
         default: break
         }
     }
 
-    /// Fewer bytes than there are end the transfer.
+    /// Returns fewer bytes than given to end the transfer.
     fileprivate func body(_ bytes: UnsafeRawBufferPointer) -> Int {
         hasBody = true
         var status = 0
         _ = sb_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
-        // The words of a redirect or a refusal have no reader; libcurl says where it leads when they are over.
+        // The body of a redirect or refusal is skipped; `CURLINFO_REDIRECT_URL` is known only when the transfer has ended.
         guard status == 200 else {
             unread += bytes.count
             if unread > Self.unreadLimit { problem = .status(status) }

@@ -1,13 +1,13 @@
 import CCurl
 import Vocabulary
 
-/// The address of a file, as libcurl itself reads it: another reader could find another host in the same text.
+/// A file's address as libcurl's own parser reads it. Another parser could find another host in the same text.
 final class FetchAddress {
     let handle: OpaquePointer
     let scheme: String
     let host: String
     let port: UInt16
-    /// Of the relay that the configuration trusts.
+    /// The address has the scheme, host and port of the configured relay.
     let isRelay: Bool
 
     init(_ text: String, relay: WebAddress) throws(FetchProblem) {
@@ -29,7 +29,7 @@ final class FetchAddress {
         isRelay =
             self.scheme == relay.scheme.rawValue && self.host == own
             && port == relay.port ?? (relay.scheme.isEncrypted ? 443 : 80)
-        // Here, so that no file is ever requested without TLS, by a redirect neither.
+        // Checked in `init`, so that neither a first address nor a redirect can lead to a request without TLS.
         guard self.scheme == "https" || isRelay else { throw self.scheme == "http" ? .notEncrypted : .badAddress }
     }
 

@@ -1,33 +1,34 @@
 package import Vocabulary
 
-/// What may be fetched, from where, and how long it may take.
+/// Limits of the attachment fetcher: addresses, sizes and timeouts.
 package struct FetchSettings: Sendable {
-    /// Of the relay: the only host that is believed to be where it says, and may be in a private network or without TLS.
+    /// The relay's address. Only this host may be in a private network or speak plain HTTP.
     package var relay: WebAddress
-    /// The relay's private authority; nil: the system's. Other hosts are held to the system's.
+    /// CA file of the relay's private authority, or nil for the system's store. Other hosts are always checked against
+    /// the system's store.
     package var authorityFile: String?
     package var fileLimit = 26_214_400
-    /// Of one file, redirects included.
+    /// Timeout of one file, redirects included.
     package var timeLimit = Duration.seconds(60)
-    /// A server that sends less than this many bytes a second for so long is not waited for.
+    /// Slowest accepted server: a download below this many bytes a second for this long times out.
     package var leastPace = (bytes: 1_000, over: Duration.seconds(15))
 
     /// Queue timeout of a message before its first try, and again for all later tries together.
     package var waitLimit = Duration.seconds(180)
 
-    // For tests, which have no public host at hand.
+    // Overrides for tests, which have no public host.
 
-    /// As in `curl --resolve`.
+    /// Entries in the form of `curl --resolve`.
     package var resolve: [String] = []
     package var isAllowed: @Sendable (NumericAddress) -> Bool = { $0.isPublic }
-    /// Of hosts that are not the relay's.
+    /// CA file for hosts other than the relay.
     package var foreignAuthorityFile: String?
 
     package static let countLimit = UserMessage.attachmentLimit
     static let redirectLimit = 5
     static let workerLimit = 4
 
-    /// All files of one message together.
+    /// Byte limit of all files of one message together.
     var messageLimit: Int { fileLimit * 4 }
     /// Timeout of all tries of a message, without the time in the queue.
     var messageTimeLimit: Duration { timeLimit + timeLimit + timeLimit }
@@ -35,7 +36,8 @@ package struct FetchSettings: Sendable {
     package init(relay: WebAddress) { self.relay = relay }
 }
 
-/// Why a file was not fetched, as the rest of a sentence. Nothing of its address is in it: that is as good as a password.
+/// Why a file was not fetched, as the rest of a sentence. The text never contains the address: anybody who knows a
+/// signed address can fetch the file.
 struct FetchProblem: Error, Hashable {
     var reason: String
 

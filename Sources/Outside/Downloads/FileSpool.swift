@@ -2,31 +2,32 @@ package import Files
 import Glibc
 import Locking
 
-/// The folder of files on their way from the phone to an agent. What a process leaves in it is of no use to the next one, which does
-/// not know of which message it was: it is emptied at the start.
+/// The folder of files on their way from the phone to an agent. A new process cannot tell which message a leftover file
+/// belonged to, so the folder is emptied at the start.
 ///
-/// - Files are 0600 in a folder of 0700, under names that say nothing.
-/// - All of them together hold at most `limit` bytes, and leave room on the disk, where the journal is too.
-/// - Half of `limit` is kept in equal shares, one for each connection: the files of one cannot keep those of another out.
-/// - A folder that could not be made is tried again with each file.
+/// - Files have mode 0600 in a folder of mode 0700, under names without meaning.
+/// - All files together hold at most `limit` bytes, and leave free a reserve on the disk, which the journal shares.
+/// - Half of `limit` is divided into equal shares, one per connection, so that one connection cannot use up the space
+///   of another.
+/// - After a failure to make the folder, each new file retries it.
 package final class FileSpool: Sendable {
     package static let usualLimit = 1 << 30
-    /// What stays free, of a small disk a twentieth.
+    /// Bytes left free on the disk. A small disk keeps a twentieth free instead.
     private static let reserve = 256 << 20
-    /// So much is written between two looks at the disk.
+    /// Bytes written between two checks of the free space.
     private static let lookEvery = 4 << 20
 
     private struct State {
         var isOpen = false
         var count = 0
         var bytes = 0
-        /// What each connection holds of them.
+        /// Bytes held by each connection, out of `bytes`.
         var shares = [0]
         var connections = 0
-        /// Written since the disk was looked at.
+        /// Bytes written since the last check of the free space.
         var unseen = 0
 
-        /// What the other connections have not used of their own shares.
+        /// Unused bytes of the other connections' shares.
         func kept(besides share: Int, of limit: Int) -> Int {
             let own = limit / 2 / shares.count
             return shares.enumerated().reduce(0) { $1.offset == share ? $0 : $0 + max(0, own - $1.element) }
@@ -38,7 +39,7 @@ package final class FileSpool: Sendable {
     private let room: @Sendable (String) -> Int?
     private let state = Locked(State())
 
-    /// `folder` belongs to this process alone. `room`: how many bytes its disk has for files; nil: that is not known.
+    /// No other process uses `folder`. `room` returns the bytes that its disk has for files, or nil if that is unknown.
     package init(
         _ folder: String, limit: Int = usualLimit,
         room: @escaping @Sendable (String) -> Int? = { FileSpool.room(on: $0) }
@@ -51,7 +52,7 @@ package final class FileSpool: Sendable {
     private static func room(on folder: String) -> Int? {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return nil }
-        // Some network file systems say that they have all that a number can hold.
+        // Some network file systems report the largest number as their size.
         func bytes(_ blocks: UInt) -> Int {
             let (bytes, isTooMany) = blocks.multipliedReportingOverflow(by: UInt(status.f_frsize))
             return isTooMany ? .max : Int(clamping: bytes)
@@ -62,7 +63,7 @@ package final class FileSpool: Sendable {
 
     package static func isThere(_ folder: String) -> Bool { access(folder, F_OK) == 0 }
 
-    /// Made and emptied, once.
+    /// Makes and empties the folder, once.
     package func open() throws(FileError) {
         let failure: FileError? = state.withLock { state in
             guard !state.isOpen else { return nil }
@@ -76,7 +77,7 @@ package final class FileSpool: Sendable {
     private func makeFolder() throws(FileError) {
         try PrivateFile.makeDirectory(folder)
         var status = stat()
-        // Not through a link: what is behind it would be emptied.
+        // A symbolic link is refused: its target would be emptied.
         guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
             throw FileError(.unwritable, "\(folder) is no folder; move it away")
         }
@@ -97,7 +98,7 @@ package final class FileSpool: Sendable {
         }
     }
 
-    /// For one connection.
+    /// Opens the share of one more connection. The first one gets share 0, which exists from the start.
     func openShare() -> Int {
         state.withLock { state in
             state.connections += 1
@@ -123,7 +124,7 @@ package final class FileSpool: Sendable {
         return SpooledFile(path: path, descriptor: descriptor, spool: self, share: share)
     }
 
-    /// Why there is no room for so many bytes more; nil: they are taken.
+    /// Reserves `count` bytes, or returns why there is no room for them.
     fileprivate func take(_ count: Int, in share: Int) -> FetchProblem? {
         let (problem, looks): (FetchProblem?, Bool) = state.withLock { state in
             guard state.bytes + count <= limit - state.kept(besides: share, of: limit) else { return (.noRoom, false) }
@@ -151,12 +152,12 @@ package final class FileSpool: Sendable {
     }
 }
 
-/// One file of the spool, written by one thread, deleted once, by any thread. A slow disk blocks the writer alone.
+/// One file of the spool, written by one thread, and deleted once by any thread. A slow disk blocks the writer alone.
 final class SpooledFile: Sendable {
     fileprivate struct State {
         var descriptor: Int32
         var size = 0
-        /// Outside the lock, by the writer, who closes what was deleted meanwhile.
+        /// The writer is in `write`, outside the lock. After a deletion it closes the descriptor itself.
         var isWriting = false
         var isDeleted = false
     }
@@ -209,7 +210,7 @@ final class SpooledFile: Sendable {
         return nil
     }
 
-    /// Nothing more is written.
+    /// Closes the file after its last byte.
     func finish() { state.withLock { $0.close() } }
 
     func delete() {

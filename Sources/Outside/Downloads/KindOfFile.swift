@@ -1,9 +1,9 @@
 import Files
 import Vocabulary
 
-/// What a file is: by its first bytes where they say it, else as the phone or the server names it.
+/// MIME type of a fetched file: from its first bytes if they identify it, else as named by the phone, then the server.
 ///
-/// An address that is no good any more often answers 200 with a page of words: that is taken only for what may be a page.
+/// An expired address often answers 200 with an HTML page, so HTML is accepted only for a file that may be a page.
 struct KindOfFile {
     static let prefixLength = 1_024
 
@@ -53,7 +53,8 @@ struct KindOfFile {
 
     private var servedPage: Bool { served.map { Self.pages.contains($0) } ?? false }
 
-    /// Where every file of a kind begins alike. Office documents with a password are in another container.
+    /// Checks the magic bytes of kinds whose files all begin alike. Password-protected Office documents are in an OLE
+    /// container instead of a ZIP archive.
     private func begins(as type: String) -> Bool {
         let isArchive = bytes.starts(with: Array("PK".utf8))
         switch type {
@@ -66,7 +67,7 @@ struct KindOfFile {
         }
     }
 
-    /// Without parameters, in lower case; nil where it is none (RFC 9110, 8.3).
+    /// The type without parameters, in lower case, or nil if the text is no valid media type (RFC 9110, 8.3).
     private static func plain(_ text: String?) -> String? {
         guard let text else { return nil }
         let name = text.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }

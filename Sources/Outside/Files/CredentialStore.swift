@@ -1,12 +1,12 @@
 package import Vocabulary
 
-/// What pairing gave (relay.md#credentials-on-disk).
+/// Credentials from a pairing (relay.md#credentials-on-disk).
 package struct RelayCredentials: Hashable, Sendable {
     package var token: Secret
     package var installation: String?
-    /// The relay they are for; nil: the file does not say, and every relay is meant.
+    /// The relay that issued them, or nil if the file names none; then they are valid for any relay.
     package var relay: String?
-    /// The bridge's own key pair, as hexadecimal digits, from bridges that seal.
+    /// The bridge's own key pair in hexadecimal, written by bridges that seal.
     package var bridgeSecret: Secret?
     package var bridgePublicKey: String?
 
@@ -22,8 +22,8 @@ package struct RelayCredentials: Hashable, Sendable {
     }
 }
 
-/// The credentials in the configuration directory, in the reference bridge's own form, so that either can go on where the other
-/// stopped. The connection `default` has the reference bridge's file; others have one of their own.
+/// The credential files in the configuration directory, in the reference bridge's format, so that either bridge can continue
+/// after the other. The connection `default` uses the reference bridge's file, every other one a file of its own.
 package struct CredentialStore: Sendable {
     private struct Form: Codable {
         var botToken: String?
@@ -34,10 +34,10 @@ package struct CredentialStore: Sendable {
         var savedAt: String?
     }
 
-    /// Credentials that were found, and what people should know of their file.
+    /// Loaded credentials, with a warning about their file for the user.
     package struct Found: Hashable, Sendable {
         package var credentials: RelayCredentials
-        /// When they were saved, which was at the pairing. Milliseconds since 1970.
+        /// Time of the pairing, in milliseconds since 1970.
         package var savedAt: Int64?
         package var warning: String?
     }
@@ -50,7 +50,7 @@ package struct CredentialStore: Sendable {
         directory + (connection.text == "default" ? "/credentials.json" : "/credentials.\(connection.text).json")
     }
 
-    /// Nil when there are none, or they are another relay's.
+    /// Nil if there are none, or if they belong to another relay.
     package func load(_ connection: ConnectionName, for relay: WebAddress) throws(FileError) -> Found? {
         let path = path(of: connection)
         guard let (form, warning) = try JSONFile.read(Form.self, from: path, remedy: "run: sophon-bridge pair"),
@@ -75,12 +75,12 @@ package struct CredentialStore: Sendable {
             to: path(of: connection))
     }
 
-    /// Whether there were any, whatever relay they were for.
+    /// Deletes the credentials of any relay. Returns whether there were any.
     package func delete(_ connection: ConnectionName) throws(FileError) -> Bool {
         try PrivateFile.remove(path(of: connection))
     }
 
-    /// The same relay, written as one likes.
+    /// Normal form of an address, so that two spellings of one relay compare as equal.
     private static func plain(_ address: String) -> String {
         if let parsed = try? WebAddress(address) { return parsed.description }
         return address

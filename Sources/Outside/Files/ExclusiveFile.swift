@@ -1,12 +1,12 @@
-/// A private file that one process alone keeps: read once, and then replaced again and again, whole each time.
+/// A private file that one process alone keeps: read once, then replaced whole by each write.
 ///
-/// The lock is a file beside it, since the file itself is another one after each write. What is being written is beside it
-/// too, under one name: a writer that is killed leaves the last whole file, and half of a file that the next one overwrites.
+/// The lock is a separate file, because each write replaces the file itself. The unfinished copy has one fixed name: a
+/// killed writer leaves the last whole file, and a partial copy that the next writer overwrites.
 package final class ExclusiveFile: Sendable {
     package let path: String
     private let lock: FileLock
 
-    /// Makes the directory where it is missing. Throws `.inUse` when another process keeps the file.
+    /// Makes a missing directory. Throws `.inUse` when another process keeps the file.
     package init(_ path: String) throws(FileError) {
         try PrivateFile.makeDirectory(PrivateFile.directory(of: path))
         guard let lock = try FileLock(path + ".lock") else {
@@ -16,7 +16,7 @@ package final class ExclusiveFile: Sendable {
         self.lock = lock
     }
 
-    /// Nil when there is no such file yet.
+    /// Nil if the file does not exist yet.
     package func read(atMost limit: Int) throws(FileError) -> PrivateFile.Content? {
         try PrivateFile.read(path, atMost: limit)
     }

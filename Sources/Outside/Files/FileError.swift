@@ -1,16 +1,16 @@
 import Glibc
 
-/// A file that could not be read or written, in words for the one who can mend it.
+/// A failure to read or write a file, in words for the person who can repair it.
 package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         case unreadable, unwritable
-        /// It is over its bound.
+        /// The file exceeds its size limit.
         case tooLarge
-        /// It was read and is not what it must be.
+        /// The content has the wrong format.
         case malformed
-        /// Another user of the machine owns it.
+        /// Another user of the machine owns the file.
         case foreign
-        /// Another process holds it.
+        /// Another process holds the file's lock.
         case inUse
     }
 

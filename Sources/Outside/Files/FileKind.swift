@@ -1,6 +1,7 @@
-/// What a file is, for the program that shows it: by its name, then by its first bytes, then by a guess (relay.md#relay-to-bridge-rpcs-req_id-frames).
+/// MIME type of a file for the program that shows it: from its name, then its first bytes, then a guess
+/// (relay.md#relay-to-bridge-rpcs-req_id-frames).
 package enum FileKind {
-    /// So much is looked at.
+    /// Bytes read for the guess.
     static let prefixLength = 4_096
 
     private static let extensions: [String: String] = [
@@ -35,7 +36,7 @@ package enum FileKind {
         return nil
     }
 
-    /// UTF-8 without control characters, where the last character may be cut.
+    /// UTF-8 without control characters. Only a beginning of `prefixLength` bytes may end within a character.
     private static func isText(_ bytes: [UInt8]) -> Bool {
         guard !bytes.contains(where: { $0 < 0x20 && ![0x09, 0x0A, 0x0C, 0x0D, 0x1B].contains($0) }) else {
             return false

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A lock that one holder alone has, in this process or in any other, until it is let go of or its process ends, however that ends.
+/// An exclusive lock over threads and processes. The kernel releases it when its process ends, in any way.
 ///
-/// The file stays: a process that locked a deleted file would hold a lock that no other process can see.
+/// The file is never deleted: a process that had locked a deleted file would hold a lock invisible to any other.
 package final class FileLock: Sendable {
     private let descriptor: Int32
 
-    /// Nil where another holder has it: it is never waited for. Throws where there can be no such file.
+    /// Nil if another holder has the lock; the call never waits. Throws if the file cannot be made.
     package init?(_ path: String) throws(FileError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR)
         guard descriptor >= 0 else {
@@ -22,7 +22,7 @@ package final class FileLock: Sendable {
     }
 
     deinit {
-        // Closing alone would leave the lock with a child that is being started at this moment.
+        // A bare `close` would leave the lock with a child that is between fork and exec at this moment.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

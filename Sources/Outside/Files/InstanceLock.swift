@@ -1,27 +1,26 @@
 import Glibc
 
-/// One bridge for a state directory: a lock that the kernel lets go of when its process ends, however it
-/// ends. The file holds the process's number for people, and is never deleted: a process that locked a deleted file would hold
-/// a lock that no other process can see.
+/// Allows one bridge per state directory, by a lock that the kernel releases when the process ends in any way. The file
+/// holds the process id for people. It is never deleted: a process that had locked a deleted file would hold a lock
+/// invisible to any other.
 ///
-/// A look from outside takes a shared lock for a moment. A bridge that starts in this moment sees that the lock is shared, and
-/// tries again instead of giving up: at once while that may be enough, then with pauses, since the process that looks may be
-/// descheduled meanwhile.
+/// `holder` takes a shared lock for a moment. A bridge that starts in that moment sees a shared lock and retries
+/// instead of giving up: first without a pause, then with pauses, because the other process may be descheduled.
 package final class InstanceLock: Sendable {
     package enum Holder: Hashable, Sendable {
         case nobody
-        /// Nil: its number could not be read.
+        /// Process id of the holder, or nil if the file has no readable one.
         case process(Int32?)
     }
 
     private static let triesAtOnce = 100
-    /// With a pause of a millisecond before each.
+    /// Tries with a pause of a millisecond before each.
     private static let triesWithPause = 5_000
     private let descriptor: Int32
 
     package static func path(in directory: String) -> String { directory + "/sophon-bridge.lock" }
 
-    /// Makes the directory where it is missing. Throws `.inUse` when another process holds the lock.
+    /// Makes a missing directory. Throws `.inUse` when another process holds the lock.
     package init(directory: String) throws(FileError) {
         try PrivateFile.makeDirectory(directory)
         if let fault = PrivateFile.fault(ofDirectory: directory) { throw FileError(.foreign, fault) }
@@ -51,7 +50,7 @@ package final class InstanceLock: Sendable {
 
     deinit { Self.letGo(descriptor) }
 
-    /// Who holds the lock now, without taking it.
+    /// The current holder. The caller does not become one.
     package static func holder(directory: String) throws(FileError) -> Holder {
         let path = path(in: directory)
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
@@ -80,7 +79,7 @@ package final class InstanceLock: Sendable {
     }
 
     private static func open(_ path: String) throws(FileError) -> Int32 {
-        // A link would have its target emptied.
+        // `O_NOFOLLOW`: the target of a symbolic link would be truncated.
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR)
         if descriptor >= 0 { return descriptor }
         if errno == ELOOP { throw FileError(.unwritable, "\(path) is a link, which is not followed; remove it") }
@@ -93,7 +92,7 @@ package final class InstanceLock: Sendable {
         return true
     }
 
-    /// Closing alone would leave the lock with a child that is being started at this moment, until it becomes its program.
+    /// A bare `close` would leave the lock with a child that is between fork and exec at this moment.
     private static func letGo(_ descriptor: Int32) {
         flock(descriptor, LOCK_UN)
         close(descriptor)
@@ -106,7 +105,7 @@ package final class InstanceLock: Sendable {
             && ours.st_dev == theirs.st_dev
     }
 
-    /// For people alone: the lock holds without it.
+    /// Information for people; the lock holds without it.
     private static func write(_ number: Int32, into descriptor: Int32) {
         let text = Array("\(number)\n".utf8)
         ftruncate(descriptor, 0)

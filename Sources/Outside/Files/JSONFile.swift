@@ -10,13 +10,13 @@ package enum JSONFile {
         do {
             return (try JSONDecoder().decode(type, from: Data(content.bytes)), content.warning)
         } catch {
-            // What the decoder says of it may show a secret.
+            // The decoder's error is dropped: its text may quote a secret from the file.
             throw FileError(.malformed, "\(path) is not what it should be; \(remedy)")
         }
     }
 
-    /// `name`: of the file that is written before it takes its place, where one process alone writes. What a killed one left of it
-    /// goes with the next write.
+    /// `name` is a fixed name of the temporary file, for a file with one writer: leftovers of a killed process are
+    /// overwritten by the next write.
     package static func write(
         _ value: some Encodable, to path: String, through name: String? = nil, atMost limit: Int = PrivateFile.limit
     ) throws(FileError) {
@@ -27,7 +27,7 @@ package enum JSONFile {
         try PrivateFile.write(bytes, to: path, through: name)
     }
 
-    /// Verbatim.
+    /// The file's exact bytes.
     package static func bytes(of value: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -37,14 +37,14 @@ package enum JSONFile {
         return Array(data)
     }
 
-    /// As JavaScript's `toISOString` writes it.
+    /// The form of JavaScript's `toISOString`.
     package static func timestamp(_ wallMilliseconds: Int64) -> String {
-        // Half a millisecond more, because the format cuts off what a Double falls short of.
+        // Half a millisecond more: the format truncates, and a Double may fall just short of the millisecond.
         Date(timeIntervalSince1970: (Double(wallMilliseconds) + 0.5) / 1_000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// Of such a text, or one without the fraction. Nil: it is another text, or a time before 1970.
+    /// Parses such a timestamp, with or without the fraction. Nil if it is no timestamp, or before 1970.
     package static func wallMilliseconds(_ timestamp: String) -> Int64? {
         let date =
             (try? Date(timestamp, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))

@@ -2,33 +2,33 @@ import Glibc
 import Locking
 package import Vocabulary
 
-/// The agent's files on this machine, on threads of their own: what is looked at after a tool call does not hold up what a person
-/// waits for.
+/// The agent's files on this machine. Checks after tool calls and reads for a person have separate threads, so that the
+/// former never delay the latter.
 package final class LocalFiles: AgentFilePort {
     private let home: String?
     /// Kernel file systems, never served: `/proc/self` would resolve to the bridge's own process, not to the agent's.
     private static let system = ["/proc", "/sys", "/dev"]
 
-    /// Absolute: nothing below these is shown, nor they themselves.
+    /// Absolute paths that are refused, with everything below them.
     private let hidden: Locked<Set<String>>
     private let reads: @Sendable (String) -> Void
     private let lookers = WorkerPool(workerLimit: 2)
     private let readers = WorkerPool(workerLimit: 4)
 
-    /// `hidden`: folders and files of the bridge's own, with its keys in them. `reads` is called before a file is opened.
+    /// `hidden` are the bridge's own folders and files, which contain its keys. `reads` is called before a file is opened.
     package init(home: String?, hidden: Set<String>, reads: @escaping @Sendable (String) -> Void = { _ in }) {
         self.home = home
         self.hidden = Locked(hidden)
         self.reads = reads
     }
 
-    /// Hides these too: another configuration may name other files with secrets.
+    /// Adds hidden paths: a reloaded configuration may name other files with secrets.
     package func hide(_ more: Set<String>) { hidden.withLock { $0.formUnion(more) } }
 
     package func look(at path: String, completion: @escaping @Sendable (Result<SeenFile, FileRefusal>) -> Void) {
         run(on: lookers, completion) { [self] () throws(FileRefusal) in
             let written = try expanded(path)
-            // Its links lead to what this process has open, and not the agent.
+            // Refused before links are resolved: links in `/proc` lead to the files of this process, not of the agent.
             guard !hides(written) else { throw .forbidden }
             let file = try opened(Self.resolved(written))
             return SeenFile(path: file.path, size: file.size, mimeType: try kind(of: file))
@@ -60,7 +60,7 @@ package final class LocalFiles: AgentFilePort {
         return try OpenedFile(path)
     }
 
-    /// Links of the hidden ones are followed each time: they may be put there while we run.
+    /// Links in the hidden paths are resolved on every call, because they may change while the bridge runs.
     private func hides(_ path: String) -> Bool {
         let hidden = hidden.withLock(\.self)
         return (Self.system + hidden + hidden.compactMap { try? Self.resolved($0) })

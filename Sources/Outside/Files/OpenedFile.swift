@@ -1,13 +1,13 @@
 import Glibc
 import Vocabulary
 
-/// A file that was opened to be shown to the phone, and to no one who could swap it meanwhile.
+/// An open file to show to the phone, safe against a swap of its path between check and read.
 ///
-/// - It is found without opening it (`O_PATH`): a FIFO does not hold us up, and a device does not notice.
-/// - What was found must be an ordinary file at exactly the path that was asked for, as the kernel names it: no link is followed, and
-///   none that is put in its place later leads elsewhere, because from then on the file itself is used and not its name.
+/// - The first open has `O_PATH`: a FIFO does not block it, and a device sees no open.
+/// - The found file must be regular, and the kernel's name for it must equal the requested path: no link is followed. A
+///   link placed there later changes nothing, because the read uses the descriptor and not the name.
 final class OpenedFile {
-    /// `O_PATH`, which Glibc's module leaves out: the same on every machine that Swift runs Linux on.
+    /// `O_PATH`, missing from the Glibc module; the same number on every architecture of Swift on Linux.
     private static let pathOnly: Int32 = 0o10_000_000
 
     let path: String
@@ -44,10 +44,9 @@ final class OpenedFile {
         return mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino
     }
 
-    /// Its first bytes.
     func beginning(_ count: Int) throws(FileRefusal) -> [UInt8] { try read(upTo: count) }
 
-    /// It may grow meanwhile.
+    /// The whole content. The limit is checked again on the read, because the file may have grown.
     func bytes(atMost limit: Int) throws(FileRefusal) -> [UInt8] {
         guard size <= limit else { throw .tooLarge(size: size) }
         let bytes = try read(upTo: limit + 1)
@@ -57,8 +56,8 @@ final class OpenedFile {
 
     private func read(upTo limit: Int) throws(FileRefusal) -> [UInt8] {
         var bytes: [UInt8] = []
-        // What the kernel makes up for the process that reads it says that it has no size, wherever it is mounted: the bridge's own
-        // environment would be such a file.
+        // Kernel files have the size 0 wherever they are mounted, and their content is that of the reading process,
+        // such as the bridge's own environment.
         guard size > 0 else { return bytes }
         var piece = [UInt8](repeating: 0, count: min(limit, 1 << 16))
         while bytes.count < limit {

@@ -1,18 +1,18 @@
 import Glibc
 
-/// Files with secrets: 0600 in directories of 0700, written so that a crash leaves the old content or the new, never a torn one
-///.
+/// Files with secrets: mode 0600 in directories of 0700. A write replaces the whole file, so that a crash leaves either
+/// the old content or the new.
 package enum PrivateFile {
     package struct Content: Hashable, Sendable {
         package var bytes: [UInt8]
-        /// For people, where others than the owner may read the file: it is still read, as the reference bridge does.
+        /// Warning to the user that others may read the file, which is read all the same, as the reference bridge does.
         package var warning: String?
     }
 
-    /// Nothing that is kept here comes near it.
+    /// Far above the size of any file stored here.
     package static let limit = 1 << 20
 
-    /// Nil when there is no such file. A file that is believed because of whose it is has to be of the user `owner`.
+    /// Nil if the file does not exist. `owner` is the required owner, for a file whose author decides whether it is trusted.
     package static func read(
         _ path: String, atMost limit: Int = PrivateFile.limit, ownedBy owner: UInt32? = nil
     ) throws(FileError) -> Content? {
@@ -38,9 +38,9 @@ package enum PrivateFile {
             warning: isOpen ? "\(path) holds secrets and others may open it; run: chmod 600 \(path)" : nil)
     }
 
-    /// Makes the directory where it is missing, and replaces the file at once and for good. What is not durable is replaced at
-    /// once too, but the disk is not waited for. A sole writer may name the temporary file to write `through`: then
-    /// being killed again and again leaves one partial file, and not many.
+    /// Makes a missing directory, and replaces the file atomically; returns when the disk has it, unless `isDurable` is
+    /// false. A sole writer may name the temporary file, `through`: a process killed again and again then leaves one
+    /// partial file instead of many.
     package static func write(
         _ bytes: [UInt8], to path: String, through name: String? = nil, isDurable: Bool = true
     ) throws(FileError) {
@@ -51,7 +51,8 @@ package enum PrivateFile {
         try settle(descriptor, temporary, path, isWritten: put(bytes, into: descriptor), isDurable: isDurable)
     }
 
-    /// Replaces the file at once and for good by what `fill` puts into an empty one beside it, whose path it gets. The directory has to be there.
+    /// Replaces the file, atomically and durably, by an empty one that `fill` fills; it gets the temporary path. The
+    /// directory must exist.
     package static func replace(_ path: String, fill: (String) throws -> Void) throws {
         let (descriptor, temporary) = openTemporary(path, nil)
         guard descriptor >= 0 else { throw unwritable(path) }
@@ -68,7 +69,7 @@ package enum PrivateFile {
     ) throws(FileError) {
         let isWritten = isWritten && (!isDurable || fsync(descriptor) == 0)
         let failure = errno
-        // A close that fails after the fsync loses nothing.
+        // After a successful fsync a failing `close` loses nothing.
         close(descriptor)
         guard isWritten, rename(temporary, path) == 0 else {
             let reason = isWritten ? errno : failure
@@ -79,7 +80,7 @@ package enum PrivateFile {
         if isDurable { sync(directory(of: path)) }
     }
 
-    /// With 0600.
+    /// Opens a temporary file of mode 0600.
     private static func openTemporary(_ path: String, _ name: String?) -> (descriptor: Int32, path: String) {
         if let name {
             unlink(name)
@@ -91,7 +92,7 @@ package enum PrivateFile {
         return (descriptor, String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
 
-    /// Whether there was such a file.
+    /// Returns whether the file existed.
     @discardableResult
     package static func remove(_ path: String) throws(FileError) -> Bool {
         guard unlink(path) == 0 else {
@@ -102,7 +103,7 @@ package enum PrivateFile {
         return true
     }
 
-    /// Missing parents are created 0700; existing ones stay unchanged.
+    /// Makes missing directories with mode 0700; existing ones keep theirs.
     package static func makeDirectory(_ path: String) throws(FileError) {
         if mkdir(path, S_IRWXU) == 0 || errno == EEXIST { return }
         let parent = directory(of: path)
@@ -114,8 +115,8 @@ package enum PrivateFile {
         throw .ofSystem(.unwritable, "cannot make the directory \(path)", remedy: "make it, or name another one")
     }
 
-    /// Why nothing in this directory can be believed; nil: nothing is against it, or it is not there. Root takes a directory of anybody, as a
-    /// container does whose directories are those of a user outside.
+    /// Why files in this directory cannot be trusted, or nil if they can, or if it does not exist. Root accepts any
+    /// owner: in a container the directories belong to a user outside.
     package static func fault(ofDirectory path: String, for user: UInt32 = geteuid()) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -127,7 +128,7 @@ package enum PrivateFile {
         return nil
     }
 
-    /// Every user may write there: of no weight in a container, whose volumes are made so.
+    /// Warns if every user may write there: harmless in a container, whose volumes are often made so.
     package static func warning(ofDirectory path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IWOTH != 0 else { return nil }
@@ -147,7 +148,7 @@ package enum PrivateFile {
         .ofSystem(.unwritable, "cannot write \(path)", remedy: "let this user write there, or name another directory")
     }
 
-    /// So that the new name survives a power cut. Some file systems cannot do it and need not.
+    /// Makes a new name survive a power cut. Some file systems reject the call, because they need none.
     private static func sync(_ directory: String) {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

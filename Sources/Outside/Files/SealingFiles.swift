@@ -2,12 +2,12 @@ import Glibc
 package import Sealing
 package import Vocabulary
 
-/// The keys of sealed chats and what is known of devices, a pair of files for each connection.
+/// The keys of sealed chats and the known devices, a pair of files for each connection.
 ///
-/// `session-keys.json` is the reference bridge's own, so that either bridge can go on where the other stopped
-/// (relay.md#credentials-on-disk); `sealing.json` beside it has what that one does not keep. Each is written whole or not at all. They
-/// belong in the configuration directory; where that cannot be written, they are in the state directory. Both may be one folder, by
-/// whatever names.
+/// `session-keys.json` has the reference bridge's format, so that either bridge can continue after the other
+/// (relay.md#credentials-on-disk); `sealing.json` beside it has the fields that the reference bridge lacks. Each write
+/// replaces the whole file. Both belong in the configuration directory; if that is not writable, they are in the state
+/// directory. The two directories may be one folder under two names.
 package struct SealingFiles: Sendable {
     private struct SecretForm: Codable {
         /// 64 hexadecimal digits.
@@ -17,18 +17,18 @@ package struct SealingFiles: Sendable {
 
     package struct Loaded: Sendable {
         package var stored: StoredKeyRing
-        /// For people: files that others may read, and the like.
+        /// Warnings to the user, such as files that others may read.
         package var warnings: [String]
-        /// Keys in both folders: one is left of a time when the other could not be written.
+        /// Set if both folders have keys: one file was written while the other folder was not writable.
         package var copies: Copies?
     }
 
     package struct Copies: Hashable, Sendable {
         package var used: String
         package var other: String
-        /// One has a key that the other lacks, or another one.
+        /// The two files hold different keys.
         package var differ: Bool
-        /// The new name of the other file: nothing writes over it or removes it.
+        /// New name of the other file, which no save overwrites or removes.
         package fileprivate(set) var keptAs: String?
 
         package var words: String {
@@ -40,7 +40,7 @@ package struct SealingFiles: Sendable {
         }
     }
 
-    /// A ring that is as full as it can be: 10,000 chats and as many that have ended, with the longest ids, all devices and past keys.
+    /// Size of the largest possible ring: 10,000 chats and as many ended ones, with the longest ids, all devices and past keys.
     private static let limit = 64 << 20
     private static let keysRemedy =
         "put back a copy of it, or delete it: then chats that are sealed now stay so, and are read again only where the phone grants the same key"
@@ -80,8 +80,8 @@ package struct SealingFiles: Sendable {
             warnings: keys.warnings + devices.warnings, copies: copies)
     }
 
-    /// For a bridge that begins: the next save would write over the other file, or remove it. What it alone holds goes into the one that is
-    /// used, and it stays under another name. Where its folder cannot be written it stays as it is.
+    /// Called at the start of a bridge, because the next save would overwrite or remove the other file. Its extra keys
+    /// join the file in use, and the other file is renamed. If its folder is not writable, it stays.
     package func setAside(_ loaded: Loaded) -> Copies? {
         guard var copies = loaded.copies, copies.differ else { return loaded.copies }
         try? put(loaded.stored.keys, copies.used)
@@ -94,7 +94,7 @@ package struct SealingFiles: Sendable {
         [path + ".other"] + (2...9).map { "\(path).other\($0)" }
     }
 
-    /// Returns when the disk has both. Says where they are, if that is not where they belong.
+    /// Returns when the disk has both files. The result tells the user where they are, if not in the configuration directory.
     package func save(
         _ stored: StoredKeyRing, of connection: ConnectionName, wallMilliseconds: Int64
     ) throws(FileError) -> String? {
@@ -102,14 +102,14 @@ package struct SealingFiles: Sendable {
         var stored = stored
         stored.keys.savedAt = time
         stored.devices?.savedAt = time
-        // The devices first: what they say of a key that is not there yet is not asked for, but a key without them would count as
+        // Devices first: entries about a key that does not exist yet are ignored, but a key without them would count as
         // another person's.
         let devices = try stored.devices.map { devices throws(FileError) in try write(devices, "sealing", connection) }
         let keys = try write(stored.keys, "session-keys", connection)
         return keys ?? devices ?? nil
     }
 
-    /// With the connection's credentials. Whether there were any.
+    /// Deleted together with the connection's credentials. Returns whether there were any files.
     package func delete(_ connection: ConnectionName) throws(FileError) -> Bool {
         var isFound = false
         for name in ["session-keys", "sealing", "relay-device"] {
@@ -123,8 +123,9 @@ package struct SealingFiles: Sendable {
 
     // MARK: The device's secret
 
-    /// From the credentials, where pairing has put it; else from a file of its own, for a token that came another way. `make` gives a
-    /// new one where there is none. A damaged one is not replaced in silence: every chat's key would have to be granted again.
+    /// The secret from the credentials if pairing stored it there; else from a file of its own, for a token from
+    /// elsewhere. Without either, `make` makes a new one. A damaged secret is an error and never replaced: the phone
+    /// would have to grant every chat's key again.
     package func deviceSecret(
         of connection: ConnectionName, in credentials: RelayCredentials?, wallMilliseconds: Int64,
         make: () -> SecretKey
@@ -135,7 +136,7 @@ package struct SealingFiles: Sendable {
         return (secret, try write(form, "relay-device", connection))
     }
 
-    /// Nil: none was made yet.
+    /// Nil if no secret was made yet.
     package func knownDeviceSecret(
         of connection: ConnectionName, in credentials: RelayCredentials?
     ) throws(FileError) -> (secret: SecretKey, warning: String?)? {
@@ -162,7 +163,7 @@ package struct SealingFiles: Sendable {
         return nil
     }
 
-    /// Of files that were read and hold what cannot be.
+    /// The error for files that parse and hold an impossible value.
     package func error(_ fault: StoredKeyRingFault, of connection: ConnectionName) -> FileError {
         let names = ["session-keys", "sealing"].flatMap { paths($0, connection) }.filter { access($0, F_OK) == 0 }
         let remedy: String =
@@ -175,7 +176,7 @@ package struct SealingFiles: Sendable {
 
     // MARK: Within
 
-    /// Where a file belongs, and where it is instead.
+    /// Paths of a file: first in the configuration directory, then in the state directory.
     private func paths(_ name: String, _ connection: ConnectionName) -> [String] {
         let file = connection.text == "default" ? "/\(name).json" : "/\(name).\(connection.text).json"
         let folders = [configDirectory, stateDirectory].compactMap { $0 }
@@ -183,18 +184,18 @@ package struct SealingFiles: Sendable {
         return (isOne ? [folders[0]] : folders).map { $0 + file }
     }
 
-    /// A link or a bind mount gives one folder, or one file, two names.
+    /// A link or a bind mount can give one folder, or one file, two names.
     private static func areOne(_ first: String, _ second: String) -> Bool {
         var (one, other) = (stat(), stat())
         guard stat(first, &one) == 0, stat(second, &other) == 0 else { return first == second }
         return one.st_dev == other.st_dev && one.st_ino == other.st_ino
     }
 
-    /// Half written keys are under one name, so that a process which is killed leaves no copies behind.
+    /// The unfinished file has one fixed name, so that killed processes leave no copies of the keys.
     private static func unfinished(_ path: String) -> String { path + ".new" }
 
     private func put(_ form: some Encodable, _ path: String) throws(FileError) {
-        // What is over the limit could not be read back, and the bridge not started: the older file is worth more.
+        // A file over the limit could not be read at the next start: fail now, and keep the older file.
         try JSONFile.write(form, to: path, through: Self.unfinished(path), atMost: Self.limit)
     }
 
@@ -212,14 +213,14 @@ package struct SealingFiles: Sendable {
             else { continue }
             if let warning { warnings.append(warning) }
             copies.append((path, value))
-            // The later in the list was written when the earlier could not be.
+            // On a tie the later path wins: it is written only while the earlier one is not writable.
             if let found, Self.isOlder(saved(value), than: saved(found)) { continue }
             found = value
         }
         return (found, copies, warnings)
     }
 
-    /// By the number of the save, which no clock changes; by the time where another bridge wrote one of them.
+    /// Compares the numbers of the saves, which no clock changes; if another bridge wrote one file, compares the times.
     private static func isOlder(
         _ one: (number: Int?, time: String?), than other: (number: Int?, time: String?)
     ) -> Bool {
@@ -242,7 +243,7 @@ package struct SealingFiles: Sendable {
             try put(form, paths[1])
             return "\(error.message). The keys of sealed chats are in \(paths[1]) instead"
         }
-        // The file in the second place is older now, whatever its time says, unless it is the same one.
+        // The second file is out of date now, whatever its time says, unless it is the same file.
         if !Self.areOne(first, paths[1]) { try PrivateFile.remove(paths[1]) }
         return nil
     }

@@ -1,19 +1,19 @@
 import CPosix
 import Glibc
 
-/// Whether the state directory is on a file system that keeps the journal's promises. SQLite's log needs shared memory and locks that hold between all
-/// processes that use the file, and a sync that is one (https://www.sqlite.org/wal.html, "All processes using a database must be on the same host
-/// computer").
+/// Judges the file system of the state directory. SQLite's write-ahead log needs shared memory, locks between all
+/// processes that use the file, and a working sync (https://www.sqlite.org/wal.html, "All processes using a database
+/// must be on the same host computer").
 package enum StateFileSystem {
     package enum Verdict: Hashable, Sendable {
         case fine
         /// One sentence, with the remedy.
         case warning(String)
-        /// No journal begins there.
+        /// The bridge creates no journal there.
         case refusal(String)
     }
 
-    /// `kind`: `f_type` of statfs(2), nil where it is not known; `isAllowed`: `any_filesystem`.
+    /// `kind` is the `f_type` of statfs(2), or nil if unknown; `isAllowed` is the setting `any_filesystem`.
     package static func verdict(
         on directory: String, kind: UInt32?, holdsJournal: Bool, isAllowed: Bool
     ) -> Verdict {
@@ -35,7 +35,7 @@ package enum StateFileSystem {
                 + "set SOPHON_ANY_FILESYSTEM=1 if you know that it does")
     }
 
-    /// The directory's own, or that of the nearest one above it that is there.
+    /// Checks the directory, or its nearest existing parent.
     package static func look(at directory: String, isAllowed: Bool) -> Verdict {
         var (path, kind) = (directory, UInt32(0))
         while sb_file_system(path, &kind) != 0 {
@@ -47,7 +47,7 @@ package enum StateFileSystem {
             on: directory, kind: kind, holdsJournal: access(directory + "/journal.db", F_OK) == 0, isAllowed: isAllowed)
     }
 
-    // Numbers of linux/magic.h, and those of file systems that it leaves out.
+    // Magic numbers from linux/magic.h, and of file systems that it does not list.
 
     private static func name(ofNetwork kind: UInt32) -> String? {
         switch kind {
@@ -64,7 +64,7 @@ package enum StateFileSystem {
     private static func name(ofShared kind: UInt32) -> String? {
         switch kind {
         case 0x0102_1997: "9p"
-        // One number for both.
+        // Both share one magic number.
         case 0x6573_5546: "fuse or virtiofs"
         default: nil
         }

@@ -1,8 +1,8 @@
 import Glibc
 import Vocabulary
 
-/// Names the place of a state directory: this machine, and the file of the journal on it. A directory that is moved or copied to another
-/// machine, restored from a copy, or copied beside the first one has another name there.
+/// Identifies the place of a state directory, by this machine and the inode of its journal. A directory that was moved
+/// or copied to another machine, restored from a backup, or copied beside the original gets another name.
 package enum StatePlace {
     package static func name(of directory: String) -> String {
         var journal = stat()
@@ -10,14 +10,14 @@ package enum StatePlace {
         return StableHash.text(of: "\(machine)|\(file)", length: 16)
     }
 
-    /// This start of the machine: two that are clones of one have the same name and the same files, and each its own start. Nil where the
-    /// system does not say.
+    /// Identifies this boot of the machine: two clones have the same machine id and the same files, but different
+    /// boots. Nil if the system does not tell.
     package static var start: String? {
         let text = content(of: "/proc/sys/kernel/random/boot_id")
         return text.isEmpty ? nil : StableHash.text(of: text, length: 16)
     }
 
-    /// Empty where the system has no name for itself (machine-id(5)).
+    /// Empty if the system has no id (machine-id(5)).
     private static var machine: String { content(of: "/etc/machine-id") }
 
     private static func content(of path: String) -> String {

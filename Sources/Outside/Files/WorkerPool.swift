@@ -1,7 +1,8 @@
 import Locking
 import OSThreads
 
-/// Jobs that may hang on a disk, on threads that are there while there is work: `workerLimit` of them hang, and nothing else.
+/// Runs jobs that may block on a disk, on up to `workerLimit` threads that end when the queue is empty. A hanging disk
+/// blocks these threads and nothing else.
 final class WorkerPool: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
@@ -14,7 +15,7 @@ final class WorkerPool: Sendable {
 
     init(workerLimit: Int) { self.workerLimit = workerLimit }
 
-    /// False: too much waits already, or the system has no thread left.
+    /// False if the queue is full, or the system has no thread left.
     func run(_ job: @escaping @Sendable () -> Void) -> Bool {
         let (isTaken, startsWorker) = state.withLock { state in
             guard state.waiting.count < Self.waitingLimit else { return (false, false) }
@@ -26,7 +27,7 @@ final class WorkerPool: Sendable {
         guard startsWorker, !startThread({ self.work() }) else { return isTaken }
         return state.withLock { state in
             state.workers -= 1
-            // Another worker takes it.
+            // A running worker takes the job.
             guard state.workers == 0 else { return true }
             state.waiting = []
             return false

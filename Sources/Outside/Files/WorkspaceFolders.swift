@@ -1,13 +1,13 @@
 import Glibc
 package import Vocabulary
 
-/// Which folders an agent may be given to work in: one that is there, and that neither is nor holds the person's home, nor what the
-/// bridge itself keeps.
+/// Decides which folders an agent may use as its workspace: an existing one that neither is nor contains the person's
+/// home or a directory of the bridge.
 package struct WorkspaceFolders: Hashable, Sendable {
     private struct Kept: Hashable, Sendable {
         var path: String
         var name: String
-        /// Nothing within it may be used either.
+        /// Folders within it are refused as well.
         var isPrivate: Bool
     }
 
@@ -25,7 +25,7 @@ package struct WorkspaceFolders: Hashable, Sendable {
         self.kept = kept.compactMap(\.self).filter { $0.path.hasPrefix("/") }
     }
 
-    /// Why it is refused wherever it leads, also where it is not there yet; nil: it may be used. In words that follow its path.
+    /// Why the folder is refused, as words to follow its path, or nil if it may be used. Links are followed; the folder need not exist.
     package func refusal(of folder: String) -> String? {
         let path = Self.resolved(folder) ?? Self.withoutSlash(folder)
         if path == "/" { return "is the root of all files" }
@@ -38,7 +38,7 @@ package struct WorkspaceFolders: Hashable, Sendable {
         return nil
     }
 
-    /// Looks now. Blocks as long as its disk does.
+    /// Checks the folder itself. Blocks as long as its disk does.
     package func look(at folder: String) -> FolderAnswer {
         guard let path = Self.resolved(folder) else {
             return .unusable(

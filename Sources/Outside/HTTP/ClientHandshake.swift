@@ -3,7 +3,7 @@ import Vocabulary
 import WebSocketCodec
 import WebSocketLoop
 
-/// Asks for the upgrade and receives the answer, within its time.
+/// Sends the upgrade request and receives the response, within `handshakeTimeout`.
 struct ClientHandshake {
     enum Outcome {
         case accepted(ResponseHead, early: [UInt8])
@@ -33,7 +33,7 @@ struct ClientHandshake {
 
     private static let late = WebSocketFailure(.timedOut, "the server did not answer the upgrade in time")
 
-    /// False when it was cut.
+    /// False if the connection was cut.
     private func send(_ bytes: [UInt8], until deadline: Deadline) throws(WebSocketFailure) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -74,7 +74,7 @@ struct ClientHandshake {
         return nil
     }
 
-    /// The body received when it is whole, the connection ends or the time is up; nil when it was cut.
+    /// The body so far, when it is whole, the connection ends or the time is up. Nil if the connection was cut.
     private func receiveBody(of head: ResponseHead, _ rest: [UInt8], until deadline: Deadline) -> [UInt8]? {
         var body = RefusalBody(head)
         var isWhole = body.take(rest)
@@ -91,7 +91,7 @@ struct ClientHandshake {
         return body.bytes
     }
 
-    /// One read, after a wait if there was nothing; `.blocked`: still nothing.
+    /// Reads once, and again after a wait if there was nothing. `.blocked` if there is still nothing.
     private func receive(into buffer: inout [UInt8], until deadline: Deadline) -> PipeRead {
         let first = buffer.withUnsafeMutableBytes { stream.read(into: $0) }
         guard first == .blocked else { return first }

@@ -3,28 +3,30 @@ import Glibc
 import Locking
 package import Vocabulary
 
-/// HTTP over libcurl: one thread of its own drives all transfers over a pool of keep-alive connections.
+/// HTTP over libcurl: one thread drives all transfers, over a pool of keep-alive connections.
 ///
-/// - Nothing is repeated by libcurl. It would send a POST again by itself when a reused connection dies before the first
-///   byte of the answer; it is asked before each sending and forbids the second (`Transfer`). Every attempt is ours, and counted.
-/// - Completions are called on the loop's thread. A completion that begins the next exchange does so without a wake-up of the loop:
-///   a lane whose calls follow one another never leaves the thread.
-/// - No redirect is followed, so that a token goes nowhere it was not meant for. TLS is always verified.
+/// - libcurl repeats no request. It would send a POST again by itself when a reused connection dies before the first
+///   byte of the response; `Transfer` gets a callback before each sending and forbids the second. The bridge makes and
+///   counts every attempt itself.
+/// - The loop's thread calls the completions. The next request of a completion needs no wake-up of the loop: a lane
+///   whose calls follow one another never leaves the thread.
+/// - Redirects are not followed, so that no token reaches another server. TLS is always verified.
 package final class CurlClient: HTTPClient {
     package struct Settings: Sendable {
         package var maximumConnections = 64
         package var connectTimeout = Duration.seconds(5)
-        /// A file with the certificates of a private authority; nil: the system's.
+        /// CA file of a private authority, or nil for the system's store.
         package var authorityFile: String?
-        /// SHA-256 of the DER of the one certificate that servers may show, in place of authorities and names; compared before any
-        /// byte of a request is sent. For `https://` alone.
+        /// SHA-256 of the DER of the one certificate accepted from servers, in place of authorities and names. Compared
+        /// before any byte of a request is sent, and only for `https://`.
         package var leafPin: [UInt8]?
-        /// Asked of the kernel before a request is sent, where the connection is plain and within this machine; nil: it is not asked.
+        /// Users trusted to listen at a plain address within this machine, checked with the kernel before a request is
+        /// sent. Nil to skip the check.
         package var listener: ListenerTrust?
-        /// Exchanges beyond this are refused at once.
+        /// Requests that may wait for the loop's thread; more are refused at once.
         package var queueLimit = 10_000
-        /// Off, because in libcurl 7.88.1 HTTP/2 breaks when a connection is reused; for servers that speak nothing else,
-        /// and newer libraries. Over TLS only, and only if the server agrees.
+        /// Off, because HTTP/2 of libcurl 7.88.1 breaks when a connection is reused; for newer libraries, and servers
+        /// that speak nothing else. Over TLS only, and only if the server agrees.
         package var http2 = false
 
         package init() {}
@@ -38,15 +40,15 @@ package final class CurlClient: HTTPClient {
         var completion: Completion
     }
 
-    /// All that the loop's thread and the others share.
+    /// State shared by the loop's thread and its callers.
     struct Inbox {
         var jobs: [Job] = []
-        /// To be set by the loop.
+        /// New limit, until the loop applies it.
         var maximumConnections: Int?
-        /// Why nothing is taken any more.
+        /// Why new requests are refused, or nil while the client is open.
         var closed: String?
         var loopIsWoken = false
-        /// Nil before the loop runs and after it has ended: there is no thread to wake.
+        /// Nil before the loop runs and after it has ended, when there is no thread to wake.
         var loopThread: pthread_t?
 
         var hasNews: Bool { !jobs.isEmpty || closed != nil || maximumConnections != nil }
@@ -79,7 +81,7 @@ package final class CurlClient: HTTPClient {
         enter(Job(request: request, meanwhile: meanwhile, completion: completion))
     }
 
-    /// For the exchanges to come.
+    /// Changes the limit for later requests.
     package func use(maximumConnections: Int) {
         inbox.withLock { inbox in
             inbox.maximumConnections = maximumConnections
@@ -87,7 +89,7 @@ package final class CurlClient: HTTPClient {
         }
     }
 
-    /// Ends the thread. What is under way completes as cancelled.
+    /// Ends the thread. Requests in flight complete as cancelled.
     package func close() {
         inbox.withLock { inbox in
             guard inbox.closed == nil else { return }

@@ -5,17 +5,17 @@ import Vocabulary
 
 /// The thread that owns the multi handle and every transfer on it.
 final class CurlLoop: @unchecked Sendable {
-    // Unchecked: `multi` is thread-safe for `curl_multi_wakeup` alone, and that is all other threads do with it, under the
-    // inbox's lock and only while the loop runs; the rest is touched by the loop's thread only.
+    // Unchecked: other threads call nothing but `curl_multi_wakeup` on `multi`, which libcurl documents as thread-safe,
+    // under the inbox's lock and only while the loop runs. The loop's thread alone touches everything else.
     private let multi: OpaquePointer?
     private let settings: CurlClient.Settings
     private let inbox: Locked<CurlClient.Inbox>
     private var underWay: [UnsafeMutableRawPointer: Transfer] = [:]
     private var idle: [Transfer] = []
     private let checked = CheckedConnections()
-    /// Completions that were called. Their captures are released only when the calls that follow have left.
+    /// Called completions. Releasing their captures waits until the requests that they began have left.
     private var told: [CurlClient.Completion] = []
-    /// What is to be done while the requests are on their way.
+    /// Work that runs while the requests are in flight.
     private var meanwhile: [@Sendable () -> Void] = []
     private let headers = HeaderLists()
     private let addresses = ParsedAddresses()
@@ -41,17 +41,17 @@ final class CurlLoop: @unchecked Sendable {
 
     private var raw: UnsafeMutableRawPointer? { multi.map { UnsafeMutableRawPointer($0) } }
 
-    /// Called inside the inbox's lock: the handle cannot be freed meanwhile. It writes one byte and waits for nothing.
+    /// The caller holds the inbox's lock, so that the handle cannot be freed. The call writes one byte and never blocks.
     func wake(_ inbox: inout CurlClient.Inbox) {
         guard !inbox.loopIsWoken else { return }
         inbox.loopIsWoken = true
-        // The loop looks into the inbox before it sleeps: on its own thread there is nothing to wake.
+        // The loop checks the inbox before it sleeps, so its own thread needs no wake-up.
         guard let thread = inbox.loopThread, pthread_equal(thread, pthread_self()) == 0 else { return }
         _ = curl_multi_wakeup(raw)
     }
 
     func start() {
-        // The loop holds itself until it has ended, so that closing never has to wait for it.
+        // The thread retains the loop until it has ended, so that `close` never waits for it.
         let retained = Unmanaged.passRetained(self)
         var thread = pthread_t()
         let status = pthread_create(
@@ -83,8 +83,8 @@ final class CurlLoop: @unchecked Sendable {
             curl_multi_perform(raw, &running)
             told.removeAll(keepingCapacity: true)
             completeFinished()
-            // A completion may have begun the next exchange: it goes out before the loop sleeps. Anything queued after this
-            // check wakes the poll.
+            // A completion may have begun the next request, which must leave before the loop sleeps. Anything queued
+            // after this check wakes the poll.
             if inbox.withLock({ $0.hasNews }) { continue }
             told.removeAll(keepingCapacity: true)
             for work in meanwhile { work() }
@@ -158,19 +158,19 @@ final class CurlLoop: @unchecked Sendable {
         }
         underWay = [:]
         idle = []
-        // From here on the handle is not woken any more.
+        // Clearing `loopThread` stops all wake-ups, so that the handle can be freed.
         inbox.withLock { $0.loopThread = nil }
         curl_multi_cleanup(raw)
     }
 }
 
-/// The header lists of requests, kept as long as they are asked for again: a bridge sends the same few on every call.
+/// Header lists by their headers, reused between requests: a bridge sends the same few on every call.
 final class HeaderLists {
     private var lists: [[HTTPHeader]: UnsafeMutablePointer<curl_slist>] = [:]
-    /// Most calls carry the headers of the one before: comparing one array with itself costs nothing.
+    /// Most calls have the headers of the previous one, and comparing an array with itself costs nothing.
     private var last: (headers: [HTTPHeader], list: UnsafeMutablePointer<curl_slist>)?
     private static let limit = 16
-    /// Lists that were replaced, freed with everything else: a transfer under way may still use one.
+    /// Replaced lists, freed in `deinit`: a transfer in flight may still use one.
     private var retired: [UnsafeMutablePointer<curl_slist>] = []
 
     func list(for headers: [HTTPHeader]) -> UnsafeMutablePointer<curl_slist>? {
@@ -181,11 +181,11 @@ final class HeaderLists {
     }
 
     private func make(for headers: [HTTPHeader]) -> UnsafeMutablePointer<curl_slist>? {
-        // libcurl asks for `100-continue` above 1 MB only, which is more than the relay takes (relay.md#size-limits).
-        // Whatever comes is read, so nothing need be asked for.
+        // libcurl sends `Expect: 100-continue` above 1 MB only, which is more than the relay accepts
+        // (relay.md#size-limits). Any response is read, so `Accept` is left out.
         var list = curl_slist_append(nil, "Accept:")
         for header in headers {
-            // A line break would let a value become a header of its own.
+            // A line break would turn a value into a header of its own.
             let line = "\(header.name): \(header.value)".filter {
                 $0 != "\r" && $0 != "\n" && $0 != "\r\n"
             }

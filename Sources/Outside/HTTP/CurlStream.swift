@@ -4,10 +4,10 @@ import OSThreads
 import Vocabulary
 import WebSocketLoop
 
-/// A byte stream, with TLS or without, that libcurl opens (`CONNECT_ONLY`) and we read and write.
+/// A byte stream, with TLS or without, opened by libcurl (`CONNECT_ONLY`), read and written by the connection's thread.
 ///
-/// The easy handle stays in its multi for the life of the stream: once it is removed, the socket is gone. The multi is
-/// what makes connecting cancellable. One thread uses it.
+/// The easy handle stays in its multi for the life of the stream, because its removal closes the socket. The multi
+/// makes `connect` cancellable. One thread uses both.
 final class CurlStream: BytePipe {
     private let multi: UnsafeMutableRawPointer
     private let easy: UnsafeMutableRawPointer
@@ -35,13 +35,13 @@ final class CurlStream: BytePipe {
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         let options: [(CURLoption, Int)] = [
             (CURLOPT_CONNECT_ONLY, 1), (CURLOPT_NOSIGNAL, 1), (CURLOPT_BUFFERSIZE, Self.bufferSize),
-            // By default ALPN would offer h2 as well, and the server might take it.
+            // ALPN would offer h2 by default, and the server might choose it.
             (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
-            // A proxy from the environment must tunnel: what we send is meant for the server.
+            // A proxy from the environment must tunnel: the bytes are for the server.
             (CURLOPT_HTTPPROXYTUNNEL, 1),
             (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2), (CURLOPT_TCP_NODELAY, 1),
             (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_TCP_KEEPIDLE, 30), (CURLOPT_TCP_KEEPINTVL, 10),
-            // Without it, giving up waits for the resolver's thread.
+            // Lets a cancelled connect return without waiting for the resolver's thread.
             (CURLOPT_QUICK_EXIT, 1),
             (CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, request.connectTimeout.nanoseconds / 1_000_000))),
         ]
@@ -51,7 +51,7 @@ final class CurlStream: BytePipe {
         if let file = request.authorityFile { _ = sb_curl_set_text(easy, CURLOPT_CAINFO, file) }
         _ = sb_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         if let unixPath { _ = sb_curl_set_text(easy, CURLOPT_UNIX_SOCKET_PATH, unixPath) }
-        // A proxy would read plain text, and hide who listens at the address.
+        // A proxy could read plain text, and would hide who listens at the address.
         if address.isPlain || unixPath != nil { _ = sb_curl_set_text(easy, CURLOPT_NOPROXY, "*") }
         leafPin = request.leafPin
         if let leafPin { pin = LeafPin(leafPin, for: easy) }
@@ -64,7 +64,7 @@ final class CurlStream: BytePipe {
         errorText.deallocate()
     }
 
-    /// Name look-up, TCP, a proxy, TLS. False when it was cut meanwhile.
+    /// Connects: name look-up, TCP, a proxy, TLS. False if the connection was cut meanwhile.
     func connect(_ control: LinkControl) throws(WebSocketFailure) -> Bool {
         if leafPin != nil, pin == nil { throw WebSocketFailure(.tlsFailed, LeafPin.unusable) }
         if let unixPath { try UnixSocket.check(unixPath) }
@@ -141,7 +141,7 @@ final class CurlStream: BytePipe {
             return WebSocketFailure(.connectionRefused, "no connection: \(text)")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR:
             return WebSocketFailure(.tlsFailed, "TLS failed: \(text)")
-        // Also where the server ends in the middle of the handshake.
+        // Covers a server that closes during the handshake.
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER:
             return WebSocketFailure(.connectionLost, "TLS failed: \(text)")
         case CURLE_OPERATION_TIMEDOUT:

@@ -1,10 +1,10 @@
 import CCurl
 
-/// The one certificate that a server may show, for the handle that it was given to. Lives as long as the handle.
+/// The pinned certificate of one handle. The pin must live as long as the handle.
 final class LeafPin {
     private let pin: UnsafeMutablePointer<sb_leaf_pin>
 
-    /// Nil: the digest does not have the 32 bytes of SHA-256, or libcurl does not take it; then nothing may be sent.
+    /// Nil if the digest is no SHA-256, or if libcurl does not accept the pin; no request may leave then.
     init?(_ digest: [UInt8], for handle: UnsafeMutableRawPointer) {
         pin = .allocate(capacity: 1)
         pin.initialize(to: sb_leaf_pin())
@@ -16,10 +16,10 @@ final class LeafPin {
 
     deinit { pin.deallocate() }
 
-    /// Before each connection.
+    /// Resets the finding. Called before each request.
     func forget() { pin.pointee.is_wrong = 0 }
 
-    /// What was shown instead of the pinned certificate.
+    /// The finding if the server showed another certificate, else nil.
     var finding: String? {
         guard pin.pointee.is_wrong != 0 else { return nil }
         let found = withUnsafeBytes(of: pin.pointee.found) { Self.hexadecimal($0) }

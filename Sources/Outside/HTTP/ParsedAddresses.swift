@@ -1,17 +1,17 @@
 import CCurl
 import Vocabulary
 
-/// The addresses that requests are posted to, read once: libcurl reads an address given as text on every transfer, writes it
-/// out again and reads that, which was a tenth of all its work for a relay call.
+/// Parsed addresses of POST requests. libcurl parses a text address on every transfer, writes it out and parses that,
+/// which took a tenth of its whole work for a relay call.
 ///
-/// Lives on the loop's thread, and as long as its transfers.
+/// Used by the loop's thread alone. Lives as long as its transfers.
 final class ParsedAddresses {
-    /// A list, because few are asked for, most often the first: looking through them costs less than a hash.
+    /// An array, because there are few, and mostly the first matches: a search costs less than a hash.
     private var addresses: [(text: String, parsed: OpaquePointer)] = []
-    /// A relay has eight. None is taken out again, since a transfer in flight may use it: later addresses go as text.
+    /// A relay has eight. Entries are never removed, since a transfer in flight may use one; later addresses go as text.
     private static let limit = 32
 
-    /// Nil: let libcurl read the text, and say what is wrong with it. Addresses that are fetched mostly come once.
+    /// Nil if libcurl should parse the text itself and report its errors. GET addresses are mostly used once.
     func address(of request: HTTPRequest) -> OpaquePointer? {
         guard request.method == "POST" else { return nil }
         return addresses.first { $0.text == request.url }?.parsed ?? read(request.url)

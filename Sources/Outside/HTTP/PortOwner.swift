@@ -1,15 +1,15 @@
 import Glibc
 package import Vocabulary
 
-/// Whose program is at the other end of a connection within this machine, by the kernel's own tables.
+/// Finds in the kernel's tables which user's program is at the other end of a connection within this machine.
 ///
-/// The row of the far socket names the user who took the connection. Until it is taken its row names nobody: then all that listen on the
-/// port have to be trusted, and one that stops listening before it takes the connection breaks it. A connection without a row leads out of
-/// this network namespace. The kernel writes its tables in pieces and may leave out a row that moves meanwhile, so that they are read again
-/// before a row counts as absent.
+/// The row of the far socket names the user who accepted the connection. Before the accept it names nobody; then every
+/// listener on the port must be trusted, and a listener that closes before the accept breaks the connection. A
+/// connection without a row leads out of this network namespace. The kernel writes its tables in pieces and may skip a
+/// row that moves meanwhile, so a row counts as absent only after several readings.
 package enum PortOwner {
     package struct End: Hashable, Sendable {
-        /// 16 bytes; those of IPv4 in the form that IPv6 has for them.
+        /// 16 bytes; IPv4 addresses in their IPv4-mapped form.
         package var address: [UInt8]
         package var port: UInt16
 
@@ -24,7 +24,7 @@ package enum PortOwner {
         }
     }
 
-    /// Of one connection.
+    /// Both ends of one connection.
     package struct Ends: Hashable, Sendable {
         package var remote: End
         package var local: End
@@ -51,13 +51,13 @@ package enum PortOwner {
         var remote: End
         var state: Int
         var user: UInt32
-        /// 0: no program has it yet.
+        /// 0 before a program accepts the connection.
         var inode: UInt64
     }
 
     // MARK: The question
 
-    /// Why nothing may be sent; nil if it may. Without ends: libcurl could not name them.
+    /// Why nothing may be sent, or nil if it may. `ends` is nil if libcurl could not name them.
     static func refusal(_ ends: Ends?, _ trust: ListenerTrust) -> String? {
         guard trust != .any else { return nil }
         guard let ends else { return "nobody knows where this connection leads, so nothing is sent over it" }
@@ -66,13 +66,13 @@ package enum PortOwner {
             number: { number(of: $0) })
     }
 
-    /// `tables`: read again at each call, and no further than is needed: a table costs the kernel milliseconds.
+    /// `tables` reads the tables again on each call, lazily, because one table costs the kernel milliseconds.
     package static func refusal(
         _ ends: Ends, _ trust: ListenerTrust, own: UInt32, tables: () -> some Sequence<String>,
         number: (String) -> UInt32?
     ) -> String? {
         guard trust != .any else { return nil }
-        // A connection to an address of this machine has the same address at both ends, or its far row in the table.
+        // Within this machine both ends have the same address, or the far end has a row in the table.
         let isHere = ends.remote.isLoopback || ends.remote.address == ends.local.address
         let port = ends.remote.port
         var users: [UInt32]?
@@ -88,7 +88,7 @@ package enum PortOwner {
         return refusal(of: users, port, trust, own: own, number: number)
     }
 
-    /// Nil if the far socket has no row; empty if no process took the connection and no listener has a row.
+    /// Nil if the far socket has no row; empty if no process accepted the connection and no listener has a row.
     private static func users(of ends: Ends, _ tables: some Sequence<String>) -> [UInt32]? {
         var rows: [Row] = []
         var isThere = false
@@ -129,7 +129,7 @@ package enum PortOwner {
 
     // MARK: The tables
 
-    /// Sockets at the port, of a text as /proc/net/tcp has it.
+    /// Rows of the sockets at the port, from a text in the format of /proc/net/tcp.
     private static func rows(of table: String, port: UInt16) -> [Row] {
         table.split(separator: "\n").dropFirst().compactMap { line in
             let fields = line.split(separator: " ", omittingEmptySubsequences: true)
@@ -141,7 +141,7 @@ package enum PortOwner {
         }
     }
 
-    /// With no stream between: it would ask for the end twice, and the kernel walks all sockets for each answer.
+    /// Reads without a stdio stream, which would ask for the end twice, and the kernel walks all sockets for each answer.
     private static func read(_ path: String) -> String? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -171,13 +171,13 @@ package enum PortOwner {
     }
 }
 
-/// Connections of one loop whose far side was found to be trusted: each is checked once, before its first request.
+/// Connections of one loop with a trusted far side, so that each is checked once, before its first request.
 final class CheckedConnections {
     private static let limit = 256
 
     private var ends: Set<PortOwner.Ends> = []
 
-    /// As `PortOwner.refusal`. `isNew`: opened for this request, so that an earlier one with the same ends is gone.
+    /// Cached `PortOwner.refusal`. `isNew` if this request opened the connection: an older one with the same ends is gone.
     func refusal(_ ends: PortOwner.Ends?, _ trust: ListenerTrust, isNew: Bool) -> String? {
         if let ends, !isNew, self.ends.contains(ends) { return nil }
         if let refusal = PortOwner.refusal(ends, trust) {
@@ -195,7 +195,7 @@ extension PortOwner.End {
         address.allSatisfy { $0 == 0 } || address == [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF, 0, 0, 0, 0]
     }
 
-    /// As people write it, with or without the zone of IPv6.
+    /// Parses an address in text form, IPv4 or IPv6.
     fileprivate init?(_ text: UnsafePointer<CChar>?, _ port: Int32) {
         guard let text, let port = UInt16(exactly: port) else { return nil }
         var four = in_addr()
@@ -209,7 +209,7 @@ extension PortOwner.End {
         self.init(address: withUnsafeBytes(of: six) { Array($0) }, port: port)
     }
 
-    /// `0100007F:4965`: words of four bytes in the machine's order, and the port.
+    /// Parses `0100007F:4965`: 4-byte words in the machine's byte order, and the port.
     fileprivate init?(table text: Substring) {
         let parts = text.split(separator: ":")
         guard parts.count == 2, let port = UInt16(parts[1], radix: 16), [8, 32].contains(parts[0].utf8.count) else {

@@ -1,10 +1,10 @@
 import Glibc
 import Vocabulary
 
-/// A response as far as it was received.
+/// The part of a response received so far.
 struct Reply {
     private(set) var limit = 0
-    /// More came than may be taken.
+    /// The response exceeded its limit.
     private(set) var isTooLarge = false
     private var head: [UInt8] = []
     private var headerBytes = 0
@@ -27,7 +27,7 @@ struct Reply {
         return HTTPResponse(status: status, head: head, body: body)
     }
 
-    /// How many bytes were taken; fewer than there are end the transfer.
+    /// Returns the number of bytes taken; fewer than given end the transfer.
     mutating func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard body.count + bytes.count <= limit else {
             isTooLarge = true
@@ -43,7 +43,7 @@ struct Reply {
             isTooLarge = true
             return 0
         }
-        // A new status line begins: the one before was an interim response or a proxy's.
+        // A new status line: the previous head was of an interim response or a proxy.
         if bytes.count >= 5, let start = bytes.baseAddress, memcmp(start, "HTTP/", 5) == 0 {
             head.removeAll(keepingCapacity: true)
         } else {

@@ -2,22 +2,22 @@ import CCurl
 import Glibc
 import Vocabulary
 
-/// One exchange on one easy handle; the handle serves again when it is over. Lives on the loop's thread.
+/// One request and its response on an easy handle, which is reused afterwards. Used by the loop's thread alone.
 final class Transfer {
     let handle: UnsafeMutableRawPointer
     private var completion: CurlClient.Completion?
-    /// How often the request was about to leave: more than once only when libcurl wanted to repeat it.
+    /// Number of attempts to send the request; above 1 only if libcurl wanted to repeat it.
     private var sendings = 0
-    /// Receive buffer for libcurl's callbacks: behind an unmanaged pointer, since there are many callbacks a transfer.
+    /// Receive buffer for libcurl's callbacks, behind a raw pointer because a transfer has many of them.
     private let reply: UnsafeMutablePointer<Reply>
     private let isPinned: Bool
     private let listener: ListenerTrust?
     /// Shared by all transfers of a loop.
     private let checked: CheckedConnections
     private var isPlain = false
-    /// The option that libcurl has; it begins with the proxies of the environment.
+    /// Last value of the proxy option; libcurl begins with the proxies of the environment.
     private var asksNoProxy = false
-    /// Why the program that listens gets nothing.
+    /// Why the listener is not trusted, and the request was not sent.
     private var stranger: String?
     private var pin: LeafPin?
     private var form: Form?
@@ -42,9 +42,11 @@ final class Transfer {
             (CURLOPT_TCP_KEEPALIVE, 1),
             (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
             (CURLOPT_HTTP_VERSION, Int(settings.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)),
-            // Without it, removing a handle waits for the resolver's thread, and every transfer with it.
+            // Lets the removal of a handle return at once; it would wait for the resolver's thread, and every other
+            // transfer with it.
             (CURLOPT_QUICK_EXIT, 1),
-            // An answer of the relay is a few hundred bytes. For libcurl's 16 KB the allocator tidied up all it had, each time.
+            // The relay's responses have a few hundred bytes. With libcurl's 16 KB buffer the allocator consolidated
+            // its free lists on each transfer.
             (CURLOPT_BUFFERSIZE, 1_024),
             (CURLOPT_CONNECTTIMEOUT_MS, Int(settings.connectTimeout.nanoseconds / 1_000_000)),
         ]
@@ -61,10 +63,10 @@ final class Transfer {
         if let digest = settings.leafPin { pin = LeafPin(digest, for: handle) }
     }
 
-    /// False: what is pinned cannot be held to, and nothing may be sent.
+    /// False if the certificate pin could not be installed; no request may leave then.
     var mayBeUsed: Bool { !isPinned || pin != nil }
 
-    /// If not, libcurl gets an empty proxy: else it reads the environment again for every request, a twentieth of all its work.
+    /// If false, `NOPROXY` is set to `*`: otherwise libcurl reads the environment on each request, a twentieth of its work.
     private static let environmentNamesProxy =
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
             (name: String) in
@@ -77,10 +79,10 @@ final class Transfer {
         reply.deallocate()
     }
 
-    /// Bytes of the request may have reached the other side.
+    /// Bytes of the request may have reached the server.
     var mayHaveLeft: Bool { sendings > 0 }
 
-    /// `address`: the request's, if it was read before; it lives as long as the loop.
+    /// `address` is the parsed address of the request, if there is one; it lives as long as the loop.
     func prepare(
         _ job: CurlClient.Job, headers list: UnsafeMutablePointer<curl_slist>?, address: OpaquePointer?
     ) {
@@ -95,7 +97,7 @@ final class Transfer {
         setForm(request, headers: list)
         setAddress(address, orText: request.url)
         guard request.method != "GET" else { return }
-        // Copied, so that it leaves together with the head: a body that is asked for costs a send of its own.
+        // Copied, so that the body leaves together with the head; a body from a read callback would cost a send of its own.
         _ = sb_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, request.body.count)
         request.body.withUnsafeBytes {
             let bytes = UnsafeMutableRawPointer(mutating: $0.baseAddress) ?? handle
@@ -103,7 +105,7 @@ final class Transfer {
         }
     }
 
-    /// A parsed address goes before a text (libcurl's manual, CURLOPT_CURLU), so that it must be reset for a text.
+    /// A parsed address takes precedence over a text (libcurl's manual, CURLOPT_CURLU), so it is reset for a text.
     private func setAddress(_ address: OpaquePointer?, orText text: String) {
         if address != self.address {
             self.address = address
@@ -112,7 +114,7 @@ final class Transfer {
         if address == nil { _ = sb_curl_set_text(handle, CURLOPT_URL, text) }
     }
 
-    /// Plain text goes to its address alone: a proxy would read it, and hide who listens there.
+    /// Plain HTTP uses no proxy, which could read it, and would hide who listens at the address.
     private func setProxies() {
         let asksNone = isPlain || !Self.environmentNamesProxy
         guard asksNone != asksNoProxy else { return }
@@ -120,7 +122,7 @@ final class Transfer {
         _ = sb_curl_set_text(handle, CURLOPT_NOPROXY, asksNone ? "*" : nil)
     }
 
-    /// What is mostly the same as for the request before.
+    /// Sets the options that rarely differ from those of the previous request.
     private func setForm(_ request: HTTPRequest, headers list: UnsafeMutablePointer<curl_slist>?) {
         let next = Form(method: request.method, headers: list, timeout: request.timeout)
         guard form != next else { return }
@@ -142,7 +144,7 @@ final class Transfer {
         completion?(.failure(failure))
     }
 
-    /// The completion and its result. Not called here: the handle must be free before the next request comes.
+    /// Returns the completion with its result, uncalled: the handle must be free before the next request comes.
     func finish(_ code: CURLcode) -> (CurlClient.Completion?, Result<HTTPResponse, HTTPFailure>) {
         let completion = take()
         guard code == CURLE_OK else { return (completion, .failure(failure(code))) }
@@ -162,7 +164,7 @@ final class Transfer {
         }
         if let stranger { return HTTPFailure(.foreignListener, stranger, mayHaveBeenApplied: false) }
         let text = String(cString: curl_easy_strerror(code))
-        // Only what surely failed before the request left counts as not applied.
+        // `mayHaveBeenApplied` is false only if the failure is certain to precede the sending.
         switch code {
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             return HTTPFailure(.badURL, "the address cannot be used: \(text)", mayHaveBeenApplied: false)
@@ -173,7 +175,7 @@ final class Transfer {
             return HTTPFailure(.connectionRefused, "no connection: \(text)", mayHaveBeenApplied: false)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR:
             return HTTPFailure(.tlsFailed, "TLS failed: \(text)", mayHaveBeenApplied: false)
-        // Also where the server ends in the middle of the handshake.
+        // Covers a server that closes during the handshake.
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER:
             return HTTPFailure(.connectionLost, "TLS failed: \(text)", mayHaveBeenApplied: false)
         case CURLE_OPERATION_TIMEDOUT:
@@ -194,8 +196,8 @@ final class Transfer {
 
     // MARK: Called by libcurl, on the loop's thread
 
-    /// Whether the request may leave. When a reused connection dies before the first byte of an answer, libcurl would send
-    /// the POST again in silence; that is for our own retry to decide, with the same key.
+    /// Whether the request may leave. When a reused connection dies before the first byte of a response, libcurl would
+    /// repeat the POST silently; the bridge's own retry decides that, with the same key.
     fileprivate func maySend(_ ends: PortOwner.Ends?) -> Bool {
         if let listener, isPlain {
             var made = 0

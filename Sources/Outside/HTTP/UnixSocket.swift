@@ -2,9 +2,9 @@ import CPosix
 import Glibc
 import Vocabulary
 
-/// What is asked of a Unix socket before a byte is sent over it: other users of the machine are not trusted.
+/// Checks of a Unix socket before a byte is sent over it: other users of the machine are not trusted.
 enum UnixSocket {
-    /// The system's limit is 107 bytes here, and less elsewhere.
+    /// Linux allows 107 bytes, other systems fewer.
     static let pathLimit = 100
 
     static func check(_ path: String) throws(WebSocketFailure) {
@@ -31,7 +31,7 @@ enum UnixSocket {
         guard about.st_uid == geteuid() else { throw foreign(path, about.st_uid) }
     }
 
-    /// The file may have been exchanged since: who listens is asked of the kernel. Root could do all of it anyway.
+    /// The file may have been replaced since `check`, so the kernel names the listener. Root is accepted: it could do anything anyway.
     static func checkListener(_ descriptor: Int32, _ path: String) throws(WebSocketFailure) {
         var user = uid_t.max
         guard sb_peer_user(descriptor, &user) == 0 else {

@@ -1,8 +1,8 @@
 import Vocabulary
 
-/// A `ws://` or `wss://` address, taken apart for the handshake.
+/// The parts of a `ws://` or `wss://` address that the handshake needs.
 struct WebSocketAddress: Hashable {
-    /// For libcurl, which knows the schemes as http and https.
+    /// The address for libcurl, which expects the schemes http and https.
     let curlURL: String
     /// Host and port as written, for the Host header.
     let authority: String
@@ -33,7 +33,7 @@ struct WebSocketAddress: Hashable {
         curlURL = "\(scheme)://\(authority)/"
     }
 
-    /// Without the address itself: a query may hold a secret.
+    /// The message omits the address, whose query may contain a secret.
     private static func unusable(_ reason: String) -> WebSocketFailure {
         WebSocketFailure(.badURL, "the WebSocket address cannot be used: \(reason), for example wss://host/path")
     }

@@ -3,10 +3,10 @@ package import Vocabulary
 import WebSocketCodec
 package import WebSocketLoop
 
-/// A WebSocket connection over libcurl, with a thread of its own: it connects at once, and lives until its last event.
+/// A WebSocket connection over libcurl, with a thread of its own. It connects at once, and the thread ends with the last event.
 ///
-/// TLS is always verified; a proxy is taken from the environment. Letting go of it cuts it; the handler is called once
-/// more then. Where the system has no thread or descriptor left, the handler gets the failure before `init` returns.
+/// TLS is always verified; a proxy is taken from the environment. Releasing the connection cuts it; the handler then gets one
+/// last event. If the system has no thread or descriptor left, the handler gets the failure before `init` returns.
 package final class WebSocketConnection: ControlledLink {
     package let control: LinkControl
 
@@ -39,7 +39,7 @@ package struct CurlWebSocketClient: WebSocketClient {
     }
 }
 
-/// What a connection's thread does: connect, shake hands, carry, report the end.
+/// The work of a connection's thread: connect, shake hands, run the loop, report the end.
 private struct Opening {
     let request: WebSocketRequest
     let control: LinkControl

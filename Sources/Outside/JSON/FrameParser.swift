@@ -1,8 +1,7 @@
 package import CSimdjson
 package import Vocabulary
 
-/// Reads frames with simdjson. One parser serves one thread; what it gives is valid until the next frame, and as long as the
-/// parser itself.
+/// Parses frames with simdjson. One parser serves one thread. Its nodes are valid until the next frame, and while the parser lives.
 package final class FrameParser {
     package let json: OpaquePointer
 
@@ -13,8 +12,8 @@ package final class FrameParser {
 
     deinit { sb_json_free(json) }
 
-    /// Nil when it is no JSON. A frame may nest without limit: an agent that asks for a permission passes on what its model wrote, and a frame
-    /// that is not read is an ask that nobody sees.
+    /// Nil if the frame is no JSON. Nesting has no limit: an agent that asks for a permission forwards what its model
+    /// wrote, and an unread frame would be an ask that nobody sees.
     @inlinable package func parse(_ frame: UnsafeRawBufferPointer, capacity: Int) -> FrameNode? {
         guard let start = frame.baseAddress else { return nil }
         var root = sb_node()
@@ -27,9 +26,9 @@ package final class FrameParser {
     }
 }
 
-/// A value inside the frame that was read last. Only what is asked for becomes a Swift value.
+/// A value in the last parsed frame. Members become Swift values only on access.
 package struct FrameNode {
-    // Inlinable throughout: a decoder asks for a dozen members of each frame.
+    // Inlinable throughout: a decoder reads a dozen members of each frame.
     package let node: sb_node
     package let json: OpaquePointer
 
@@ -46,7 +45,7 @@ package struct FrameNode {
         return found ? FrameNode(node: member, json: json) : nil
     }
 
-    /// A member whose name came from the far side.
+    /// A member whose name comes from the far side.
     package func member(_ name: String) -> FrameNode? {
         var member = sb_node()
         var name = name
@@ -56,7 +55,7 @@ package struct FrameNode {
         return found ? FrameNode(node: member, json: json) : nil
     }
 
-    /// The names of the first members of an object, in its order.
+    /// Names of the first members of an object, in the object's order.
     package func names(atMost limit: Int) -> [String] {
         var names: [String] = []
         var name = sb_bytes()
@@ -71,7 +70,7 @@ package struct FrameNode {
     @inlinable package var isNull: Bool { sb_node_kind(node) == sb_null }
     @inlinable package var isNumber: Bool { sb_node_kind(node) == sb_number }
 
-    /// The bytes of a string, unescaped, in the parser's memory.
+    /// Unescaped bytes of a string, in the parser's memory.
     @inlinable package var bytes: UnsafeRawBufferPointer? {
         var bytes = sb_bytes()
         guard sb_node_string(node, &bytes) else { return nil }
@@ -80,8 +79,8 @@ package struct FrameNode {
 
     @inlinable package var string: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
-    /// A whole number within the range that its reader can calculate with; nil for any other. There is no way to read a number
-    /// without stating a range: 2^63 - 1 is a valid JSON number too, and adding one to it would trap.
+    /// A whole number within the range, or nil. Every read of a number states a range, because 2^63 - 1 is valid JSON
+    /// too, and adding one to it would trap.
     @inlinable package func integer(in range: ClosedRange<Int>) -> Int? {
         var value: Int64 = 0
         guard sb_node_integer(node, &value) else { return nil }
@@ -89,7 +88,7 @@ package struct FrameNode {
         return range.contains(number) ? number : nil
     }
 
-    /// Likewise; a whole number outside the range becomes the nearest one inside.
+    /// A whole number, moved to the nearest bound if it is outside the range.
     @inlinable package func integer(clampedTo range: ClosedRange<Int>) -> Int? {
         var value: Int64 = 0
         guard sb_node_integer(node, &value) else { return nil }
@@ -108,7 +107,7 @@ package struct FrameNode {
         return sb_node_flag(node, &value) ? value : nil
     }
 
-    /// The first 100,000 elements of an array. Walks it once: access by index would start from the front each time.
+    /// The first 100,000 elements of an array, read in one pass: access by index would start from the front each time.
     @inlinable package var elements: [FrameNode] {
         var cursor = sb_cursor()
         guard sb_array_begin(node, &cursor) else { return [] }
@@ -138,10 +137,10 @@ package struct FrameNode {
     }
 }
 
-/// Ranges for numbers of a far side.
+/// Ranges for numbers from a far side.
 extension ClosedRange where Bound == Int {
-    /// Tokens, sequence numbers, sizes: what JavaScript counts exactly. Sums of more than a thousand of them overflow.
+    /// Tokens, sequence numbers and sizes: the integers that JavaScript represents exactly. A sum of up to a thousand fits.
     package static var counts: Self { 0...(1 << 53) }
-    /// Milliseconds since 1970, to the year 5138: the differences stay far below 64 bits in nanoseconds' thousandths.
+    /// Milliseconds since 1970, to the year 5138. Differences in microseconds fit an Int64.
     package static var wallMilliseconds: Self { 0...100_000_000_000_000 }
 }

@@ -1,8 +1,8 @@
 import Vocabulary
 
-/// The view that one connection has of the journal.
+/// The journal as one connection sees it.
 struct ConnectionJournal: TurnJournal {
-    /// Owned, so that the file stays open as long as there is a writer.
+    /// A strong reference keeps the file open while a connection can write.
     let journal: Journal
     let name: ConnectionName
 
@@ -18,7 +18,7 @@ struct ConnectionJournal: TurnJournal {
         hand(.accept(message, done: done))
     }
 
-    /// Waits for the writer: never to be called from a `done`, which is on the writer's own thread.
+    /// Blocks until the writer answers. A `done` must not call it: it runs on the writer's own thread.
     func load() throws(JournalFailure) -> JournalContents {
         let answer = Answer<Result<JournalContents, JournalFailure>>()
         hand(.load { answer.give($0) })

@@ -4,24 +4,24 @@ package import Vocabulary
 
 /// The durable state of a bridge: one SQLite file in its state directory, written by one thread.
 ///
-/// - A job is done when it is as durable as it asked to be, and not before. Jobs are carried out in the order they are handed
-///   in, whichever connection they are of; as many as wait share one transaction, so that a slow disk is waited for once.
-/// - A job is carried out whole or not at all. What is wrong with one job alone fails that job; what is wrong with the disk
-///   fails the transaction and every job in it, and the writer continues with the next ones.
+/// - A job completes when it is as durable as it requested. Jobs are executed in the order of submission, across
+///   connections. All waiting jobs share one transaction, so that a slow disk costs one wait.
+/// - A job is executed whole or not at all. An error of one job fails that job; an error of the disk fails the
+///   transaction with all its jobs, and the writer continues with the next ones.
 /// - Only the writer checkpoints the WAL into the database; readers (`JournalReader`) never do.
-/// - A job without a completion (`done` nil) is left to the journal: when it cannot be written it is tried again, before whatever is
-///   handed in later, after one second and then twice as long each time up to half a minute.
+/// - A job without a completion (`done` is nil) is the journal's to retry: ahead of later jobs, after one second, and
+///   then with pauses that double up to half a minute.
 /// - The queue has no bound of its own: `HeldBytes` counts its bytes, and at the memory limit its callers stop reading.
 package final class Journal: Sendable {
     let writer: JournalWriter
-    /// Why the file cannot shrink, and what to do; nil: it can.
+    /// Why the file cannot shrink, with the remedy, or nil if it can.
     package let remedy: String?
     private let thread: Locked<pthread_t?>
 
-    /// Opens the journal, or makes it. `wall`: the time in milliseconds since 1970. `committed` receives the time that each
-    /// transaction took.
+    /// Opens the journal, or makes it. `wall` returns the time in milliseconds since 1970. `committed` receives the
+    /// duration of each transaction.
     ///
-    /// Fails with one sentence and a remedy; a file that a later version wrote and a damaged one are distinguished.
+    /// Throws a sentence with a remedy. A file of a later version and a damaged one have codes of their own.
     package static func open(
         directory: String, wall: @escaping @Sendable () -> Int64,
         committed: (@Sendable (Duration) -> Void)? = nil
@@ -31,7 +31,7 @@ package final class Journal: Sendable {
         return try open(directory: directory, wall: wall, hooks: hooks)
     }
 
-    /// Size of the file and of its log in a directory, 0 where there is none.
+    /// Size of the file and its log in a directory, or 0 if there is none.
     package static func bytes(in directory: String) -> Int64 {
         let path = JournalFile.path(in: directory)
         return [path, path + "-wal"].reduce(0) { sum, file in
@@ -59,14 +59,14 @@ package final class Journal: Sendable {
 
     deinit { close() }
 
-    /// The part of one connection of the configuration.
+    /// The view of one configured connection.
     package func connection(_ name: ConnectionName) -> any TurnJournal { ConnectionJournal(journal: self, name: name) }
 
     /// Drains the queue, checkpoints the WAL and ends the thread. Jobs submitted later fail.
     package func close() {
         writer.queue.close()
         guard let thread = thread.withLock({ $0.take() }) else { return }
-        // The last owner may have been a callback, which is on the thread itself.
+        // The last reference may be released in a callback, which runs on this thread itself.
         if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
     }
 
@@ -100,13 +100,13 @@ package final class Journal: Sendable {
     }
 }
 
-/// Callbacks of the writer, invoked on its thread.
+/// Callbacks of the writer, all but `opened` on its thread.
 struct JournalHooks: Sendable {
-    /// Before the thread starts.
+    /// Called before the thread starts.
     var opened: (@Sendable (Database) -> Void)?
-    /// Before a transaction begins, with the number of its jobs.
+    /// Called before a transaction begins, with the number of its jobs.
     var willCommit: (@Sendable (Database, Int) -> Void)?
-    /// Receives the time of each transaction that was committed.
+    /// Called with the duration of each committed transaction.
     var committed: (@Sendable (Duration) -> Void)?
     var firstRetry = Duration.seconds(1)
 }

@@ -2,21 +2,21 @@ import CSQLite
 import Glibc
 package import Vocabulary
 
-/// Tidying a journal that no bridge has open. The caller sees to it that none does.
+/// Cleans a journal that no bridge has open, which the caller ensures.
 package enum JournalCleaning {
     package struct Outcome: Hashable, Sendable {
         package var turnsForgotten: Int
         package var bytesBefore: Int
         package var bytesAfter: Int
-        /// Why the file keeps its size although all of it is done, and what to do; nil: it does not.
+        /// Why the file keeps its size although the rest is done, with the remedy, or nil if it shrank.
         package var remedy: String?
     }
 
-    /// Forgets what was closed before that moment and gives the room back. `now` in milliseconds since 1970.
+    /// Deletes turns closed before `wall`, and shrinks the file. Both times are milliseconds since 1970.
     package static func clean(
         directory: String, before wall: Int64, now: Int64
     ) throws(JournalFailure) -> Outcome {
-        // One that looks never makes what it looks for.
+        // Fails if there is no journal; `openForWriting` would make one.
         _ = try JournalReader(directory: directory)
         let database = try JournalFile.openForWriting(in: directory)
         do throws(DatabaseError) {
@@ -34,7 +34,7 @@ package enum JournalCleaning {
             }
             let folding = Folding(database: database)
             while let greatest = try folding.unfolded() { try folding.foldOld(upTo: greatest) }
-            // From now on it can give room back by itself.
+            // `auto_vacuum` lets a running bridge shrink the file by itself.
             let remedy = try shrink(database, by: "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", Self.run)
             return Outcome(
                 turnsForgotten: Int(turns - (try database.integer(count) ?? 0)), bytesBefore: bytes,
@@ -42,7 +42,7 @@ package enum JournalCleaning {
         } catch { throw error.failure }
     }
 
-    /// Forgets all of one connection, open turns too. Gives how many turns that were, and why the file keeps its size.
+    /// Deletes all rows of one connection, open turns too. Returns the number of turns, and why the file keeps its size.
     package static func forget(
         _ name: ConnectionName, directory: String
     ) throws(JournalFailure) -> (turns: Int, remedy: String?) {
@@ -61,7 +61,7 @@ package enum JournalCleaning {
         do throws(DatabaseError) {
             let connection = [Database.Value.text(name.text)]
             try database.run("BEGIN IMMEDIATE")
-            // Messages, calls, tries and events go with their turn.
+            // Messages, calls, tries and events are deleted with their turn.
             try database.run("DELETE FROM turns WHERE connection = ?", connection)
             let turns = database.changes
             try database.run("DELETE FROM stops WHERE connection = ?", connection)
@@ -71,7 +71,7 @@ package enum JournalCleaning {
         } catch { throw error.failure }
     }
 
-    /// What was asked is done and committed by now: a disk without room for the copy is no failure of it. Anything else is.
+    /// Shrinks the file after the deletion was committed. A disk without room for the copy is reported and not thrown.
     private static func shrink(
         _ database: Database, by script: String, _ vacuum: Vacuum
     ) throws(DatabaseError) -> String? {
@@ -80,7 +80,7 @@ package enum JournalCleaning {
             _ = try database.checkpoint(truncating: true)
             return nil
         } catch {
-            // SQLite says of some full disks only that it could not write.
+            // On some full disks SQLite reports a mere write error.
             guard [SQLITE_FULL, SQLITE_IOERR].contains(error.code) else { throw error }
             return "\(database.path) keeps its size: \(error.words); make room on its disk, or name one that has it in "
                 + "SQLITE_TMPDIR, and run: sophon-bridge journal clean"

@@ -2,15 +2,14 @@
     package import Glibc
 #endif
 
-/// A value that several threads share, each holding the lock while it looks or changes.
+/// A value shared by several threads, each of which holds the lock while it reads or changes it.
 ///
-/// The one lock of the project, over a pthread mutex: `Synchronization.Mutex` under contention is reported by the
-/// thread sanitizer as an access race although there is none. Nothing is awaited, and no foreign code is called, inside
-/// `withLock`.
+/// The project's only lock, over a pthread mutex: the thread sanitizer reports false races on a contended
+/// `Synchronization.Mutex`. Inside `withLock` nothing is awaited, and no foreign code is called.
 package final class Locked<Value: ~Copyable>: @unchecked Sendable {
-    // Unchecked, because every access to `value` happens between lock and unlock of `mutex`, which the compiler cannot see.
-    // Behind a pointer, because the run-time check for overlapping accesses has nothing left to find: one on the same thread
-    // would wait for itself at the mutex first. The check cost more than the lock.
+    // Unchecked: every access to `value` holds `mutex`, which the compiler cannot see. The value is behind a pointer
+    // because the run-time check for overlapping accesses finds nothing here: an overlap on one thread would deadlock
+    // at the mutex first. The check cost more than the lock.
     @usableFromInline let value: UnsafeMutablePointer<Value>
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -29,7 +28,7 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
         value.deallocate()
     }
 
-    /// Inlinable, so that each room has it for its own types.
+    /// Inlinable, so that each room gets a version for its own types.
     @inlinable
     package func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

@@ -1,19 +1,19 @@
 import Locking
 import OSThreads
 
-/// What other threads ask of a child's thread. All calls return at once; after the end they go nowhere.
+/// Orders from other threads to a child's thread. All calls return at once; after the end they have no effect.
 final class ChildControl: Sendable {
     struct Message {
         var bytes: [UInt8]
         var telling: Int?
     }
 
-    /// All that was asked since the last look.
+    /// Orders since the last `take`.
     struct Orders {
         var messages: [Message] = []
         var closesInput = false
         var end: End?
-        /// Of the gate: whether the program may run.
+        /// Opens the gate: true runs the program, false calls it off.
         var release: Bool?
     }
 
@@ -66,7 +66,7 @@ final class ChildControl: Sendable {
         }
     }
 
-    /// Who ends it reads to its end, and asks no more for a pause.
+    /// Ends the child, and ends a pause: the remaining output is read.
     func end(_ end: End) {
         ask { state in
             state.isPaused = false
@@ -95,7 +95,7 @@ final class ChildControl: Sendable {
 
     func wasWritten(_ count: Int) { state.withLock { $0.waitingBytes -= count } }
 
-    /// The child has closed its input: what is sent from now on is refused.
+    /// The child has closed its input; later messages are refused.
     func becameDeaf() { state.withLock { $0.hears = false } }
 
     func finish() {

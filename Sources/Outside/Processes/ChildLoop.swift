@@ -3,25 +3,25 @@ import Glibc
 import OSThreads
 import Vocabulary
 
-/// The life of one child on its thread: takes orders, writes, reads, delivers events, polls; in a loop.
+/// The loop of one child's thread: takes orders, writes, reads, delivers events, polls.
 ///
-/// - The end is reported when the child has ended and its output is drained. A grandchild that keeps the pipes open delays nothing:
-///   all that the child itself wrote is in the pipe by then, and a pipe's capacity bounds what is read.
-/// - The child is reaped last, so that its id and its group's cannot be those of others while signals are sent.
+/// - The end is reported once the child has exited and its output is drained. A grandchild that keeps the pipes open
+///   delays nothing: by then the pipe holds all that the child itself wrote, and a pipe's capacity bounds the read.
+/// - The child is reaped last, so that no other process can have its id or group id while signals are sent.
 final class ChildLoop {
     private static let bufferSize = 65_536
-    /// Reads in a row before orders and writes get their turn.
+    /// Reads in a row before orders and writes take their turn.
     private static let readsInARow = 16
-    /// What a pipe holds at most without privileges (`fs.pipe-max-size`).
+    /// Largest capacity of a pipe without privileges (`fs.pipe-max-size`).
     private static let pipeCapacity = 1 << 20
 
     private enum Stage {
         /// Can transition to: `released` by the host, or the end.
         case atGate
-        /// The program is being loaded. Can transition to: `running`, `failed`.
+        /// The kernel loads the program. Can transition to: `running`, `failed`.
         case released
         case running
-        /// Its end is awaited.
+        /// The exit of the child is awaited.
         case failed(ChildFailure)
     }
 
@@ -36,7 +36,7 @@ final class ChildLoop {
     private var errors = ErrorOutput()
     private var buffer = [UInt8](repeating: 0, count: bufferSize)
 
-    /// `streams` are held here alone: the end of the child's input is our end of that pipe closed.
+    /// `streams` has no other owner, so that closing the bridge's end closes the child's input.
     init(
         _ child: LaunchedChild, _ streams: consuming BridgeStreams, control: ChildControl,
         handler: @escaping @Sendable (ChildEvent) -> Void
@@ -67,13 +67,13 @@ final class ChildLoop {
 
     // MARK: - Orders
 
-    /// Whether the child has ended.
+    /// Takes the orders. Returns whether the child has exited.
     private func obey() -> Bool {
         let (orders, hasExited) = control.take()
         outgoing.take(orders.messages, closing: orders.closesInput)
         if let mayRun = orders.release, case .atGate = stage { open(mayRun) }
         switch orders.end {
-        // Before it runs there is nothing to be asked politely.
+        // A child at its gate runs no program yet that could end by itself.
         case .bySteps:
             if case .atGate = stage { steps.ask(atOnce: true, at: .now) } else { steps.ask(atOnce: false, at: .now) }
         case .atOnce: steps.ask(atOnce: true, at: .now)
@@ -99,7 +99,7 @@ final class ChildLoop {
         }
     }
 
-    /// The end of the report without a word says that the program runs.
+    /// The report pipe closes on exec: an end without a fault means that the program runs.
     private func lookAtReport() {
         guard case .released = stage else { return }
         var fault = sb_child_fault()
@@ -160,7 +160,7 @@ final class ChildLoop {
         }
     }
 
-    /// False when reading is paused, or the program does not run yet.
+    /// False if reading is paused, or the program does not run yet.
     private func tellOutput() -> Bool {
         guard case .running = stage else { return false }
         while control.mayRead {
@@ -184,7 +184,7 @@ final class ChildLoop {
 
     // MARK: - The end
 
-    /// Nil while the report or a paused reader is awaited.
+    /// Nil while the report or a paused reader is outstanding.
     private func lastEvent() -> ChildEvent? {
         switch stage {
         case .atGate: return reaped { _ in .failed(Self.calledOff) }
@@ -198,7 +198,7 @@ final class ChildLoop {
         return reaped { .exited($0, lastWords: errors.lastWords) }
     }
 
-    /// False when reading is paused.
+    /// False if reading is paused.
     private func drainOutput() -> Bool {
         while let pipe = streams.output, output.lateBytes < Self.pipeCapacity {
             guard tellOutput() else { return false }

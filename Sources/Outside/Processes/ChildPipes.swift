@@ -5,14 +5,14 @@ import Vocabulary
 struct OutgoingInput {
     enum State {
         case open
-        /// All was written, and no more will be.
+        /// All input was written, and no more follows.
         case done
         /// The child has closed its input.
         case deaf
     }
 
     private var messages: [ChildControl.Message] = []
-    /// Of the first message.
+    /// Bytes written of the first message.
     private var offset = 0
     private var isClosing = false
     private var written: [Int] = []
@@ -54,27 +54,27 @@ struct OutgoingInput {
     }
 }
 
-/// Standard output: bytes that were read, and the lines in them.
+/// Standard output: the last read bytes, and the lines in them.
 struct ChildOutput {
     private var reader: LineReader
     private var unread: [UInt8] = []
     private var position = 0
     private var hasEnded = false
-    /// Read after the child's end.
+    /// Bytes read after the child's exit.
     var lateBytes = 0
 
     init(limit: Int) { reader = LineReader(limit: limit) }
 
     var hasMore: Bool { position < unread.count }
 
-    /// After `next` has said nil.
+    /// Replaces the read bytes. To call only after `next` returned nil.
     mutating func take(_ bytes: UnsafeRawBufferPointer) {
         unread.removeAll(keepingCapacity: true)
         unread.append(contentsOf: bytes)
         position = 0
     }
 
-    /// What was begun is the last line.
+    /// Ends the output; an unfinished line is the last one.
     mutating func end() { hasEnded = true }
 
     mutating func next() -> ChildEvent? {
@@ -91,7 +91,7 @@ struct ChildOutput {
     }
 }
 
-/// Standard error: its lines, and its end.
+/// Standard error: its lines, and its last bytes for the report of the exit.
 struct ErrorOutput {
     private static let lineLimit = 4_096
     private var reader = LineReader(limit: lineLimit)

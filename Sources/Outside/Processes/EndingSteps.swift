@@ -1,13 +1,13 @@
 import OSThreads
 import Vocabulary
 
-/// The steps of a child's end, each once and in order. Gets the time with each event.
+/// The steps that end a child, each taken once and in order. The caller passes the time with each event.
 struct EndingSteps {
     enum Step: Hashable { case closeInput, terminate, kill }
 
     private let first: Step
     private let grace: Duration
-    /// Can transition to: `waiting` when an end is asked for; `waiting` with a later step, `finished`.
+    /// Can transition to: `waiting` by `ask`; `waiting` with a later step, and `finished`, by `next`.
     private enum State {
         case notAsked
         case waiting(next: Step, at: Deadline)
@@ -39,7 +39,7 @@ struct EndingSteps {
         if case .waiting(_, let at) = state { at } else { nil }
     }
 
-    /// What is due now.
+    /// The step that is due, or nil.
     mutating func next(at now: Deadline) -> Step? {
         guard case .waiting(let step, let at) = state, at.hasPassed(at: now) else { return nil }
         switch step {

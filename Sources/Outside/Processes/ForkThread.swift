@@ -3,8 +3,8 @@ import Glibc
 import Locking
 import OSThreads
 
-/// The thread that forks every child. It lives as long as the process: the signal that ends a child with its parent
-/// (`PR_SET_PDEATHSIG`) is sent when the forking *thread* ends, and a pool's thread may end at any time.
+/// The thread that forks every child. It lives as long as the process: the kernel sends the signal of
+/// `PR_SET_PDEATHSIG` when the forking *thread* ends, and a thread of a pool may end at any time.
 final class ForkThread: Sendable {
     static let shared = ForkThread()
 
@@ -18,7 +18,7 @@ final class ForkThread: Sendable {
 
     private init() {}
 
-    /// The child's id, or minus the error.
+    /// The child's process id, or a negative errno.
     func fork(_ launch: Launch, _ streams: ChildStreams) -> Int32 {
         let answer = Locked<Int32>(-EAGAIN)
         let done = Semaphore()
@@ -32,7 +32,7 @@ final class ForkThread: Sendable {
         return answer.withLock { $0 }
     }
 
-    /// False when the system has no thread left for it; it is tried again then.
+    /// False if the system has no thread left. The next call tries again to start one.
     private func enter(_ job: @escaping @Sendable () -> Void) -> Bool {
         let isTaken = state.withLock { state in
             if !state.isStarted { state.isStarted = startThread { self.run() } }
@@ -51,7 +51,7 @@ final class ForkThread: Sendable {
     }
 }
 
-/// What a fork needs besides descriptors.
+/// Arguments of a fork, besides descriptors.
 struct Launch: Sendable {
     var path: String
     var arguments: [String]
@@ -64,7 +64,7 @@ struct Launch: Sendable {
         var diesWithParent: Bool
     }
 
-    /// On the fork thread. All memory is made before the fork.
+    /// Called on the fork thread. All memory is allocated before the fork.
     func fork(_ streams: ChildStreams) -> Int32 {
         var arguments = arguments.map { strdup($0) } + [nil]
         var environment = environment.map { strdup($0) } + [nil]

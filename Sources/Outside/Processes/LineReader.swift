@@ -1,24 +1,24 @@
 import Glibc
 
-/// Bytes to lines, split at LF alone: U+2028 and CR are allowed in a JSON text. Never holds more than a line of the limit.
+/// Splits bytes into lines, at LF alone: U+2028 and CR may occur in a JSON text. Never holds more than one line of the limit.
 struct LineReader {
     enum Output: Hashable {
         case line([UInt8])
-        /// So many bytes were one line.
+        /// A line over the limit, with its length.
         case skipped(bytes: Int)
     }
 
-    /// Room after a line for a parser that reads beyond its end.
+    /// Spare capacity behind a line, for a parser that reads beyond its end.
     static let padding = 64
 
     private let limit: Int
     private var pending: [UInt8] = []
-    /// Set while a line that is too long goes by.
+    /// Bytes so far of a line over the limit, or nil.
     private var skipped: Int?
 
     init(limit: Int) { self.limit = limit }
 
-    /// The next line, and the input behind it; nil when all of the input was taken. Only new bytes are searched.
+    /// The next line, and the rest of the input. Nil if all of the input was consumed. Only new bytes are searched.
     mutating func next(_ input: inout UnsafeRawBufferPointer) -> Output? {
         guard let base = input.baseAddress, !input.isEmpty else { return nil }
         guard let end = memchr(base, 10, input.count) else {
@@ -56,7 +56,7 @@ struct LineReader {
     }
 }
 
-/// The end of what went by, bounded.
+/// The last bytes of a stream.
 struct LastWords {
     static let limit = 2_048
     private var bytes: [UInt8] = []
@@ -66,7 +66,7 @@ struct LastWords {
         if bytes.count > Self.limit { bytes.removeFirst(bytes.count - Self.limit) }
     }
 
-    /// Without the rest of a character that was cut.
+    /// The text, without a character that was cut at its start.
     var text: String {
         let whole = bytes.count < Self.limit ? bytes[...] : bytes.drop { $0 & 0xC0 == 0x80 }
         return String(decoding: whole, as: UTF8.self)

@@ -1,8 +1,8 @@
 import CPosix
 
-/// The process that we are.
+/// The bridge's own process.
 package enum OwnProcess {
-    /// From here on no other process of this user reads our memory, environment or open files by `/proc`: the tokens are there, and an
-    /// agent may be such a process whether or not it is a child of ours.
+    /// Afterwards no other process of this user can read the bridge's memory, environment or open files by `/proc`.
+    /// They contain the tokens, and an agent may be such a process, a child of the bridge or not.
     package static func hide() { sb_process_hide() }
 }

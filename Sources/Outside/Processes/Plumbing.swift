@@ -2,17 +2,17 @@ import CPosix
 import Glibc
 import Vocabulary
 
-/// A descriptor that is closed with its last owner.
+/// A file descriptor, closed with its last owner.
 final class Descriptor: Sendable {
     let number: Int32
     init(_ number: Int32) { self.number = number }
     deinit { close(number) }
 
-    /// For our ends: a read or write that would wait says so instead.
+    /// Makes a bridge's end non-blocking.
     func unblock() { _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK) }
 }
 
-/// The child's ends.
+/// The child's ends of the pipes.
 struct ChildStreams: Sendable {
     var input: Descriptor
     var output: Descriptor
@@ -21,7 +21,7 @@ struct ChildStreams: Sendable {
     var report: Descriptor
 }
 
-/// Our ends. `input`, `output` and `errors` are nil for a child that is spoken to by another channel.
+/// The bridge's ends. `input`, `output` and `errors` are nil for a child that talks over another channel.
 struct BridgeStreams {
     var input: Descriptor?
     var output: Descriptor?
@@ -32,7 +32,7 @@ struct BridgeStreams {
 
 /// Makes the pipes of one child.
 struct Plumbing: Sendable {
-    /// 0 or the error; another one in tests, for a system without descriptors.
+    /// Makes a pipe: 0, or errno. Tests replace it to simulate a system without descriptors.
     typealias PipeMaker = @Sendable (UnsafeMutablePointer<Int32>) -> Int32
     let makePipe: PipeMaker
 

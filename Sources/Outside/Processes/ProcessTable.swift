@@ -3,13 +3,13 @@ import Glibc
 import OSThreads
 package import Vocabulary
 
-/// What `/proc` says of processes.
+/// Queries about processes, from `/proc`.
 package enum ProcessTable {
     package static func name(of id: Int32) -> ProcessName? {
         status(of: id).map { ProcessName(id: id, startTicks: $0.startTicks) }
     }
 
-    /// Those that still run. A zombie does not: where process 1 does not reap, orphans stay as such for ever.
+    /// The processes that still run. Zombies do not count: if process 1 does not reap, orphans stay zombies.
     package static func living(_ names: [ProcessName]) -> [ProcessName] {
         names.filter { name in
             guard let status = status(of: name.id) else { return false }
@@ -17,7 +17,7 @@ package enum ProcessTable {
         }
     }
 
-    /// All that descend from it, while it lives: an orphan is handed to another parent.
+    /// Descendants of a living process. Those of a dead one are unknown, because orphans get another parent.
     package static func descendants(of ancestor: ProcessName) -> [ProcessName] {
         guard !living([ancestor]).isEmpty else { return [] }
         let all = everyone()
@@ -31,15 +31,15 @@ package enum ProcessTable {
         return found
     }
 
-    /// Ends a process that need not be our child, and all that descend from it: SIGTERM, and after the grace SIGKILL. `then` is
-    /// called on another thread when all are gone, or a second grace after SIGKILL. False when the system has no thread for it.
+    /// Ends a process, a child of the bridge or not, and its descendants: SIGTERM, and after the grace SIGKILL. `then` runs on
+    /// another thread when all are gone, or a second grace after SIGKILL. False if the system has no thread left.
     package static func end(_ name: ProcessName, grace: Duration, then: @escaping @Sendable () -> Void) -> Bool {
         startThread {
             var held = (descendants(of: name) + [name]).map(HeldProcess.init)
             for process in held { process.signal(SIGTERM) }
             let deadline = Deadline(after: grace)
             for process in held { process.wait(until: deadline) }
-            // What was begun meanwhile, by those that did not listen.
+            // Descendants started meanwhile by processes that ignored SIGTERM.
             held += descendants(of: name).map(HeldProcess.init)
             for process in held { process.signal(SIGKILL) }
             let last = Deadline(after: grace)
@@ -77,7 +77,7 @@ struct ProcessStatus: Hashable {
     var parent: Int32
     var startTicks: UInt64
 
-    /// The name of the program, in parentheses, may hold spaces and parentheses itself.
+    /// The program's name, in parentheses, may itself contain spaces and parentheses.
     init?(_ line: ArraySlice<UInt8>) {
         guard let end = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = String(decoding: line[(end + 1)...], as: UTF8.self).split { $0 == " " || $0 == "\n" }
@@ -88,10 +88,10 @@ struct ProcessStatus: Hashable {
     }
 }
 
-/// A process that a signal reaches only while it is the one that was meant.
+/// A handle to a process, so that no signal reaches another one that got its id.
 private final class HeldProcess {
     private let name: ProcessName
-    /// -1 where the process is gone, or a sandbox forbids `pidfd_open`.
+    /// -1 if the process is gone, or a sandbox forbids `pidfd_open`.
     private let descriptor: Int32
 
     init(_ name: ProcessName) {
@@ -109,7 +109,7 @@ private final class HeldProcess {
     func wait(until deadline: Deadline) {
         while !ProcessTable.living([name]).isEmpty, !deadline.hasPassed {
             var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            // Without a descriptor there is no event to wait for.
+            // Without a descriptor there is no event, so the loop polls every 20 ms.
             poll(&polled, 1, descriptor >= 0 ? deadline.millisecondsLeft : min(20, deadline.millisecondsLeft))
         }
     }

@@ -1,10 +1,10 @@
 import Glibc
 package import Vocabulary
 
-/// Which file a command means.
+/// Finds the file of a command.
 enum ProgramSearch {
-    /// A name with a slash is a path, seen from the child's folder. Else the entries of the child's `PATH` are looked through; those
-    /// that are no absolute path are passed over: in a workspace they would run what lies there.
+    /// A name with a slash is a path, relative to the child's folder. Other names are searched in the child's `PATH`;
+    /// relative entries are skipped, because they would run files of the workspace.
     static func path(of command: String, environment: [String]) throws(ChildFailure) -> String {
         guard !command.utf8.contains(UInt8(ascii: "/")) else { return command }
         let search =
@@ -25,7 +25,7 @@ enum ProgramSearch {
                 "the command \(command) was not found in \(search)")
     }
 
-    /// Why `exec` or `chdir` failed in the child.
+    /// The failure of `exec` or `chdir` in the child.
     static func failure(of path: String, folder: String, stage: Int32, error: Int32) -> ChildFailure {
         let found = String(cString: strerror(error))
         if stage == 2 {
@@ -52,7 +52,7 @@ enum ProgramSearch {
 }
 
 extension SystemChildren {
-    /// Why this plan's program could not be run; nil: it is there. Nothing is started.
+    /// Why this plan's program could not run, or nil if it could. Nothing is started.
     package static func fault(of plan: ChildPlan) -> ChildFailure? {
         do throws(ChildFailure) {
             let path = try ProgramSearch.path(

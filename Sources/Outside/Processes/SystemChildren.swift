@@ -4,11 +4,11 @@ import Locking
 import OSThreads
 package import Vocabulary
 
-/// Children of this process. Each has two threads: one that carries its pipes and delivers its events, one that waits for its end.
+/// Children of this process. Each has two threads: one carries its pipes and delivers its events, one waits for its exit.
 ///
-/// - All are forked from one thread that lives as long as the process (`ForkThread`), into a process group of their own, or a session
-///   of their own where they outlive the bridge. No descriptor of the bridge goes with them.
-/// - A child is ready to run before it is recorded, and runs only then; a bridge that dies in between leaves nothing behind.
+/// - One thread, which lives as long as the process, forks them all (`ForkThread`), each into a process group of its
+///   own, or into a session of its own if it outlives the bridge. A child inherits no descriptor of the bridge.
+/// - A child waits at a gate until it is recorded, and runs only then: a bridge that dies in between leaves nothing behind.
 package struct SystemChildren: ChildRunner {
     private let plumbing: Plumbing
 
@@ -19,7 +19,7 @@ package struct SystemChildren: ChildRunner {
         _ plan: ChildPlan, record: (@Sendable (ProcessName, @escaping @Sendable (Bool) -> Void) -> Void)?,
         handler: @escaping @Sendable (ChildEvent) -> Void
     ) -> any ChildLink {
-        // A child has our user, and could read the relay's token in our memory and environment.
+        // A child runs as the bridge's user, and could read the relay's token in the bridge's memory and environment.
         sb_process_hide()
         let control = ChildControl(sendLimit: plan.sendLimit)
         let child = SystemChild(control: control, life: plan.life)
@@ -82,7 +82,7 @@ struct LaunchedChild {
     var name: ProcessName
 }
 
-/// From a plan to a child at its gate.
+/// Starts a child up to its gate.
 struct Launching {
     let plan: ChildPlan
     let plumbing: Plumbing

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A moment on the monotonic clock, in milliseconds.
+/// A time on the monotonic clock, in milliseconds.
 package struct Deadline: Hashable, Sendable {
     private let milliseconds: Int64
 
@@ -25,7 +25,7 @@ package struct Deadline: Hashable, Sendable {
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// For `poll`; 0 when it has passed.
+    /// Timeout for `poll`: 0 once the deadline has passed.
     package var millisecondsLeft: Int32 { Int32(clamping: max(0, milliseconds - Self.clock)) }
     package var hasPassed: Bool { millisecondsLeft == 0 }
 }

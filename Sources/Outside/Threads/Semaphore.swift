@@ -1,8 +1,8 @@
 import Glibc
 
-/// A count that threads raise and others wait for, without an end.
+/// A counting semaphore. A wait has no timeout.
 package final class Semaphore: @unchecked Sendable {
-    // Unchecked, because a semaphore is made for several threads.
+    // Unchecked: the functions of `sem_t` are thread-safe.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     package init() {

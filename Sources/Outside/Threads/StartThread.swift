@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs `body` on a thread of its own. False when the system has none left.
+/// Runs `body` on a thread of its own. False if the system has no thread left.
 package func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
     final class Box {
         let body: @Sendable () -> Void

@@ -1,9 +1,9 @@
 import CPosix
 import Glibc
 
-/// Wakes a thread that polls. A wake-up before the poll is not lost.
+/// Wakes a thread that polls. A `raise` before the poll is not lost.
 package final class WakeUp: Sendable {
-    /// -1 when the process has no descriptor left.
+    /// -1 if the process has no descriptor left.
     package let descriptor: Int32
 
     package init() { descriptor = sb_eventfd_make() }
@@ -13,7 +13,7 @@ package final class WakeUp: Sendable {
     package func raise() { sb_eventfd_raise(descriptor) }
     package func clear() { sb_eventfd_clear(descriptor) }
 
-    /// Blocks until the event is raised or the timeout expires, and clears it.
+    /// Blocks until `raise` or the timeout, and clears the event.
     package func wait(atMost limit: Duration) {
         let (seconds, attoseconds) = limit.components
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -2,7 +2,7 @@ import CSimdjson
 
 /// The payload of a closing frame (RFC 6455, 5.5.1 and 7.4).
 package enum CloseFrame {
-    /// Codes allowed in a frame: 1012 to 1014 are registered with IANA, 1004 to 1006 and 1015 never travel.
+    /// Codes allowed in a frame: 1012 to 1014 are registered with IANA; 1004 to 1006 and 1015 are never sent.
     package static func isSendable(_ code: Int) -> Bool {
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: true
@@ -16,7 +16,7 @@ package enum CloseFrame {
         return [UInt8(code >> 8), UInt8(code & 255)] + shortened(reason)
     }
 
-    /// A control frame holds 125 bytes, two of them the code; the cut must not split a character.
+    /// A control frame holds 125 bytes, two of them the code. The cut must not split a character.
     private static func shortened(_ reason: String) -> [UInt8] {
         let bytes = Array(reason.utf8)
         var count = min(bytes.count, 123)

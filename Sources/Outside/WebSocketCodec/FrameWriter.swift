@@ -1,6 +1,6 @@
 import CWslay
 
-/// Whole messages in, frames out, each into one buffer: a header that is written to a socket by itself waits 44 ms.
+/// Writes messages as frames, each into one buffer: after a header in a write of its own, the payload waits 44 ms.
 package final class FrameWriter {
     package enum Kind: UInt8, Hashable, Sendable {
         case text = 1
@@ -14,7 +14,7 @@ package final class FrameWriter {
     private let sink: UnsafeMutablePointer<sb_wslay_sink>
     private let makeMask: (() -> UInt32)?
 
-    /// `makeMask` gives four unpredictable bytes for each frame of a client; a server has none.
+    /// `makeMask` returns four unpredictable bytes for each frame of a client; nil for a server.
     package init(makeMask: (() -> UInt32)?) {
         self.makeMask = makeMask
         sink = .allocate(capacity: 1)
@@ -28,7 +28,7 @@ package final class FrameWriter {
         sink.deallocate()
     }
 
-    /// `isLast` false makes a fragment; `continues` marks a later fragment.
+    /// Appends a frame. `isLast` is false for a fragment with more to follow, `continues` is true for later fragments.
     package func append(
         _ kind: Kind, _ payload: [UInt8], isLast: Bool = true, continues: Bool = false, to frames: inout [UInt8]
     ) {
@@ -49,7 +49,7 @@ package final class FrameWriter {
             count = size - sink.pointee.room
         }
         precondition(whole.count == size, "a frame came out shorter than its header says")
-        // A large message is alone in its batch more often than not: it is not copied once more.
+        // A large message is mostly alone in its batch, and this saves a copy of it.
         if frames.isEmpty { frames = whole } else { frames += whole }
     }
 

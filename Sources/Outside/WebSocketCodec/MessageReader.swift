@@ -1,20 +1,20 @@
 import CWslay
 
-/// Which side of a connection we are: what a client sends is masked, what a server sends is not.
+/// The bridge's side of a connection. A client masks its frames, a server does not.
 package enum WebSocketRole: Hashable, Sendable { case client, server }
 
-/// One thing the peer sent, whole.
+/// A complete message or control frame from the peer.
 package enum WebSocketInput: Hashable, Sendable {
     case text([UInt8]), binary([UInt8]), ping([UInt8]), pong([UInt8])
     case close(code: Int?, reason: String)
 }
 
-/// Bytes in, whole messages out.
+/// Parses bytes into whole messages.
 ///
-/// wslay takes frames apart and refuses lengths that are not minimal and control frames that are long or fragmented. All
-/// else is judged here, once for each frame, when its first byte of payload is there and before anything is allocated:
+/// wslay parses frames, and refuses lengths that are not minimal and control frames that are long or fragmented.
+/// `judge` checks the rest once per frame, when its first byte of payload is there and before anything is allocated:
 /// reserved bits, opcodes, masks, the order of fragments, and the length, which may be up to 2^63-1. Text is checked to
-/// be UTF-8 when its message is whole. After a closing frame or a fault nothing is read any more.
+/// be UTF-8 once its message is whole. After a closing frame or a fault the reader reads no more.
 package final class MessageReader {
     private enum State {
         case reading
@@ -22,7 +22,7 @@ package final class MessageReader {
         case failed(WebSocketFault)
     }
 
-    /// A message has this much room behind its end, so that a JSON parser need not copy it.
+    /// Spare capacity behind a message, so that a JSON parser need not copy it.
     package static let spareBytes = 64
 
     private let role: WebSocketRole
@@ -30,9 +30,9 @@ package final class MessageReader {
     private let context: wslay_frame_context_ptr
     private let source: UnsafeMutablePointer<sb_wslay_source>
     private var state = State.reading
-    /// Bytes missing of the frame that was begun; nil between frames.
+    /// Missing bytes of the current frame, or nil between frames.
     private var frameLeft: UInt64?
-    /// The opcode of the message that was begun; nil between messages.
+    /// Opcode of the current message, or nil between messages.
     private var messageOpcode: UInt8?
     private var message: [UInt8] = []
     private var control: [UInt8] = []
@@ -51,8 +51,8 @@ package final class MessageReader {
         source.deallocate()
     }
 
-    /// The next thing the peer sent, or nil when all of `bytes` is used and it is not whole. `bytes` is moved past what
-    /// was used; up to 4 KB of it may be kept inside, so it continues with nothing in `bytes` too.
+    /// The next input, or nil if `bytes` is used up before one is complete. `bytes` moves past the consumed part. The
+    /// reader may keep up to 4 KB, so a call with empty `bytes` can return an input too.
     package func next(from bytes: inout UnsafeRawBufferPointer) throws(WebSocketFault) -> WebSocketInput? {
         switch state {
         case .reading: break
@@ -78,7 +78,7 @@ package final class MessageReader {
             var frame = wslay_frame_iocb()
             let count = wslay_frame_recv(context, &frame)
             if count == Int(WSLAY_ERR_WANT_READ.rawValue) {
-                // It asks for bytes at most once in a call: only a source that had nothing to give is at its end.
+                // wslay reads at most once per call, so the source has ended only if it was dry.
                 if source.pointee.is_dry != 0 { return nil }
                 continue
             }
@@ -90,7 +90,7 @@ package final class MessageReader {
         }
     }
 
-    /// A part of a frame, at most 4 KB.
+    /// Takes a part of a frame, at most 4 KB.
     private func take(_ frame: wslay_frame_iocb, _ count: Int) throws(WebSocketFault) -> WebSocketInput? {
         let isControl = frame.opcode & 8 != 0
         if frameLeft == nil {
@@ -135,7 +135,7 @@ package final class MessageReader {
     private func begin(_ frame: wslay_frame_iocb) {
         if messageOpcode == nil { messageOpcode = frame.opcode }
         let needed = message.count + Int(frame.payload_length) + Self.spareBytes
-        // Doubled from the second fragment on: reserving exactly what each needs would copy the message each time.
+        // Capacity doubles from the second fragment on: an exact one would copy the message for each fragment.
         if message.capacity < needed { message.reserveCapacity(max(needed, message.capacity * 2)) }
     }
 

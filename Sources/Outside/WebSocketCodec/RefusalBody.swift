@@ -1,4 +1,4 @@
-/// The body of an answer that is no upgrade: read for its message, so bounded, and never an error.
+/// The body of a response that refuses the upgrade, read for its error message: bounded, and never an error itself.
 package struct RefusalBody {
     package static let limit = 65_536
 
@@ -23,7 +23,7 @@ package struct RefusalBody {
         }
     }
 
-    /// True when the body is whole or has reached the limit.
+    /// True once the body is whole or has reached the limit.
     package mutating func take(_ bytes: some Collection<UInt8>) -> Bool {
         received.append(contentsOf: bytes.prefix(Self.limit - received.count))
         if received.count == Self.limit { return true }

@@ -4,10 +4,10 @@ package struct ResponseHead: Hashable, Sendable {
     package var status: Int
     package var headers: [HTTPHeader]
 
-    /// The first value of a header, whatever the case of its name.
+    /// First value of a header; names compare without case.
     package func header(_ name: String) -> String? { headers.first { sameName($0.name, name) }?.value }
 
-    /// The values of a header that is a list, in lower case.
+    /// Values of a header that is a list, in lower case.
     func values(of name: String) -> [String] {
         headers.filter { sameName($0.name, name) }.flatMap { $0.value.split(separator: ",") }.map { part in
             String(part.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }).lowercased()
@@ -27,19 +27,19 @@ package struct HandshakeError: Error, Hashable, Sendable {
     package var message: String
 }
 
-/// The head of the answer to an upgrade, byte by byte if need be. Interim answers (100, 103) are passed over.
+/// Parses the head of the response to an upgrade, from pieces of any size. Interim responses (100, 103) are skipped.
 package struct ResponseHeadParser {
-    /// The head may be this long; interim answers count.
+    /// Largest head, interim responses included.
     package static let limit = 65_536
 
     private var received: [UInt8] = []
-    /// Before here no head can end.
+    /// No head ends before this index.
     private var searched = 0
     private var interimBytes = 0
 
     package init() {}
 
-    /// The head when it is whole, and the bytes behind it, which belong to what follows; nil: more is needed.
+    /// The complete head, and the bytes behind it, which belong to the next protocol. Nil if more bytes are needed.
     package mutating func take(
         _ bytes: some Collection<UInt8>
     ) throws(HandshakeError) -> (head: ResponseHead, rest: [UInt8])? {

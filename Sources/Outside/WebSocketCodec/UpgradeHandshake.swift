@@ -3,13 +3,13 @@ package import Vocabulary
 
 /// Both sides of the opening handshake (RFC 6455, section 4), as values.
 package enum UpgradeHandshake {
-    /// The key of a client from 16 random bytes.
+    /// A client's key, from 16 random bytes.
     package static func key(from random: [UInt8]) -> String {
         precondition(random.count == 16, "a key is made of 16 bytes")
         return base64(random)
     }
 
-    /// What the server answers to a key.
+    /// The server's Sec-WebSocket-Accept for a key.
     package static func accept(for key: String) -> String {
         let text = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
         var digest = [UInt8](repeating: 0, count: Int(SHA_DIGEST_LENGTH))
@@ -23,8 +23,7 @@ package enum UpgradeHandshake {
         return String(decoding: text[..<Int(count)], as: UTF8.self)
     }
 
-    /// The client's request. Line breaks and other control characters in headers are left out: they would let a value
-    /// become a header of its own.
+    /// The client's request. Control characters are removed from headers: a line break would turn a value into a header of its own.
     package static func request(target: String, host: String, key: String, headers: [HTTPHeader]) -> [UInt8] {
         var lines = [
             "GET \(clean(target)) HTTP/1.1", "Host: \(clean(host))", "Upgrade: websocket", "Connection: Upgrade",
@@ -38,7 +37,7 @@ package enum UpgradeHandshake {
         String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
     }
 
-    /// What is wrong with a 101, or nil when the connection is a WebSocket now.
+    /// The fault of a 101 response, or nil if the connection is a WebSocket now.
     package static func fault(of head: ResponseHead, key: String) -> String? {
         guard head.values(of: "upgrade").contains("websocket") else {
             return "the server's answer does not upgrade to websocket"
@@ -55,7 +54,7 @@ package enum UpgradeHandshake {
         return nil
     }
 
-    /// What a server thinks of a request to upgrade.
+    /// A server's answer to an upgrade request.
     package enum Judgement: Hashable, Sendable {
         case accept(value: String)
         case refuse(status: Int, sentence: String)

@@ -1,4 +1,4 @@
-/// How a peer broke the protocol. A connection that showed one is closed with its code and not read any further.
+/// A breach of the protocol by the peer. The connection is closed with its code, and no more is read from it.
 package struct WebSocketFault: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Int, Hashable, Sendable {
         case protocolError = 1002

@@ -1,4 +1,4 @@
-/// How a session ended.
+/// The end of a session.
 package enum WebSocketEnding: Hashable, Sendable {
     case closed(code: Int?, reason: String, byPeer: Bool)
     case fault(WebSocketFault)
@@ -13,28 +13,29 @@ package struct OutgoingMessage: Sendable {
         self.payload = payload
     }
 
-    /// What it counts for in a queue: its payload and the longest header.
+    /// Bytes that the message counts for in a queue: its payload and the longest header.
     package var cost: Int { payload.count + 14 }
 }
 
-/// Frames that go out together.
+/// Frames written together.
 package struct OutgoingBatch: Sendable {
     package var bytes: [UInt8]
-    /// The sum of the costs of the messages that were given to `send`.
+    /// Sum of the costs of the messages in the batch.
     package var cost: Int
 }
 
-/// One side of an open connection, either role, without I/O: bytes and orders in, messages and bytes out.
+/// One side of an open connection, client or server, without I/O: it takes bytes and orders, and returns messages and bytes.
 ///
-/// - A ping is answered by itself, ahead of queued messages; of several unanswered ones only the last gets a pong, as
+/// - The session answers pings itself, ahead of queued messages. Of several unanswered pings only the last gets a pong,
+///   as
 ///   RFC 6455 (5.5.3) allows, so that pings cannot pile up answers.
-/// - After `close` messages of the peer are dropped; after an end everything that still waited is, but for the closing
+/// - After `close`, messages from the peer are dropped. After an end, everything queued is dropped but the closing
 ///   frame.
 package struct WebSocketSession: ~Copyable {
     private enum Phase {
         /// Can transition to: closing (by `close`), ended (the peer closes or breaks the protocol).
         case open
-        /// Our closing frame is queued or sent, the peer's is awaited. Can transition to: ended.
+        /// The session's own closing frame is queued or sent, and the peer's is awaited. Can transition to: ended.
         case closing
         case ended(WebSocketEnding)
     }
@@ -60,7 +61,7 @@ package struct WebSocketSession: ~Copyable {
         return nil
     }
 
-    /// The next event, or nil when there is none in `bytes`; `ending` may be set then. Never `close`.
+    /// The next input, never `close`, or nil if `bytes` has none; then `ending` may be set.
     package mutating func receive(_ bytes: inout UnsafeRawBufferPointer) -> WebSocketInput? {
         while ending == nil {
             do throws(WebSocketFault) {
@@ -96,7 +97,7 @@ package struct WebSocketSession: ~Copyable {
     }
 
     private mutating func end(_ ending: WebSocketEnding, answer: [UInt8]) {
-        // One closing frame only: ours, if it was asked for, serves as the answer, whether it has left or still waits.
+        // There is one closing frame: after `close`, the session's own serves as the answer, sent or still queued.
         if case .open = phase { closeFrame = answer }
         phase = .ended(ending)
         messages = []
@@ -117,7 +118,7 @@ package struct WebSocketSession: ~Copyable {
 
     package var hasOutgoing: Bool { firstMessage < messages.count || pong != nil || closeFrame != nil }
 
-    /// The next frames to write, at least one message whole; nil when nothing waits.
+    /// The next frames to write, at least one whole message, or nil if nothing waits.
     package mutating func nextBatch() -> OutgoingBatch? {
         guard hasOutgoing else { return nil }
         var batch = OutgoingBatch(bytes: [], cost: 0)

@@ -1,19 +1,19 @@
 import Glibc
 package import OSThreads
 
-/// What carries the bytes of one connection: a socket, with TLS or without. Used by its connection's thread alone.
+/// The byte stream of one connection: a socket, with TLS or without. Used by its connection's thread alone.
 package protocol BytePipe: AnyObject {
-    /// For waiting; nothing is read or written past the pipe.
+    /// The descriptor to poll. All reads and writes use the pipe.
     var descriptor: Int32 { get }
     func read(into buffer: UnsafeMutableRawBufferPointer) -> PipeRead
-    /// After `.blocked` the same bytes come again, at the same address: TLS insists on it.
+    /// After `.blocked` the caller passes the same bytes at the same address: TLS requires it.
     func write(_ bytes: UnsafeRawBufferPointer) -> PipeWrite
 }
 
 package enum PipeRead: Hashable, Sendable {
-    /// At least one byte.
+    /// Number of bytes, at least one.
     case bytes(Int)
-    /// Nothing is there. Only after this may one wait: TLS buffers bytes that `poll` does not report.
+    /// No bytes are available. Poll only after this result: TLS buffers bytes that `poll` does not report.
     case blocked
     case ended
     case failed(String)
@@ -25,15 +25,15 @@ package enum PipeWrite: Hashable, Sendable {
     case failed(String)
 }
 
-/// How a wait ended; several may be true, none when the time was up.
+/// Result of a wait: several may be true, or none after a timeout.
 package struct Readiness: Sendable {
     package var isReadable = false
     package var isWritable = false
-    /// The connection is broken. Reported whether or not the caller closed it.
+    /// The connection is broken. `poll` reports this even for a descriptor that waits for neither reading nor writing.
     package var isBroken = false
 }
 
-/// Waits until the pipe is ready, an order comes, or the time is up.
+/// Waits until the pipe is ready, an order comes or the deadline passes.
 package func wait(
     for descriptor: Int32, reading: Bool, writing: Bool, orders: LinkControl, until deadline: Deadline?
 ) -> Readiness {

@@ -3,9 +3,9 @@ package import OSThreads
 package import Vocabulary
 import WebSocketCodec
 
-/// What other threads ask of a connection's thread. All calls return at once; after the end they go nowhere.
+/// Orders from other threads to a connection's thread. All calls return at once; after the end they have no effect.
 package final class LinkControl: Sendable {
-    /// All that was asked since the last look.
+    /// Orders since the last `take`.
     struct Orders {
         var messages: [OutgoingMessage] = []
         var close: (code: Int, reason: String)?
@@ -27,12 +27,12 @@ package final class LinkControl: Sendable {
 
     package init(sendLimit: Int) { self.sendLimit = sendLimit }
 
-    /// False when the process had no file descriptor left for it: no connection may be run with it.
+    /// False if the process had no file descriptor left; no connection can use this control then.
     package var isUsable: Bool { wakeUp.descriptor >= 0 }
     package static let noDescriptorSentence =
         "the process has no file descriptor left for a connection; raise its limit (`ulimit -n`, LimitNOFILE=)"
 
-    /// Changes the state, unless it is all over, and wakes the thread once for what it has not yet looked at.
+    /// Changes the state before the end, and wakes the thread once per `take`.
     private func ask(_ change: @Sendable (inout State) -> Void) {
         let wakes = state.withLock { state in
             guard !state.isOver else { return false }
@@ -82,7 +82,7 @@ package final class LinkControl: Sendable {
 
     func wasSent(cost: Int) { state.withLock { $0.waitingBytes -= cost } }
 
-    /// Nothing that is asked from now on goes anywhere.
+    /// Drops all later orders.
     package func finish() {
         state.withLock { state in
             state.isOver = true
@@ -91,7 +91,7 @@ package final class LinkControl: Sendable {
     }
 }
 
-/// A link whose orders go to a control.
+/// A link that forwards its orders to a control.
 package protocol ControlledLink: WebSocketLink {
     var control: LinkControl { get }
 }

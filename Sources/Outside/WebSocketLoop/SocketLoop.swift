@@ -3,11 +3,11 @@ import OSThreads
 package import Vocabulary
 package import WebSocketCodec
 
-/// The life of one open connection on its thread: takes orders, writes, reads, delivers events, polls; in a loop.
+/// The loop of one open connection's thread: takes orders, writes, reads, delivers events, polls.
 ///
-/// - The thread waits only when the pipe has nothing to read, or while reading is paused; when reading is resumed, it reads first.
-/// - What is being written stays in one array, unchanged until the pipe has taken all of it.
-/// - When a write fails, what the peer sent before is still read: its closing frame says why.
+/// - The thread waits only if the pipe has nothing to read, or while reading is paused. After a pause it reads first.
+/// - A batch stays in one array, unchanged until the pipe has taken all of it.
+/// - After a failed write the peer's earlier bytes are still read: its closing frame gives the reason.
 package final class SocketLoop {
     package struct Settings: Sendable {
         package var role: WebSocketRole
@@ -22,7 +22,7 @@ package final class SocketLoop {
     }
 
     private static let bufferSize = 65_536
-    /// Reads in a row before orders and writes get their turn.
+    /// Reads in a row before orders and writes take their turn.
     private static let readsInARow = 16
 
     private let pipe: any BytePipe
@@ -32,7 +32,7 @@ package final class SocketLoop {
     private var session: WebSocketSession
 
     private var buffer: [UInt8]
-    /// The part of the buffer that the session has not seen.
+    /// Part of the buffer that the session has not read.
     private var unread: Range<Int>
     /// The pipe may have buffered input that poll does not report.
     private var mayHaveMore = true
@@ -44,7 +44,7 @@ package final class SocketLoop {
     private var writeFailure: String?
 
     private var deadline: Deadline?
-    /// Broken while reading is paused: not polled until it is resumed, because a poll would not wait any more.
+    /// The connection broke while reading was paused. It is not polled before the resume, because `poll` would return at once.
     private var isBroken = false
 
     /// `early` are the bytes that came with the handshake.
@@ -75,9 +75,9 @@ package final class SocketLoop {
         }
     }
 
-    /// After a fault the peer may still be sending, and closing the socket over unread bytes would destroy the closing
-    /// frame with the reason: its input is drained for up to a second. No caller waits for that: the last event was delivered.
-    /// Drains buffered input even if the deadline has passed before this thread has run.
+    /// Drains the peer's input for up to a second after a fault. The peer may still be sending, and closing the socket
+    /// over unread bytes would destroy the closing frame with the reason. No caller waits for this: the last event was
+    /// delivered. Buffered input is drained even if the deadline passed before this thread ran.
     package func linger() {
         guard case .fault = session.ending, readFailure == nil, writeFailure == nil else { return }
         let end = Deadline(after: .seconds(1))
@@ -145,10 +145,10 @@ package final class SocketLoop {
         }
     }
 
-    /// False when reading is paused, or there is no reader any more.
+    /// Delivers the buffered input. False if reading is paused, or the session has ended.
     private func tellUnread() -> Bool {
         while isReading {
-            // Nothing in the buffer is no end: the session's reader may hold whole frames itself.
+            // An empty buffer is no reason to stop: the session's reader may itself hold whole frames.
             guard let input = receive() else { return session.ending == nil }
             switch input {
             case .text(let bytes): handler(.text(bytes))
@@ -161,7 +161,7 @@ package final class SocketLoop {
         return false
     }
 
-    /// A requested close reads on in spite of a pause: input is dropped, and the closing frame is awaited.
+    /// After a requested close, reading ignores a pause: input is dropped, and the closing frame is awaited.
     private var isReading: Bool { deadline != nil ? !control.isCut : control.mayRead }
 
     private func receive() -> WebSocketInput? {
@@ -177,7 +177,7 @@ package final class SocketLoop {
     private func lastEvent() -> WebSocketEvent? {
         if control.isCut { return .closed(code: nil, reason: "", byPeer: false) }
         if let ending = session.ending {
-            // The closing frame gets its time to leave; whether it does changes nothing.
+            // The closing frame gets `closeTimeout` to leave; a failure to send it changes nothing.
             if hasOutgoing, !(deadline?.hasPassed ?? false) {
                 deadline = deadline ?? Deadline(after: closeTimeout)
                 return nil
@@ -225,7 +225,7 @@ package final class SocketLoop {
             for: isPolled ? pipe.descriptor : -1, reading: reads, writing: hasOutgoing, orders: control, until: deadline
         )
         if ready.isReadable || ready.isBroken { mayHaveMore = true }
-        // TLS may have waited for something to read in order to write.
+        // A TLS write may have waited for input.
         if ready.isReadable || ready.isWritable || ready.isBroken { isBlocked = false }
         if ready.isBroken, !reads { isBroken = true }
     }

@@ -49,7 +49,7 @@ class ApprovalRecord:
                          **late} | self.more
 
     def execute(self):
-        """What runs after a yes: the prepared arguments where there are some, else the command; in its folder, on its node."""
+        """Executes an approved command: the prepared arguments if there are any, else the command; in its folder, on its node."""
         request = self.request()
         plan = request.get("systemRunPlan") or {}
         arguments = plan.get("argv") or request.get("commandArgv")
@@ -74,13 +74,13 @@ class ApprovalRecord:
         self._settle()
 
     def expire(self, status="expired"):
-        """No event reports it: clients run a timer of their own."""
+        """Expires without an event: clients run a timer of their own."""
         if self.is_pending:
             self.status = status
             self._settle()
 
     def die(self):
-        """Nobody waits for it any more."""
+        """Cancels the approval of a run that no longer waits for it."""
         if self.is_pending:
             self.status, self.reason, self.on_decision = "cancelled", "gateway-restart", None
 
@@ -95,7 +95,7 @@ class ApprovalRecord:
 
 
 def request(gateway, run, step, call):
-    """A question that nobody hears stays open, too."""
+    """Opens an approval. It stays open even if no client hears of it."""
     approval = ApprovalRecord(gateway, run, step, call)
     gateway.approvals[approval.id] = approval
     gateway.broadcast(f"{approval.kind}.approval.requested", approval.entry())
@@ -104,8 +104,8 @@ def request(gateway, run, step, call):
 
 
 def follow_up(gateway, run, step, approval, decision):
-    """The run that OpenClaw starts after a detached approval. Its id can be predicted, but for E1: a heartbeat brings it there, or
-    nothing does."""
+    """The run that OpenClaw starts after a detached approval. Its id is predictable, except in E1, where a heartbeat brings it or nothing
+    does."""
     if decision in ALLOWED:
         approval.execute()
     steps = step.followup if decision in ALLOWED else [Say(["I was not allowed to do that."])]
@@ -118,7 +118,7 @@ def follow_up(gateway, run, step, approval, decision):
 
 
 def run_aborted(gateway, run):
-    """E4 settles a stopped run's approvals; before that they stay open, and an Allow still runs the command."""
+    """Settles a stopped run's approvals in E4; earlier eras leave them open, and an Allow still runs the command."""
     for approval in gateway.approvals.values():
         if approval.run is run and approval.is_pending:
             if gateway.era.name == "E4":
@@ -128,7 +128,7 @@ def run_aborted(gateway, run):
 
 
 def forget(gateway):
-    """The process ends. E3 still knows what was open."""
+    """Ends the process. E3 still knows the open approvals."""
     for approval in gateway.approvals.values():
         approval.die()
     if gateway.era.name != "E3":

@@ -1,5 +1,5 @@
-"""A session that another client's run holds or whose last run was stopped and not let go of, and what a gateway does by itself
-after a restart (openclaw.md#seen-on-running-gateways)."""
+"""Sessions held by another client's run, or by a stopped run that was not released, and the gateway's own actions after a restart
+(openclaw.md#seen-on-running-gateways)."""
 
 import asyncio
 import uuid
@@ -20,7 +20,7 @@ UNSAFE = ("I was interrupted by a gateway restart and couldn't safely resume the
 
 
 def holder(session):
-    """The run that a message would have to wait for."""
+    """The run that a message has to wait for."""
     return next((run for run in session.runs if run.has_begun), None) or next(iter(session.runs), None)
 
 
@@ -29,7 +29,7 @@ def is_taken(session):
 
 
 def takes(run):
-    """Accepted and over at once, without a word; the run that answers is another one. Called once its answer is on its way."""
+    """Ends a run at once, without a word: another run answers. Called once its answer is on its way."""
     gateway, session = run.gateway, run.session
     run.state = "ok"
     run.ended_at = gateway.clock.milliseconds()
@@ -57,7 +57,7 @@ def _refuses(gateway, session, run):
     run.add_question()
     run.chat("final", message=assistant_message(REFUSED, gateway.clock))
     session.write("assistant", REFUSED, run.idempotency_key, is_agents=False, stopReason="stop")
-    # A deaf agent is let go of with the next message.
+    # The next message releases an unresponsive agent.
     for stopped in [gateway.runs[name] for name in session.tearing_down if name in gateway.runs]:
         asyncio.get_running_loop().call_later(0.06, stopped.let_go)
 
@@ -69,7 +69,7 @@ def free(gateway, session):
 
 
 def _run_next(gateway, session):
-    """One run for all that waited."""
+    """Begins one run for all waiting messages."""
     if not session.queue or is_taken(session):
         return
     waited, session.queue = session.queue, []
@@ -83,7 +83,7 @@ def _run_next(gateway, session):
 
 
 def begin_own(gateway, session, text, plan):
-    """Under a name that no client knows, and that early gateways themselves do not stop by."""
+    """Begins a run under a name that no client knows, and that early gateways themselves do not stop by."""
     run = Run(gateway, str(uuid.uuid4()), session, session.key, plan, user_text=text)
     run.names_question, run.is_own = False, True
     gateway._start(run)
@@ -91,7 +91,7 @@ def begin_own(gateway, session, text, plan):
 
 
 def interrupt(gateway):
-    """The process ends. The runs that had begun, with which the next one may go on."""
+    """Ends the process, and returns the runs that had begun, which the next process may continue."""
     running = [run for run in gateway.runs.values() if run.state == "running"]
     for run in running:
         run.task.cancel()
@@ -106,7 +106,7 @@ def interrupt(gateway):
 
 
 def announce(gateway):
-    """Before a restart that was asked for E3 ends each run with a frame."""
+    """Ends each run with a frame before a requested restart, as E3 does."""
     for run in list(gateway.runs.values()) if gateway.era.resumes else []:
         if run.state == "running" and run.has_begun:
             run.chat("aborted", stopReason="restart")
@@ -118,7 +118,7 @@ def resume_all(gateway, runs):
 
 
 def _resume(gateway, run):
-    """E3 resumes a run under a new name; a run that was in a tool ends with a row of the gateway's own."""
+    """Resumes a run under a new name, as E3 does; a run that was in a tool ends with a row of the gateway's own."""
     run.session.resuming -= 1
     if run.in_tool:
         return run.session.write("assistant", UNSAFE, f"main-session-restart-recovery:{run.id}:failed-notice", is_agents=False,

@@ -7,8 +7,8 @@ class Cards:
     """A part of `Relay`."""
 
     def decide(self, approval_id, decision, crosses=False, **fields):
-        """A tap, or with a `reason` the relay's own word. A tap on a card that the relay has ended is refused, and the bridge is told
-        nothing: None. `crosses`: it was on its way already, as on another node of the relay."""
+        """Decides an approval: a tap, or with a `reason` the relay's own decision. A tap on an ended card is refused, and the bridge hears
+        nothing (None). With `crosses` the tap was already on its way, as on another node of the relay."""
         if "reason" not in fields and self.phone.ends.get(approval_id) and not crosses:
             self.phone.refused.append((approval_id, decision))
             return None
@@ -20,14 +20,14 @@ class Cards:
         return self.push("approval.resolved", payload, body.get("session_id"), body.get("interaction_id"))
 
     def expire(self, approval_id, reason=None):
-        """Its time is over now: nobody answered. False: it was decided, or has ended."""
+        """Expires an unanswered card now. False if it was decided or has ended."""
         if approval_id in self.phone.ends:
             return False
         self.decide(approval_id, "deny", reason=reason or self.expiry_reason)
         return True
 
     def _asked(self, approval_id):
-        """The relay took it: its life begins, on the scaled clock."""
+        """Begins the life of an accepted card, on the scaled clock."""
         if approval_id in self.rules.over:
             self.decide(approval_id, "deny", reason=self.limit_reason)
             return

@@ -1,4 +1,4 @@
-"""What a scripted Claude Code has in the background: commands, helpers, and prompts that a schedule will send."""
+"""Background work of a scripted Claude Code: commands, helpers, and prompts of a schedule."""
 
 import asyncio
 import time
@@ -93,7 +93,7 @@ class Background:
             self.session.notify(text, {"kind": "task-notification", "producer": "session-task", "runId": f"run-{self.id}"})
 
     def stop(self):
-        """Killed, without a turn that says so."""
+        """Kills the work, without a turn that reports it."""
         if self.shell_command:
             self.shell_command.kill()
         if self.calls:
@@ -105,7 +105,7 @@ class Background:
 
 
 class Schedule:
-    """A prompt for later. It lives as long as the process, and no frame but the hook of a turn's end tells of it."""
+    """A prompt for later. It lives as long as the process, and only the hook of a turn's end mentions it."""
 
     def __init__(self, session, tool, given):
         self.session, self.given, self.is_loop = session, given, tool == "ScheduleWakeup"

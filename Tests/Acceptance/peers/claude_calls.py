@@ -1,4 +1,4 @@
-"""The calls of one message, or of a helper, of a scripted Claude Code: asked, run, denied, and what the model reads of each."""
+"""Calls of one message, or of a helper, of a scripted Claude Code: asked, run or denied, with the result that the model reads."""
 
 import asyncio
 import os
@@ -45,7 +45,7 @@ class Denied(Exception):
 
 
 class Calls:
-    """`turn` None: the calls of a helper in the background, which no turn waits for."""
+    """`turn` is None for the calls of a background helper, which no turn waits for."""
 
     def __init__(self, session, turn, parent=None, agent=None):
         self.session, self.turn, self.parent, self.agent = session, turn, parent, agent
@@ -92,7 +92,7 @@ class Calls:
                 self.end(state, REJECTED, "user-rejected", None, told="User rejected tool use")
 
     def reject(self):
-        """Those of a helper that is killed."""
+        """Cancels the calls of a killed helper."""
         self.withdraw()
         for state in self.unfinished():
             state.task.cancel()
@@ -134,7 +134,7 @@ class Calls:
             await self.turn.written.wait()
 
     async def decide(self, state):
-        """What runs, and who decided."""
+        """The call to run, and who decided it."""
         session, name, given = self.session, state.step.name, state.given
         verdict, detail = session.permissions.decide(name, given)
         if verdict == "allow":
@@ -198,7 +198,7 @@ class Calls:
         words = await Helper(self.session, self.turn, state, given).run()
         return [{"type": "text", "text": words}], {"status": "completed", "prompt": given.get("prompt")}
 
-    # What is said of it
+    # Frames of a call
 
     def finish(self, state, output, result, decision):
         block = {"tool_use_id": state.id, "type": "tool_result", "content": output} | ({"is_error": False} if state.step.name == "Bash" else {})
@@ -215,7 +215,7 @@ class Calls:
         key, message = str(uuid.uuid4()), {"role": "user", "content": [block]}
         if not self.parent:
             self.session.transcript.add("user", key=key, message=message, **{"toolUseResult": value for value in result.values()}, **state.row)
-        # What a helper's calls gave is not told beside the block.
+        # Results of a helper's calls are not repeated beside the block.
         more = {"agent_id": self.agent} | OF_HELPERS if self.agent else result
         self.session.emit({"type": "user", "message": message, "parent_tool_use_id": self.parent, "uuid": key, "timestamp": now()} | more
                           | ({"tool_result_meta": meta} if meta else {}))
@@ -230,7 +230,7 @@ def answered(given):
 
 
 class Helper:
-    """The frames of a helper: its calls, and its words only if it works in the background."""
+    """Frames of a helper: its calls, and its words only if it works in the background."""
 
     def __init__(self, session, turn, state, given, task_id=None):
         self.session, self.state, self.given, self.in_background = session, state, given, task_id is not None

@@ -1,4 +1,4 @@
-"""A bare client of Claude Code over its standard streams, of the scripted program or the real one. It knows nothing of our bridge."""
+"""A bare client of Claude Code over its standard streams, of the scripted program or the real one, independent of the bridge."""
 
 import asyncio
 import itertools
@@ -18,8 +18,8 @@ PARENT = Path(__file__).resolve().parent / "claude_parent.py"
 
 
 class ClaudeClient(FrameClient):
-    """`async with ClaudeClient(command, folder, environment, "--session-id=…") as client`; `client.frames` holds all that came, and
-    `take` reads on from the frame that it found last. `has_parent`: a process of its own holds the pipes, which can be killed."""
+    """`async with ClaudeClient(command, folder, environment, "--session-id=…") as client`; `client.frames` holds all received frames, and
+    `take` reads on behind the last one that it found. With `has_parent` a process of its own holds the pipes, which can be killed."""
 
     def __init__(self, command, folder, environment, *flags, mode="default", greets=True, has_parent=False):
         super().__init__()
@@ -78,14 +78,14 @@ class ClaudeClient(FrameClient):
         await self.process.stdin.drain()
 
     async def user(self, text, key=None, **more):
-        """The prompt's uuid."""
+        """Sends a prompt, and returns its uuid."""
         key = key or str(uuid.uuid4())
         await self.send({"type": "user", "uuid": key, "message": {"role": "user", "content": text}, "parent_tool_use_id": None,
                          "session_id": ""} | more)
         return key
 
     async def begin(self, subtype, **fields):
-        """Sends a control request; its id."""
+        """Sends a control request, and returns its id."""
         name = f"req-{next(self.numbers)}"
         await self.send({"type": "control_request", "request_id": name, "request": {"subtype": subtype} | fields})
         return name
@@ -95,7 +95,7 @@ class ClaudeClient(FrameClient):
         return frame["response"]
 
     async def control(self, subtype, **fields):
-        """What was answered, or the whole refusal."""
+        """Sends a control request, and returns the answer, or the whole refusal."""
         response = await self.reply(await self.begin(subtype, **fields))
         return response.get("response") if response["subtype"] == "success" else response
 
@@ -112,7 +112,7 @@ class ClaudeClient(FrameClient):
     # Waiting
 
     async def take(self, wanted, seconds=30):
-        """The next frame that is wanted behind the one that was taken last."""
+        """The next wanted frame behind the last one taken."""
         frame = await self.until(wanted, self.cursor, seconds)
         self.cursor += next(index for index, entry in enumerate(self.frames[self.cursor:]) if entry is frame) + 1
         return frame
@@ -124,7 +124,7 @@ class ClaudeClient(FrameClient):
         return await self.take(lambda frame: is_ask(frame), seconds)
 
     async def words(self):
-        """The next piece of text that is streamed."""
+        """The next streamed piece of text."""
         return await self.take(lambda frame: delta(frame) is not None)
 
     async def called(self):
@@ -132,11 +132,11 @@ class ClaudeClient(FrameClient):
         return await self.take(lambda frame: block(frame).get("type") == "tool_use")
 
     async def lifecycle(self, key, state):
-        """Whenever it came: a prompt has each of its states once."""
+        """A prompt's lifecycle frame, received at any time: a prompt has each of its states once."""
         return await self.until(lambda frame: (frame.get("command_uuid"), frame.get("state")) == (key, state))
 
     async def run(self, text, **options):
-        """A turn from its prompt to its result, with all that is asked allowed."""
+        """Runs a turn from its prompt to its result, and allows everything."""
         await self.user(text, **options)
         while True:
             frame = await self.take(lambda frame: frame.get("type") == "result" or is_ask(frame))
@@ -147,22 +147,22 @@ class ClaudeClient(FrameClient):
     # Ends
 
     async def close(self):
-        """The exit code after the end of input."""
+        """Ends the input, and returns the exit code."""
         self.process.stdin.close()
         return await self.exit()
 
     async def exit(self, seconds=30):
-        """The exit code, when all that was written has been read."""
+        """The exit code, once all output has been read."""
         code = await asyncio.wait_for(self.process.wait(), seconds)
         await asyncio.wait_for(self._readers[0], seconds)
         await asyncio.wait_for(self._readers[1], seconds)
         return code
 
     def kill(self):
-        """The process and what it started."""
+        """Kills the process and its children."""
         os.killpg(self.process.pid, signal.SIGKILL)
 
-    # What came
+    # Received frames
 
     def came(self, kind, subtype=None, since=0):
         return [frame for frame in self.frames[since:] if frame.get("type") == kind and subtype in (None, frame.get("subtype"))]
@@ -176,7 +176,7 @@ class ClaudeClient(FrameClient):
         return "".join(delta(frame) or "" for frame in self.frames[since:])
 
     def results_of_calls(self, since=0):
-        """The blocks in which calls ended, each with its frame."""
+        """Blocks of results of calls, each with its frame."""
         return [(entry, frame) for frame in self.came("user", since=since) if isinstance(frame["message"]["content"], list)
                 for entry in frame["message"]["content"] if entry["type"] == "tool_result"]
 
@@ -189,7 +189,7 @@ class ClaudeClient(FrameClient):
 
 
 def kind(frame):
-    """What its fields depend on."""
+    """The frame's kind, which determines its fields."""
     content = frame.get("message", {}).get("content")
     part = content[0] if isinstance(content, list) else {"type": "words"} if content else {}
     marks = [name for name in ("error", "aborted", "local_command_source", "isSynthetic") if frame.get(name)]
@@ -200,7 +200,7 @@ def kind(frame):
 
 
 def fields(frame):
-    """Names of its fields, and of the parts that a client reads."""
+    """Names of the frame's fields, and of the parts that a client reads."""
     found = set(frame)
     for name, inner in (("request", frame.get("request")), ("message", frame.get("message")), ("info", frame.get("rate_limit_info"))):
         found |= {f"{name}.{key}" for key in inner or {}}

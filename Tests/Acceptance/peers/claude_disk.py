@@ -1,11 +1,11 @@
-"""What a scripted Claude Code finds on the disk and leaves there: its script, its notes, and the files of its own configuration.
+"""Files of a scripted Claude Code: its script, its logs, and the files of its own configuration.
 
 `CLAUDE_DOUBLE` names the directory of the double: `plans.json` (plans by words of the prompt, and habits), `gates/NAME` (a `Hold`
-waits until it is there), and notes, one JSON text a line:
+waits until it exists), and logs, one JSON text per line:
 
 starts.log   each start: pid, arguments, environment, folder
 turns.log    each text that reached the model, with its session, process and uuids
-ran.log      each call that was carried out
+ran.log      each executed call
 answers.log  each answer to a question, in time or not
 """
 
@@ -22,7 +22,7 @@ from .claude_steps import Say, from_json
 
 VERSION = "2.1.327"
 LATER = 0.1
-"""Seconds between a row and the disk."""
+"""Seconds until a row is on the disk."""
 
 
 def now():
@@ -61,7 +61,7 @@ def configuration():
 
 
 class Status:
-    """`sessions/PID.json`, which says who holds a session. It stays behind a killed process."""
+    """`sessions/PID.json`, which names the process that holds a session. A killed process leaves it behind."""
 
     def __init__(self, session, exists=True):
         self.path, self.exists = configuration() / "sessions" / f"{os.getpid()}.json", exists
@@ -83,7 +83,7 @@ class Status:
 
 
 class Transcript:
-    """`projects/*/SESSION.jsonl`: a row a block, complete when the model's whole message is, and on the disk a moment later."""
+    """`projects/*/SESSION.jsonl`: a row per block, complete when the model's whole message is, and on the disk a moment later."""
 
     def __init__(self, session):
         self.session, self.last, self.rows, self.waiting = session, None, [], []
@@ -123,7 +123,7 @@ class Transcript:
         self.write({"type": kind, "sessionId": self.session} | fields)
 
     def add(self, kind, parent=None, key=None, **fields):
-        """A row of the conversation; its uuid."""
+        """Adds a row of the conversation, and returns its uuid."""
         key = key or str(uuid.uuid4())
         self.write({"parentUuid": parent or self.last, "isSidechain": False, "type": kind} | fields | {
             "uuid": key, "timestamp": now(), "userType": "external", "entrypoint": "sdk-cli", "cwd": os.getcwd(),
@@ -132,7 +132,7 @@ class Transcript:
         return key
 
     def prompt(self, keys, content, mode, **fields):
-        """The row has the uuid of the last prompt; those that were merged into it are beside it."""
+        """Adds a prompt's row, with the uuid of the last prompt; merged ones are listed beside it."""
         merged = {"mergedSendUuids": keys[:-1]} if keys[1:] else {}
         return self.add("user", key=keys[-1] if keys else None, message={"role": "user", "content": content}, permissionMode=mode,
                         **{"promptSource": "sdk", "turnOrigin": "sdk"} | fields, **merged)
@@ -153,6 +153,6 @@ class Transcript:
         return next((row["uuid"] for row in reversed(self.rows) if row.get("promptSource") == "sdk"), None)
 
     def needs_mending(self):
-        """Whether the last turn was broken off: nothing of an answer, or a call without its end."""
+        """Whether the last turn was interrupted: without an answer, or with a call without its end."""
         spoken = [row for row in self.rows if row.get("type") in ("user", "assistant")]
         return bool(spoken) and (spoken[-1]["type"] == "user" or spoken[-1]["message"]["stop_reason"] == "tool_use")

@@ -1,4 +1,4 @@
-"""What a scripted Claude Code makes of a refusal of its model's server: whether it asks again, and what it says in the end."""
+"""Reactions of a scripted Claude Code to refusals of its model's server: whether it retries, and its final text."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ RETRIED = {401: "authentication_failed", 408: "server_error", 409: "server_error
 
 @dataclass
 class Failure(Exception):
-    """The end of a turn by an error of the model's server. `status` None: no server was asked."""
+    """The end of a turn by an error of the model's server. `status` is None if no server was asked."""
     status: int | None
     error: str
     sentence: str
@@ -18,7 +18,7 @@ LOGGED_OUT = Failure(None, "authentication_failed", "Not logged in · Please run
 
 
 def retried(step, has_subscription):
-    """The word of `api_retry`, or None where the first refusal is final."""
+    """The error of `api_retry`, or None if the first refusal is final."""
     if step.status == 429 and has_subscription:
         return None
     if step.status == 403 and "revoked" in step.message:

@@ -1,4 +1,4 @@
-"""Standard output of a scripted Claude Code: unbounded, so that a client that does not read stops nothing, and silent once it is closed."""
+"""Standard output of a scripted Claude Code: unbounded, so that a client that does not read blocks nothing, and silent once closed."""
 
 import queue
 import sys
@@ -28,7 +28,7 @@ class Output:
             self.lines.task_done()
 
     def flush(self):
-        """The reader has half a minute."""
+        """Waits up to half a minute for the reader."""
         done = threading.Event()
         threading.Thread(target=lambda: (self.lines.join(), done.set()), daemon=True).start()
         done.wait(PATIENCE)

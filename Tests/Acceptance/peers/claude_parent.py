@@ -1,4 +1,4 @@
-"""Runs a command and passes its standard streams on: a parent that a test can kill, so that the command is orphaned."""
+"""Runs a command and forwards its standard streams: a parent that a test can kill, to orphan the command."""
 
 import json
 import subprocess

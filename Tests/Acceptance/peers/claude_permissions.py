@@ -12,7 +12,7 @@ READS = ("Read", "Glob", "Grep", "LS", "NotebookRead")
 SAFE = READS + ("WebFetch", "WebSearch")
 """Tools whose calls may be open at the same time."""
 PERSONAL = ("AskUserQuestion", "ExitPlanMode")
-"""Tools that a person answers, in every mode."""
+"""Tools that a person answers, in any mode."""
 READ_ONLY = re.compile(r"until \[ -e [^>$`]*\]|done|(do sleep|sleep|true|ls|cat|pwd|echo|head|tail|wc|grep|find|df|du|date|whoami|git (status|log|diff|show))\b[^>$`]*")
 FILE_COMMANDS = ("rm", "touch", "mkdir", "mv", "cp", "rmdir")
 PREFIXED = ("git", "npm", "make", "touch", "echo", "mkdir", "cargo", "swift")
@@ -138,7 +138,7 @@ class Permissions:
         return False
 
     def is_allowed_edit(self, part):
-        """It only reads, and its output goes to a file that is covered by a rule of Edit."""
+        """Whether the command only reads, and writes its output to a file covered by a rule of Edit."""
         written = re.fullmatch(r"(.+?)\s*>>?\s*(\S+)", part)
         return bool(written and READ_ONLY.fullmatch(written[1])) and any(
             self.covers("Edit", content, {"file_path": written[2]}) for tool, content, _ in self.allows if tool == "Edit" and content)
@@ -174,7 +174,7 @@ class Permissions:
     # Changing
 
     def apply(self, updates):
-        """One malformed entry voids all."""
+        """Applies updates. One malformed entry voids all of them."""
         if not all(map(is_update, updates)):
             return
         for update in updates:
@@ -195,7 +195,7 @@ class Permissions:
             files[destination].parent.mkdir(exist_ok=True)
             files[destination].write_text(json.dumps(kept))
         if destination != "projectSettings":
-            # Nobody has trusted this folder.
+            # The folder is untrusted, so rules of the project do not apply.
             self.allows += [(*rule, destination) for rule in added]
 
 

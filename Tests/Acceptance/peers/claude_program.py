@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A stand-in for the program `claude`: `-p` with JSON lines both ways, `--version`, and `auth status`. `CLAUDE_DOUBLE` names its
-directory (`claude_disk.py`); its bad habits are in `plans.json` there. `--era old` has none of what older versions lack."""
+"""A stand-in for the program `claude`: `-p` with JSON lines both ways, `--version`, and `auth status`. `CLAUDE_DOUBLE` names its directory
+(`claude_disk.py`); its habits are in `plans.json` there. `--era old` omits the features that older versions lack."""
 
 import argparse
 import asyncio
@@ -40,7 +40,7 @@ def options_of(arguments):
 
 
 def refusal(options, disk):
-    """What standard error says of a start that ends at once."""
+    """Error text of a start that fails at once."""
     if options.output_format != "stream-json" or options.input_format != "stream-json" or not options.print:
         return "Error: this double speaks JSON lines alone: -p --input-format stream-json --output-format stream-json"
     if not options.verbose:
@@ -101,7 +101,7 @@ def interrupted(session):
 
 
 def fail(session, error):
-    """A fault of the double itself: no client may take it for a habit."""
+    """Reports a fault of the double itself, which no client may mistake for a habit."""
     import traceback
     traceback.print_exception(error)
     session.disk.note("violations", "".join(traceback.format_exception(error)))
@@ -109,7 +109,7 @@ def fail(session, error):
 
 
 async def leave_with(home, session):
-    """It outlives its client, but not the test whose directory is gone."""
+    """Lets the process outlive its client, but not the test's directory."""
     for _ in range(LONGEST_SECONDS):
         await asyncio.sleep(1)
         if not home.exists():

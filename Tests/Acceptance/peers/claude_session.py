@@ -129,7 +129,7 @@ class Session:
             waiting.set_result(response)
 
     def hear_end(self):
-        """The client is gone: nobody answers a question, and everything else goes on to its end."""
+        """Handles the end of input: questions go unanswered, and everything else runs to its end."""
         self.is_deaf = True
         for waiting in [*self.asks.values(), *self.controls.values()]:
             if not waiting.done():
@@ -140,7 +140,7 @@ class Session:
     # Asking
 
     async def ask(self, state, detail, agent):
-        """What was answered; None if the stream was closed."""
+        """The answer, or None if the stream was closed."""
         state.request = identity = str(uuid.uuid4())
         self.asks[identity] = waiting = asyncio.get_running_loop().create_future()
         given = state.step.input | {"replace_all": False} if state.step.name == "Edit" else state.given
@@ -166,7 +166,7 @@ class Session:
             waiting.cancel()
 
     async def ask_hook(self, texts):
-        """The hook of a turn's end."""
+        """Calls the hook of a turn's end."""
         if not self.hook or self.is_deaf:
             return
         identity = str(uuid.uuid4())
@@ -189,7 +189,7 @@ class Session:
         self.wakes.set()
 
     async def work(self):
-        """Turn after turn, until the client is gone and nothing is left to do."""
+        """Runs turns until the client is gone and no work is left."""
         if os.environ.get("CLAUDE_CODE_RESUME_INTERRUPTED_TURN") == "1" and self.transcript.needs_mending():
             self.resumed = self.transcript.last_prompt()
             self.notices.append(("Continue from where you left off.", None, None))
@@ -206,7 +206,7 @@ class Session:
             self.wakes.clear()
 
     def rest(self):
-        """At the end of a turn."""
+        """Settles the session after a turn."""
         self.turn = None
         if not self.queue and not self.notices:
             self.status.tell("idle")
@@ -214,7 +214,7 @@ class Session:
                 self.tell_state("idle")
 
     def next_turn(self):
-        """All prompts that wait become one, but a slash command and one that cut off the turn before it."""
+        """Merges all waiting prompts into one turn, except a slash command and one that cut off the previous turn."""
         if self.starting:
             prompts, self.starting = [self.starting], None
             return Turn(self, prompts)
@@ -247,7 +247,7 @@ class Session:
         self.rest()
 
     def command(self, turn):
-        """A slash command that needs no model."""
+        """Runs a slash command without the model."""
         key, name = turn.keys[0], turn.text.split(" ")[0]
         self.tell_fate(key, "started")
         said = ""

@@ -1,5 +1,5 @@
-"""The words in which a test scripts a turn of Claude Code, the scripted one (`claude_program.py`) and the real one with a scripted
-model alike. They pass to the double's process as JSON."""
+"""Steps by which a test scripts a turn of Claude Code, both of the scripted one (`claude_program.py`) and of the real one with a scripted
+model. They pass to the double's process as JSON."""
 
 from dataclasses import dataclass, field
 
@@ -13,14 +13,14 @@ class Think:
 
 @dataclass
 class Call:
-    """A call of a tool. The double carries out Write, Edit and the few commands of its shell (`claude_tools.py`); every other call
-    has this `output`."""
+    """A call of a tool. The double executes Write, Edit and the few commands of its shell (`claude_tools.py`); every other call has this
+    `output`."""
     name: str
     input: dict
     output: str = "done"
     failed: bool = False
     seconds: float = 0
-    """The double's call lasts so long, beside what its command waits for."""
+    """Duration of the double's call, besides the wait of its command."""
     steps: list = field(default_factory=list)
     """The turn of the helper that this call starts (Task)."""
 
@@ -42,7 +42,7 @@ class Refuse:
 
 @dataclass
 class Cut:
-    """The connection to the model is reset: in a block that has begun with `chunks`, or behind a finished one."""
+    """Resets the connection to the model: in a block that began with `chunks`, or behind a finished one."""
     chunks: list = field(default_factory=list)
 
 
@@ -68,7 +68,7 @@ class Line:
 
 @dataclass
 class LongLine:
-    """A frame of an unknown type that is so many bytes long."""
+    """A frame of an unknown type with this size."""
     size: int = 16 << 20
 
 

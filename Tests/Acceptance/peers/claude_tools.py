@@ -1,5 +1,5 @@
-"""What the calls of a scripted Claude Code do. Write and Edit change files. Of the shell only harmless commands below the folder run,
-in a real shell, which outlives a killed parent; every other command is noted alone and has the output of its step."""
+"""Effects of the calls of a scripted Claude Code. Write and Edit change files. The shell runs only harmless commands below the folder, in a
+real shell that outlives a killed parent; other commands are only logged, and return the output of their step."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ NO_OUTPUT = "(Bash completed with no output)"
 
 
 class ToolError(Exception):
-    """A call that failed: what the model reads."""
+    """A failed call, with the text that the model reads."""
 
 
 def is_harmless(command):
@@ -24,13 +24,13 @@ def is_harmless(command):
 
 
 class Shell:
-    """A command that runs."""
+    """A running command."""
 
     def __init__(self, command, step):
         self.command, self.step, self.process = command, step, None
 
     async def run(self):
-        """The output, and the exit code."""
+        """Runs the command, and returns its output and exit code."""
         if self.step.seconds:
             await asyncio.sleep(self.step.seconds)
         if not is_harmless(self.command):
@@ -51,12 +51,12 @@ class Shell:
 
 
 def normalised(name, given):
-    """The input as frames tell it: keys come to it. A question has them in another order."""
+    """The input as it appears in frames, with added keys. A question has them in another order."""
     return {"replace_all": False} | given if name == "Edit" else given
 
 
 def check(name, given):
-    """Faults that are found before anybody is asked."""
+    """Raises faults that are found before anybody is asked."""
     path = Path(given.get("file_path", ""))
     if name != "Edit" or not path.exists():
         return
@@ -73,7 +73,7 @@ def patch(path, old, new):
 
 
 async def perform(step, given):
-    """What the model reads, and `tool_use_result` (None: none is sent)."""
+    """Text for the model, and `tool_use_result` (None to send none)."""
     name = step.name
     if name == "Bash":
         output, code = await Shell(given.get("command", ""), step).run()

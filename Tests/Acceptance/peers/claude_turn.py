@@ -24,7 +24,7 @@ def identity(prefix):
 
 
 class Turn:
-    """`origin` and `wakeup` are of turns that no prompt of a person has begun."""
+    """`origin` and `wakeup` belong to turns that no person's prompt began."""
 
     def __init__(self, session, prompts, text=None, origin=None, wakeup=None):
         self.session, self.prompts, self.origin, self.wakeup = session, prompts, origin, wakeup
@@ -37,10 +37,10 @@ class Turn:
         self.block, self.written = None, asyncio.Event()
         self.message = None
 
-    # Its end from outside
+    # Stops
 
     def stop(self, reason):
-        """`interrupt`, `now` or `denied`."""
+        """Stops the turn; `reason` is `interrupt`, `now` or `denied`."""
         if self.is_over or self.reason:
             return
         self.reason = reason
@@ -72,7 +72,7 @@ class Turn:
         except asyncio.CancelledError:
             if not self.reason:
                 raise
-            # The task itself is not cancelled, only what it did.
+            # The task continues; only its work was cancelled.
             self.task.uncancel()
             ended = await self.abort()
         self.is_over = True
@@ -90,7 +90,7 @@ class Turn:
         session.rest()
 
     def surprise(self):
-        """Every third turn has frames of kinds that nobody has heard of."""
+        """Emits frames of unknown kinds in every third turn."""
         if self.session.results % 3 == 1:
             self.session.emit({"type": "system", "subtype": "novelty", "weight": 3})
             self.session.emit({"type": "novelty", "novelty": {"weight": [3]}})
@@ -142,7 +142,7 @@ class Turn:
                 "terminal_reason": failure.reason, "api_error_status": failure.status}
 
     async def abort(self):
-        """In a call or in text."""
+        """Ends the turn, in a call or in text."""
         session, in_call = self.session, bool(self.calls.unfinished())
         said = self.block["text"] if self.block and self.block["type"] == "text" else ""
         if said:
@@ -206,7 +206,7 @@ class Turn:
         await asyncio.sleep(delay)
 
     async def play_message(self):
-        """Whether it has calls; None if its stream was cut, so that the same request is made again."""
+        """Plays one message. Returns whether it has calls, or None if its stream was cut, so that the request is repeated."""
         self.message, self.index, self.written = self.new_message(), 0, asyncio.Event()
         self.requests += 1
         self.stream("message_start", message=self.message | {"content": []}, ttft_ms=9)
@@ -232,7 +232,7 @@ class Turn:
                     break
                 case _:
                     await self.do(step)
-        # A question of a call may be out before the end of its message.
+        # The ask of a call may leave before the end of its message.
         await asyncio.sleep(0.002)
         self.stream("message_delta", delta={"stop_reason": "tool_use" if has_calls else "end_turn", "stop_sequence": None},
                     usage=USAGE | {"output_tokens": OUTPUT})
@@ -294,7 +294,7 @@ class Turn:
         await self.stream_block({"type": "thinking", "signature": "AAAA"}, "thinking", "thinking_delta", [text], 0)
 
     def say_block(self, block, aborted=False, stop=None):
-        """A finished block: one frame now, one row when the message is complete."""
+        """Emits a finished block: one frame now, one row when the message is complete."""
         key = str(uuid.uuid4())
         self.message["content"].append((key, block))
         if block["type"] == "text":
@@ -318,7 +318,7 @@ class Turn:
         given = self.calls.given(step)
         block = {"type": "tool_use", "id": identity("toolu"), "name": step.name, "input": given}
         self.stream("content_block_start", index=self.index, content_block=block | {"input": {}})
-        # The streamed input is the model's own, which the frame's may differ from.
+        # The streamed input is the model's own; that of the frame may differ.
         self.stream("content_block_delta", index=self.index, delta={"type": "input_json_delta", "partial_json": json.dumps(step.input)})
         self.say_block(block)
         self.stream("content_block_stop", index=self.index)
@@ -327,7 +327,7 @@ class Turn:
 
     async def cut(self, step):
         if step.chunks:
-            # The block is void: the next message says it again.
+            # The block is void: the next message repeats it.
             await self.stream_text(step.chunks, 0.01, is_whole=False)
             self.stream("content_block_stop", index=self.index)
             self.stream("message_stop")
@@ -351,7 +351,7 @@ class Turn:
     # Prompts that meet it
 
     def fold(self):
-        """What came by the end of a call is told to the model with its result."""
+        """Gives prompts that arrived by the end of a call to the model, with its result."""
         session = self.session
         taken = [prompt for prompt in session.queue if prompt.priority in (None, "next") and not prompt.is_command]
         for prompt in taken:

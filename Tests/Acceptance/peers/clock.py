@@ -1,4 +1,4 @@
-"""The peers' clock. With a scale it runs so many times faster than the world, like the bridge's under `--time-scale`."""
+"""The peers' clock. A scale makes it run faster than the world, like the bridge's under `--time-scale`."""
 
 import asyncio
 import time
@@ -10,11 +10,11 @@ class Clock:
         self.rebase()
 
     def rebase(self):
-        """Scaled wall time counts from here: a bridge that starts now counts from the same moment."""
+        """Restarts scaled wall time now, as a bridge that starts now does."""
         self._wall, self._from = time.time(), time.monotonic()
 
     def now(self):
-        """Seconds that only go up; never rebased."""
+        """Monotonic seconds, never rebased."""
         return time.monotonic() * self.scale
 
     def wall(self):
@@ -27,7 +27,7 @@ class Clock:
         await asyncio.sleep(seconds / self.scale)
 
     async def within(self, future, seconds):
-        """What the future gives in this time, else None."""
+        """The future's result, or None after this time."""
         done, _ = await asyncio.wait({future}, timeout=seconds / self.scale)
         return future.result() if done else None
 

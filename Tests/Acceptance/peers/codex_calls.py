@@ -1,4 +1,4 @@
-"""The calls of tools in a turn of the scripted Codex: items, requests to the clients, and what their answers do
+"""Tool calls in a turn of the scripted Codex: items, requests to the clients, and the effects of their answers
 (codex.md#items, codex.md#server-requests)."""
 
 import asyncio
@@ -12,14 +12,14 @@ ALLOWED = ("accept", "acceptForSession")
 
 
 class Interrupt(Exception):
-    """The answer ends the turn too."""
+    """Raised by an answer that also ends the turn."""
 
 
 class Calls:
     def __init__(self, turn):
         self.turn, self.thread, self.server = turn, turn.thread, turn.server
         self.running = []
-        """Commands that run: they go on when the turn is interrupted."""
+        """Running commands, which continue when the turn is interrupted."""
 
     async def play(self, step):
         try:
@@ -39,7 +39,7 @@ class Calls:
     # Commands
 
     def command_item(self, step, shell="/bin/bash"):
-        # What only shapes the output is missing in it.
+        # `commandActions` lacks the parts that only shape the output.
         actions = [{"type": "unknown", "command": step.command.partition(" | ")[0]}]
         return {"type": "commandExecution", "id": self.server.identity("call"), "pluginId": None, "scriptPath": None,
                 "command": f"{shell} -lc {shlex.quote(step.command)}", "cwd": self.thread.record["cwd"], "processId": None,
@@ -75,7 +75,7 @@ class Calls:
             await asyncio.shield(run)
 
     def executed(self, command, folder, **more):
-        """What really happens: the words of the command as a shell splits them, where, and with what besides."""
+        """Logs an executed command: its words as a shell splits them, its folder, and more."""
         self.server.disk.note("executed", {"argv": shlex.split(command), "cwd": folder, "turn": self.turn.id} | more)
 
     async def finish_command(self, item, step):
@@ -84,17 +84,17 @@ class Calls:
                 await asyncio.sleep(0.01)
             item |= {"status": "failed" if step.code else "completed", "aggregatedOutput": step.output, "exitCode": step.code}
         except asyncio.CancelledError:
-            # `terminate` or `clean`.
+            # Ended by `terminate` or `clean`.
             item |= {"status": "failed", "exitCode": -1}
         self.thread.terminals.pop(item["processId"], None)
         self.turn.item_completed(item | {"durationMs": 5})
 
     def abandon(self):
-        """The turn is interrupted. Its commands run on; nothing else of it does."""
+        """Abandons the calls of an interrupted turn. Its commands run on; nothing else does."""
         self.running = []
 
     async def may_run(self, item, step):
-        # The order of the traces: the status, then the item, then the request.
+        # Same order as in the traces: the status, then the item, then the request.
         amendment = shlex.split(step.command)
         asked = asyncio.create_task(self.thread.ask(
             "item/commandExecution/requestApproval", kind="command", turnId=self.turn.id, itemId=item["id"],
@@ -122,7 +122,7 @@ class Calls:
         return False
 
     async def retry(self, item, step):
-        """The same item asks for something else, and whoever was connected has not heard that the first ask is over."""
+        """Cuts every connection and asks for something else in the same item: no client heard that the first ask ended."""
         for connection in list(self.thread.subscribers):
             connection.socket.cut()
         item["command"] = f"{step.shell} -lc {shlex.quote(step.again)}"
@@ -149,7 +149,7 @@ class Calls:
 
     @staticmethod
     async def decision(asked):
-        """None for what does not fit."""
+        """The decision, or None if the answer has no valid form."""
         try:
             result = await asked
         except asyncio.CancelledError:
@@ -179,7 +179,7 @@ class Calls:
             decision = await self.decision(asyncio.create_task(self.thread.ask(
                 "item/fileChange/requestApproval", turnId=self.turn.id, itemId=item["id"], startedAtMs=0, reason=None, grantRoot=None)))
         if decision == "cancel":
-            # The one call that gets no end of its own.
+            # A cancelled change is the one call without an end of its own.
             raise Interrupt
         if decision == "acceptForSession":
             self.thread.grants.add(step.path)
@@ -241,7 +241,7 @@ class Calls:
         await self.say("got " + (", ".join(given) or "nothing"))
 
     async def say(self, text):
-        """What the model makes of an answer: another request of it."""
+        """The model's reaction to an answer, in another request to it."""
         self.thread.add_usage()
         self.thread.report_usage(self.turn.id)
         await self.turn.do_say(words.Say([text]))
@@ -256,7 +256,7 @@ class Calls:
         child.status = {"type": "notLoaded"}
         self.server.threads[child.id] = child
         child.set_status("idle")
-        # Codex's name in its tree of agents, whose top is called "root": no folder of the machine.
+        # Codex's name of the agent in its tree, whose root is "root"; no folder of the machine.
         path = {"agentThreadId": child.id, "agentPath": f"/root/{step.name}"}
         activity = {"type": "subAgentActivity", "model": "gpt-5.5", "reasoningEffort": "low"} | path
         self.turn.whole_item(activity | {"id": self.server.identity("call"), "kind": "started"})
@@ -265,7 +265,7 @@ class Calls:
                    "agentsStates": {}}
         self.turn.item_started(waiting)
         turn = child.turn = Turn(child, "", steps=step.steps)
-        # A turn of its own: an interrupt of the parent's leaves it alone.
+        # The helper has its own turn, which an interrupt of the parent's does not end.
         self.server.run(turn)
         await asyncio.wait([turn.task])
         kind = "interrupted" if child.last_end == "interrupted" else "completed"

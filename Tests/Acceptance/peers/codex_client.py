@@ -1,4 +1,4 @@
-"""A bare client of a Codex app-server, scripted or real. It knows nothing of our bridge."""
+"""A bare client of a Codex app-server, scripted or real, independent of the bridge."""
 
 import itertools
 import json
@@ -20,7 +20,7 @@ class Refused(Exception):
 
 
 class CodexClient(FrameClient):
-    """`async with CodexClient(address) as client`, with `unix://PATH` or `ws://HOST:PORT`; `client.frames` holds all that came."""
+    """`async with CodexClient(address) as client`, with `unix://PATH` or `ws://HOST:PORT`; `client.frames` holds all received frames."""
 
     def __init__(self, address, token=None, headers=None, greets=True, experimental=False, **options):
         self.address, self.options, self.greets, self.experimental = address, options, greets, experimental
@@ -39,7 +39,7 @@ class CodexClient(FrameClient):
         return self
 
     async def cut(self):
-        """Without a closing handshake."""
+        """Closes without a closing handshake."""
         self.socket.transport.abort()
         await self.closed()
 
@@ -55,7 +55,7 @@ class CodexClient(FrameClient):
         return answer
 
     async def begin(self, method, **params):
-        """Sends a request; its number."""
+        """Sends a request, and returns its number."""
         number = next(self.numbers)
         await self.send({"id": number, "method": method, "params": params})
         return number
@@ -90,7 +90,7 @@ class CodexClient(FrameClient):
         return await self.ask("thread/resume", threadId=thread, excludeTurns=True, **overrides)
 
     async def start(self, thread, text, client=None, **overrides):
-        """The id of the turn that the reply names."""
+        """Starts a turn, and returns the id from the reply."""
         label = {"clientUserMessageId": client} if client else {}
         result = await self.ask("turn/start", threadId=thread, input=[{"type": "text", "text": text}], **label, **overrides)
         return result["turn"]["id"]
@@ -100,7 +100,7 @@ class CodexClient(FrameClient):
         return frame["params"]["turn"]
 
     async def run(self, thread, text, **options):
-        """A turn from its start to its end, with what was asked approved."""
+        """Runs a turn from its start to its end, and approves everything."""
         mark = len(self.frames)
         turn = await self.start(thread, text, **options)
         return await self.ended(turn, mark)

@@ -1,18 +1,16 @@
-"""What the scripted Codex keeps in its directory, and what one that is started again on it finds.
+"""Files of the scripted Codex in its directory, which a restarted one finds again.
 
 plans.json         [{"match", "steps"}] by words of the message, and habits; read again at each use
 threads/ID.json    a thread with its turns, as far as they were written when the process ended
-locks/ID           held while a process has the thread loaded: one writer
+locks/ID           held by the process that has the thread loaded, its only writer
 starts.log         each start of the program: process id, arguments, names of its variables
-turns.log          each message that reached the model: one that ran twice is there twice
+turns.log          each message that reached the model, repetitions included
 steers.log         each message that was merged into a running turn
 ended.log          each turn that ended, and how
-threads.log        what each thread was started with; resumes.log, started.log: each resume, each start of a turn; interrupts.log; terminated.log
-answers.log        each answer to a request of the server that was acted on
-images.log         each picture that was read, in base64; unread.log: those that were not there
-clashes.log        starts that ended because another one was the first with this home; begun: there was one
-violations.log     what no client should send
-gates/NAME         a `Hold` waits until this file is there
+threads.log        the parameters of each thread's start; resumes.log, started.log: each resume, each start of a turn; interrupts.log;
+terminated.log answers.log        each answer that the server acted on images.log         each picture that was read, in base64; unread.log:
+missing ones clashes.log        starts that ended because another was first with this home; `begun` marks the first violations.log     input
+that no client should send gates/NAME         a `Hold` waits for this file
 """
 
 import fcntl
@@ -39,7 +37,7 @@ class Disk:
             return {}
 
     def steps(self, text):
-        """None where nothing is planned for this message."""
+        """The steps for this message, or None if nothing is planned for it."""
         for plan in self.script().get("plans", []):
             if plan["match"] in text:
                 return from_json(plan["steps"])
@@ -54,7 +52,7 @@ class Disk:
     # The account
 
     def note(self, name, value):
-        # One write of one line: several processes write into the same file.
+        # One `write` per line, because several processes append to the same file.
         with (self.home / f"{name}.log").open("a") as file:
             file.write(json.dumps(value) + "\n")
 
@@ -69,7 +67,7 @@ class Disk:
         os.replace(beside, self._path(thread))
 
     def load(self, thread):
-        """None: there is none. "": it was begun, and nothing written into it."""
+        """The stored thread; None if there is none, "" if it was begun and never written."""
         try:
             text = self._path(thread).read_text()
         except FileNotFoundError:
@@ -80,7 +78,7 @@ class Disk:
         self._path(thread).unlink(missing_ok=True)
 
     def lock(self, thread):
-        """Whether this process may write it from now on."""
+        """Takes the thread's lock. Returns whether this process may write it."""
         if thread in self._locks:
             return True
         handle = os.open(self.home / "locks" / thread, os.O_CREAT | os.O_RDWR)

@@ -1,4 +1,4 @@
-"""The methods that the scripted Codex answers (codex.md#methods): each gets its connection and the parameters, and gives a `Reply`."""
+"""Methods of the scripted Codex (codex.md#methods): each gets its connection and the parameters, and returns a `Reply`."""
 
 import os
 import uuid
@@ -25,11 +25,11 @@ class Refusal(Exception):
 class Reply:
     result: dict
     after: Callable = lambda: None
-    """What follows the reply on the wire."""
+    """Runs after the reply was sent."""
 
 
 LATER = object()
-"""The method replies by itself, perhaps never."""
+"""Returned by a method that replies itself, or never."""
 
 
 def method(name, experimental=False):
@@ -59,7 +59,7 @@ def stored(connection, params):
         raise Refusal(f"no rollout found for thread id {identity}")
     if record == "":
         raise Refusal(f"failed to read thread: rollout at /nowhere/rollout-{identity}.jsonl is empty", -32603)
-    # A turn that runs in another process reads as one that was interrupted, and so does one that was killed.
+    # A turn that runs in another process, or was killed, reads as interrupted.
     for turn in record["turns"]:
         if turn["status"] == "inProgress":
             turn["status"] = "interrupted"
@@ -67,7 +67,7 @@ def stored(connection, params):
 
 
 def override(thread, params):
-    """Settings of start and resume; `sandboxPolicy` of a turn has another spelling and is not read here."""
+    """Applies settings of start and resume; `sandboxPolicy` of a turn has another spelling and is not read here."""
     for name, allowed in (("approvalPolicy", POLICIES), ("approvalsReviewer", ("user", "auto_review")), ("sandbox", tuple(SANDBOXES))):
         value = params.get(name)
         if value is None:
@@ -123,7 +123,7 @@ def thread_resume(connection, params):
     if not is_loaded:
         if not connection.server.disk.lock(thread.id):
             raise Refusal(f"thread {thread.id} already has an active writer")
-        # A cold one takes the stored policy, and the sandbox of the configuration.
+        # A cold resume uses the stored policy, and the sandbox of the configuration.
         thread.settings["sandbox"] = "read-only"
         connection.server.threads[thread.id] = thread
         thread.status = {"type": "notLoaded"}
@@ -145,7 +145,7 @@ def thread_resume(connection, params):
 
 
 def newest_turns(thread, page):
-    """As the list has them, with the open calls of the turn that runs where all items are asked for."""
+    """The newest turns in the list's form, with the open calls of the running turn if all items are requested."""
     newest = thread.record["turns"][::-1]
     limit, view = page.get("limit") or 25, page.get("itemsView") or "summary"
     turns = [shown_turn(turn, view) for turn in newest[:limit]]
@@ -265,7 +265,7 @@ def turn_start(connection, params):
         raise Refusal(connection.server.disk.habit("refuses_turns"), -32603)
     content = [part | ({"text_elements": []} if part["type"] == "text" else {}) for part in content]
     if thread.turn:
-        # In silence: the same turn, and no event of its own.
+        # Merged silently: the same turn, and no event.
         thread.turn.steers.append((text, params.get("clientUserMessageId")))
         return Reply({"turn": thread.turn.shown()})
     if params.get("model"):
@@ -274,7 +274,7 @@ def turn_start(connection, params):
         known = [known["reasoningEffort"] for known in EFFORTS]
         if effort not in known:
             raise Refusal(f"Invalid request: unknown variant `{effort}`, expected one of {', '.join(f'`{word}`' for word in known)}")
-        # It stays for later turns.
+        # The effort stays for later turns.
         thread.settings["effort"] = effort
     thread.save_empty()
     turn = thread.turn = Turn(thread, text, params.get("clientUserMessageId"), content)
@@ -303,7 +303,7 @@ def turn_interrupt(connection, params):
         return LATER
     turn = thread.turn
     if turn is None and thread.last_end == "interrupted":
-        # Never answered until another turn of the thread has ended.
+        # Unanswered until another turn of the thread has ended.
         thread.unanswered.append(lambda: connection.reply(number, {}))
         return LATER
     if turn is None or not turn.is_started:

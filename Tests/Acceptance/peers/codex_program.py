@@ -1,5 +1,5 @@
 """A stand-in for the program `codex`: `--version`, and `app-server --listen ADDRESS`. `CODEX_DOUBLE` names its directory
-(`codex_disk.py`); its bad habits are in `plans.json` there."""
+(`codex_disk.py`); its habits are in `plans.json` there."""
 
 import argparse
 import asyncio
@@ -41,7 +41,7 @@ async def serve(options, disk):
             ended.set()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, on_term)
-    # SIGINT ends it at once, by the signal.
+    # SIGINT ends the process at once, by the signal.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     print(server.address, flush=True)
     for _ in range(disk.habit("floods_megabytes", 0)):
@@ -57,7 +57,7 @@ async def serve(options, disk):
 
 @contextlib.contextmanager
 def first_start(disk):
-    """Of several first starts with one home all but one end."""
+    """Lets one of several first starts with the same home live, and ends the others."""
     begun = disk.home / "begun"
     if begun.exists():
         yield
@@ -73,7 +73,7 @@ def first_start(disk):
 
 
 async def leave_with(home, ended):
-    """It outlives its bridge, but not the test whose directory is gone."""
+    """Lets the process outlive its bridge, but not the test's directory."""
     begun = time.monotonic()
     while home.exists() and time.monotonic() - begun < LONGEST_SECONDS:
         await asyncio.sleep(1)

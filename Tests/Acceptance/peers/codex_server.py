@@ -1,4 +1,4 @@
-"""The scripted Codex app-server: sockets, JSON-RPC, and what is common to all threads (codex.md#framing, codex.md#handshake)."""
+"""The scripted Codex app-server: sockets, JSON-RPC, and everything that all threads share (codex.md#framing, codex.md#handshake)."""
 
 import asyncio
 import hmac
@@ -26,7 +26,7 @@ class Connection:
         self.is_greeted = self.is_experimental = False
         self.silenced = set()
         self.number = None
-        """Of the request that is answered now."""
+        """Number of the current request."""
 
     def send(self, frame):
         self.socket.send(frame)
@@ -67,7 +67,7 @@ class Connection:
         except ValueError:
             frame = None
         if not isinstance(frame, dict) or frame.get("id", 0) is None:
-            # No answer at all.
+            # Unreadable frames get no answer.
             return self.server.disk.note("violations", f"unreadable: {text[:200]}")
         if self.server.disk.habit("deaf") or not self.server.hears(frame):
             return
@@ -156,7 +156,7 @@ class CodexServer:
         self.threads, self.connections = {}, []
         self.is_draining = False
         self.hears = lambda frame: True
-        """A frame that is not heard is answered by nobody."""
+        """A filter: frames that fail it get no answer."""
         self.overloads = self.disk.habit("overloads", 0)
         self.path = None
         self._refused = Counter()
@@ -167,7 +167,7 @@ class CodexServer:
     # Listening
 
     async def serve_stdio(self):
-        """Lines of JSON; the process ends with its input, and running turns with it."""
+        """Serves lines of JSON; the end of input ends the process, and running turns with it."""
         reader = asyncio.StreamReader(limit=1 << 24)
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         pipe = Pipe(reader)
@@ -177,7 +177,7 @@ class CodexServer:
                 thread.turn.task.cancel()
 
     async def listen(self, address):
-        """`unix://PATH`, where PATH becomes a link to a socket in a folder of its own; or `ws://127.0.0.1:PORT`."""
+        """Listens at `unix://PATH`, where PATH becomes a link to a socket in a folder of its own, or at `ws://127.0.0.1:PORT`."""
         if not address.startswith("unix://"):
             self.wire.port = int(address.rsplit(":", 1)[1])
             await self.wire.listen()
@@ -201,7 +201,7 @@ class CodexServer:
         await self.wire.close()
 
     async def drain(self):
-        """The first SIGTERM: turns that run go on to their end."""
+        """Handles the first SIGTERM: running turns continue to their end."""
         self.is_draining = True
         while any(thread.turn for thread in self.threads.values()):
             await asyncio.sleep(0.01)
@@ -231,7 +231,8 @@ class CodexServer:
         return f"{prefix}_{os.getpid():x}{self._identities:05}"
 
     def is_overloaded(self, name):
-        """The first requests of all with the habit `overloads`; the first ones of a method with `overloads_at`."""
+        """Whether this request is refused: the first ones of all with the habit `overloads`, the first ones of a method with
+        `overloads_at`."""
         if self.overloads > 0:
             self.overloads -= 1
             return True

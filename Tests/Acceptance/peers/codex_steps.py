@@ -1,4 +1,4 @@
-"""The words in which a test scripts a turn of the scripted Codex (codex.md). They pass to its process as JSON."""
+"""Steps by which a test scripts a turn of the scripted Codex (codex.md). They pass to its process as JSON."""
 
 from dataclasses import dataclass, field
 
@@ -7,13 +7,13 @@ from .steps import Hold, Wait
 
 @dataclass
 class Say:
-    """One agent message. `cut` leaves it without its end, as a stream that breaks does."""
+    """One agent message. `cut` leaves out its end, as a broken stream does."""
     chunks: list
     phase: str = "final_answer"
     every: float = 0.01
     cut: bool = False
     delivery: str | None = None
-    """"async": a message that is not the turn's answer; `questions` with it."""
+    """"async" for a message, with `questions`, that is not the turn's answer."""
     questions: list | None = None
 
 
@@ -24,30 +24,30 @@ class Think:
 
 @dataclass
 class Command:
-    """`asks`: the question with which the model wants to leave the sandbox; the call waits for an approval."""
+    """A command. `asks` is the model's question to leave the sandbox; the call then waits for an approval."""
     command: str = "ls packets"
     output: str | None = "a\nb\nc\n"
     parts: list = field(default_factory=list)
-    """Output that is streamed, which is never all of it."""
+    """Streamed output, which is never all of it."""
     code: int = 0
     asks: str | None = None
     gate: str | None = None
-    """It runs until this gate is open."""
+    """The command runs until this gate is open."""
     outlives: bool = False
-    """The turn goes on without it; it ends at its gate, perhaps after the turn."""
+    """The turn continues without the command, which ends at its gate, perhaps after the turn."""
     silent: bool = False
-    """A call that makes no item at all."""
+    """The call makes no item."""
     shell: str = "/bin/bash"
-    """What runs it: a program of the workspace may have the name of a shell."""
+    """The shell that runs it: a program of the workspace may have a shell's name."""
     permissions: dict | None = None
-    """`additionalPermissions`: granted with the command."""
+    """`additionalPermissions`, granted with the command."""
     again: str | None = None
-    """The command that is asked for next, under the same item: the first one failed in the sandbox, and its connections were cut."""
+    """The command asked for next under the same item, after the first one failed in the sandbox and its connections were cut."""
 
 
 @dataclass
 class Input:
-    """Bytes for the process of an earlier command, which ask."""
+    """Input for the process of an earlier command, which requires an approval."""
     text: str = "yes\n"
     command: str = "psql garden"
     asks: str = "The process waits for an answer."
@@ -55,7 +55,7 @@ class Input:
 
 @dataclass
 class Change:
-    """A patch. It asks outside of the workspace, or where all of it is read-only."""
+    """A patch. It requires an approval outside of the workspace, or in a read-only one."""
     path: str = "labels.txt"
     diff: str = "beans\npeas\n"
     kind: str = "add"
@@ -71,7 +71,7 @@ class Tool:
     result: str = "watered north"
     asks: bool = True
     displays: bool = True
-    """Whether the request says what is to be displayed of the arguments."""
+    """Whether the request lists the arguments to display."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Parallel:
 
 @dataclass
 class Question:
-    """The tool for questions. What is said next is what was answered."""
+    """The tool for questions. The next text repeats the answers."""
     questions: list = field(default_factory=lambda: [{
         "id": "colour", "header": "Colour", "question": "Which colour?", "isOther": True, "isSecret": False,
         "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]}])
@@ -90,7 +90,7 @@ class Question:
 
 @dataclass
 class Form:
-    """An MCP server asks for words of its own."""
+    """An elicitation of an MCP server, for a form of its own."""
     message: str = "Which bed?"
     schema: dict = field(default_factory=lambda: {"type": "object", "properties": {"bed": {"type": "string"}}, "required": ["bed"]})
     mode: str = "form"
@@ -99,14 +99,14 @@ class Form:
 
 @dataclass
 class SubAgent:
-    """A thread of its own, whose frames come under its own id; the parent waits for it."""
+    """A thread with frames under its own id; the parent waits for it."""
     name: str
     steps: list
 
 
 @dataclass
 class Retry:
-    """A model request fails and is made again by Codex itself."""
+    """A failed model request, which Codex itself repeats."""
     message: str = "Reconnecting... 1/2"
     after: float = 0.05
 
@@ -119,7 +119,7 @@ class Fail:
 
 @dataclass
 class Flood:
-    """So many deltas of one message, as fast as they can be sent; each differs from its neighbours."""
+    """Many deltas of one message, as fast as possible; each differs from its neighbours."""
     count: int = 20_000
 
     def chunks(self):
@@ -139,28 +139,28 @@ class Garbage:
 
 @dataclass
 class LoseEnd:
-    """No `turn/completed` comes for this turn; the thread goes idle."""
+    """Omits `turn/completed` of this turn; the thread goes idle."""
 
 
 @dataclass
 class AskLate:
-    """An approval that is asked for when the turn is already over."""
+    """An approval requested after the end of the turn."""
     command: str = "rm -r labels"
 
 
 @dataclass
 class Compact:
-    """The item that says that the context was compacted, and its warning."""
+    """The item of a compacted context, and its warning."""
 
 
 @dataclass
 class Cut:
-    """The connections of the thread's clients end without a closing frame; the server lives."""
+    """Ends the connections of the thread's clients without a closing frame; the server lives."""
 
 
 @dataclass
 class Die:
-    """The process ends here, without a word."""
+    """Ends the process without a word."""
 
 
 _KINDS = {kind.__name__: kind for kind in (
@@ -186,7 +186,7 @@ def from_json(value):
 
 
 def messages(steps):
-    """The whole messages of a turn that goes well."""
+    """The complete messages of a successful turn."""
     texts = []
     for step in steps:
         if isinstance(step, (Say, Flood)) and not getattr(step, "cut", False):
@@ -195,5 +195,5 @@ def messages(steps):
 
 
 def answer(steps):
-    """What the bubble ends with: all whole messages of the turn, in order."""
+    """The bubble's final text: all complete messages of the turn, in order."""
     return "\n\n".join(text.strip() for text in messages(steps) if text.strip())

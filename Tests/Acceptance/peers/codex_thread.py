@@ -1,4 +1,4 @@
-"""A thread of the scripted Codex while it is loaded: who is subscribed, what it waits for, what has been written (codex.md)."""
+"""A loaded thread of the scripted Codex: its subscribers, its pending requests, its stored record (codex.md)."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ def milliseconds():
 
 @dataclass(eq=False)
 class Request:
-    """What the clients of a thread are asked."""
+    """A request to the clients of a thread."""
     method: str
     params: dict
     answer: asyncio.Future
@@ -41,16 +41,16 @@ class Thread:
         self.subscribers = []
         self.status = {"type": "idle"}
         self.turn = None
-        """The one that runs."""
+        """The running turn."""
         self.last_end = None
         self.requests = {}
-        """JSON-RPC id -> what clients are asked."""
+        """JSON-RPC id -> pending request to the clients."""
         self.grants = set()
-        """Commands and tools that were allowed for this thread."""
+        """Commands and tools allowed for this thread."""
         self.terminals = {}
         """Process id -> (item, task) of a command that outlives its turn."""
         self.unanswered = []
-        """Replies to interrupts of a turn that was interrupted already: they come with the end of the next one."""
+        """Replies to interrupts of an interrupted turn: they come with the end of the next one."""
 
     @property
     def id(self):
@@ -76,7 +76,7 @@ class Thread:
                 "gitInfo": None, "name": record["name"], "daybreakEnabled": None, "turns": []}
 
     def started(self):
-        """The part that replies to start and resume have in common."""
+        """Fields that the replies to start and resume share."""
         settings = self.settings
         return {"thread": self.shown(), "model": settings["model"], "modelProvider": "scripted", "serviceTier": None,
                 "disabledPluginIds": [], "cwd": self.record["cwd"], "runtimeWorkspaceRoots": [self.record["cwd"]],
@@ -91,7 +91,7 @@ class Thread:
         self.server.disk.save(self.id, self.record)
 
     def save_empty(self):
-        """The file of a thread that was never used is made with its first turn, and is empty until something is said."""
+        """Makes the file of an unused thread at its first turn; it is empty before the first output."""
         if not self.is_stored:
             self.is_stored = True
             self.server.disk.save(self.id, None)
@@ -104,7 +104,7 @@ class Thread:
             connection.notify(frame)
 
     def set_status(self, kind=None):
-        """Every connection is notified, subscribed or not."""
+        """Sets the status and notifies every connection, subscribed or not."""
         kind = kind or self.status["type"]
         status = {"type": kind}
         if kind == "active":
@@ -120,7 +120,7 @@ class Thread:
         self.save()
 
     def report_usage(self, turn, connection=None):
-        """To all subscribers with the account's limits, or to one that has just resumed."""
+        """Reports usage to all subscribers with the account's limits, or to one that has just resumed."""
         count = self.record["requests"]
         if not count:
             return
@@ -135,7 +135,7 @@ class Thread:
     # Asking
 
     async def ask(self, method, _first=None, _keeps_status=False, **params):
-        """The answer of the first connection that gives one; None for an error. The numbers count over all threads."""
+        """The first connection's answer, or None for an error. Request numbers count over all threads."""
         number = self.server.next_request()
         request = self.requests[number] = Request(method, {"threadId": self.id} | params, asyncio.get_running_loop().create_future(), self.turn)
         if not _keeps_status:
@@ -150,7 +150,7 @@ class Thread:
         try:
             return await request.answer
         finally:
-            # It may have another number by now.
+            # The request may have been renumbered.
             number = next(key for key, entry in self.requests.items() if entry is request)
             del self.requests[number]
             if request.answer.cancelled() and request.turn:
@@ -161,7 +161,7 @@ class Thread:
                     self.set_status()
 
     def ask_again(self, connection):
-        """After the reply to a resume, with the same numbers; with the habit `renumber` with others."""
+        """Repeats pending requests after the reply to a resume, with the same numbers, or with new ones under the habit `renumber`."""
         for number in list(self.requests):
             request = self.requests[number]
             if self.server.disk.habit("renumber"):
@@ -171,7 +171,7 @@ class Thread:
             connection.send({"method": request.method, "id": number, "params": request.params})
 
     def answered(self, connection, number, result):
-        """Whether it was one of this thread's. The answer of one who is not subscribed is lost, as one that fits nothing."""
+        """Whether the number was one of this thread's. Answers of connections without a subscription, and invalid ones, are dropped."""
         if number not in self.requests:
             return False
         request = self.requests[number]

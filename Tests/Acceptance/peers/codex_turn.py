@@ -1,4 +1,4 @@
-"""One turn of the scripted Codex: what is sent, in which order, and what is written when (codex.md#a-turn, codex.md#ends-and-errors)."""
+"""One turn of the scripted Codex: its frames in order, and the moments of its writes (codex.md#a-turn, codex.md#ends-and-errors)."""
 
 import asyncio
 import base64
@@ -16,7 +16,7 @@ class Failed(Exception):
 
 
 class Steered(Exception):
-    """The message that streams is cut off, and another model request is made."""
+    """Raised to cut off the streaming message for another model request."""
 
 
 class Turn:
@@ -33,9 +33,9 @@ class Turn:
         self.calls = Calls(self)
         self.task = None
         self.ahead, self.item = [], None
-        """The step that is played and those after it; the item of a command that has begun."""
+        """The current and later steps; the item of a started command."""
         self.open = {}
-        """Calls that have begun: no list has them."""
+        """Started calls, which no list contains."""
 
     @property
     def is_child(self):
@@ -56,7 +56,7 @@ class Turn:
         self.notify("item/started", item=dict(item), startedAtMs=milliseconds())
 
     def item_completed(self, item, is_kept=True):
-        """A call that was refused is in no history."""
+        """Completes an item. A refused call is in no history."""
         self.open.pop(item["id"], None)
         if is_kept:
             self.record["items"].append(dict(item))
@@ -73,7 +73,7 @@ class Turn:
                          "content": content or [{"type": "text", "text": text, "text_elements": []}]})
 
     def look_at_pictures(self):
-        """Files of this computer are read here; one that cannot be read is no error (codex.md#methods)."""
+        """Reads pictures of this machine; an unreadable one is no error (codex.md#methods)."""
         for part in self.content:
             if part.get("type") != "localImage":
                 continue
@@ -147,7 +147,7 @@ class Turn:
         await asyncio.sleep(seconds)
         self.cut_in()
 
-    # Its steps; calls of tools are in `Calls`
+    # Steps; calls of tools are in `Calls`
 
     async def do_say(self, step):
         item = {"type": "agentMessage", "id": self.server.identity("msg" if not step.delivery else "call"), "text": "",
@@ -222,7 +222,7 @@ class Turn:
     async def do_die(self, _):
         os._exit(1)
 
-    # Its end
+    # The end
 
     def report_error(self, error, will_retry):
         self.notify("error", error=error, willRetry=will_retry)
@@ -250,7 +250,7 @@ class Turn:
         self.record |= {"status": status, "completedAt": int(time.time()), "durationMs": int((time.monotonic() - self.begun) * 1000)}
         thread.save()
         self.server.disk.note("ended", {"turn": self.id, "status": status})
-        # A server that drains closes its sockets just before.
+        # A draining server has just closed its sockets.
         if not self.loses_end and not self.server.is_draining:
             thread.notify("turn/completed", turn=self.shown(items, "summary" if items else "notLoaded"))
         for number in self.cleared:

@@ -1,4 +1,4 @@
-"""One client's socket on the scripted gateway: who it is, and which events it may see (relay.md#updates-relay-to-bridge)."""
+"""One client's socket on the scripted gateway: its identity, and the events it may see (openclaw.md#which-events-reach-whom)."""
 
 import uuid
 

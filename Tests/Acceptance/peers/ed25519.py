@@ -1,4 +1,4 @@
-"""Ed25519 in plain Python (RFC 8032), so that the scripted gateway can check a device signature without more packages.
+"""Ed25519 in plain Python (RFC 8032), so that the scripted gateway can check a device signature without further packages.
 
 Slow and not constant in time: for tests only.
 """

@@ -1,4 +1,4 @@
-"""What an OpenClaw gateway of each era does differently (relay.md#errors)."""
+"""The differences between OpenClaw gateways of each era (openclaw.md#eras)."""
 
 from dataclasses import dataclass
 
@@ -30,16 +30,16 @@ class Era:
     tick_milliseconds: int
     approval_seconds: float
     chat_merge: str           # `chat` text: the "newest" message, "unrepeated" pieces, or "glued"
-    question_key: str | None  # the key of a user's row, made of the run's
+    question_key: str | None  # key of a user's row, derived from the run's
     busy: str                 # a message into another client's run is queued ("queue"), put into it ("steer") or run ("beside")
-    joins_texts: bool         # a text that runs in its session already begins no run
-    teardown_seconds: float   # from `aborted` until the agent lets go
-    wait_tells_failures: bool  # `agent.wait` and the same key once more
-    resumes: bool             # resumes its runs after a restart, under other names
+    joins_texts: bool  # a text already running in its session begins no run
+    teardown_seconds: float  # from `aborted` until the agent releases the session
+    wait_tells_failures: bool  # `agent.wait` and a repeated key report failures
+    resumes: bool  # resumes its runs after a restart, under new names
     questions_late: bool      # the first question of a chat is on disk with its first answer
     takes_length: bool        # `chat.history` with maxChars
-    pictures_alone: bool      # other files are dropped, and nothing says so
-    rows_have_ids: bool       # and keys, where there are any
+    pictures_alone: bool  # other files are dropped silently
+    rows_have_ids: bool  # and keys, if they have any
     mirrors_tools: bool       # `session.tool` reaches the run's own client too, beside `agent`
 
 
@@ -79,13 +79,13 @@ ERAS = {
 
 
 def canonical_text(_era, segments):
-    """The text that the phone must end with, by the rules of the bridge's design (section 7, "Final"): of every era the messages as
-    `assistant` has them, trimmed, a paragraph each."""
+    """The phone's final text, by the bridge's design (section 7, "Final"), for any era: the messages of `assistant`, trimmed, one paragraph
+    each."""
     return "\n\n".join(part.strip() for part in segments if part.strip())
 
 
 def merged(era, text, earlier, said, addition):
-    """What `chat` makes of a message that says `said` now, behind the messages `earlier`: each era with its own faults."""
+    """The text of `chat` for a message that says `said` now, behind the messages `earlier`: each era with its own faults."""
     if era.chat_merge == "newest":
         return said
     if era.chat_merge == "unrepeated":

@@ -1,4 +1,4 @@
-"""How a method of the scripted gateway fails."""
+"""Failures of the scripted gateway's methods."""
 
 
 class MethodError(Exception):

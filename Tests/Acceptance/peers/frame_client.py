@@ -1,4 +1,4 @@
-"""What bare clients of scripted servers have in common: all frames that came, in order, and waiting for one of them."""
+"""The common part of bare clients of scripted servers: all received frames in order, and waiting for one of them."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ class FrameClient:
         return self.socket.close_code
 
     async def until(self, wanted, since=0, seconds=30):
-        """The first frame from `since` on that is wanted."""
+        """The first wanted frame from `since` on."""
         def first():
             return next((frame for frame in self.frames[since:] if wanted(frame)), None)
         try:
@@ -48,5 +48,5 @@ class FrameClient:
         return first()
 
     def shown(self, frame):
-        """A frame in a failure's words."""
+        """A frame in words, for a failure."""
         return frame.get("type")

@@ -28,12 +28,12 @@ class Gateway:
         self.token, self.protocol = token, self.era.protocol
         self.tick_milliseconds = self.era.tick_milliseconds
         self.hold_back_seconds = 1.0      # 15 s in the real one.
-        self.instant = None               # "after" or "before": the run's first frames in one write with the answer.
-        self.joins_after = 0.0            # From a message to the name of the run with the same words.
+        self.instant = None  # "after" or "before": the run's first frames share one write with the answer.
+        self.joins_after = 0.0  # Seconds from a message until the run of the same text has a name.
         self.pairs_silently, self.paired, self.to_pair = True, set(), set()
-        self.is_behind_proxy = False      # Each device has a token of its own: on the same machine none is paired.
-        self.lets_go_after = None         # Seconds from a stop to the agent's end of the run; None: the usual of the era.
-        self.has_heartbeats = True        # E1: without them no run follows an approval.
+        self.is_behind_proxy = False  # Each device has its own token; on the same machine none is paired.
+        self.lets_go_after = None  # Seconds from a stop until the agent releases the run; None for the era's own.
+        self.has_heartbeats = True  # E1: without heartbeats no run follows an approval.
         self.lane = asyncio.Semaphore(busy.AT_WORK)  # `maxConcurrent` of its configuration.
         self.refusals = []                # Refusal values for the next connects.
         self.connects = []                # Parameters of every connect.
@@ -44,22 +44,22 @@ class Gateway:
         self.models, self.patch_answers = MODELS, []  # MethodErrors for the next `sessions.patch`.
         self.answered = []                # (message, model) of each run, as it begins.
         self.jobs, self.job_runs, self.usage, self.stop_reason = {}, [], None, "stop"
-        self.tells_usage = True           # In the rows of its agent.
-        # (key, name, type, bytes) of each attachment; what `hello-ok` advertises of them: {"maxBytes", "maxImageBytes"}.
+        self.tells_usage = True  # Usage in the rows of its agent.
+        # (key, name, type, bytes) of each attachment; the policy in `hello-ok`: {"maxBytes", "maxImageBytes"}.
         self.files, self.attachment_policy = [], None
         self.starts = collections.Counter()
         self.commands, self.executed, self.resolve_calls, self.violations = [], [], [], []
-        self.is_draining = False          # Before a restart that was asked for.
-        self.is_deaf = False              # The link stands and ticks; what the bridge asks is neither read nor answered.
+        self.is_draining = False  # A requested restart is pending.
+        self.is_deaf = False  # The link stays up and ticks, but requests are neither read nor answered.
         self.unheard = []
-        self.hooks = []                   # Each is called with (what, run=…) as it happens.
+        self.hooks = []  # Called with (what, run=…) at each event.
         self.sessions, self.runs, self.dedupe, self.approvals = {}, {}, {}, {}
         self.connections = []
         self.connections_made = 0
         self._gates = collections.defaultdict(asyncio.Event)
         self._global_seq = 0
         self._tasks = set()
-        self.started = self.clock.now() - 3600  # A gateway that has been there for a while.
+        self.started = self.clock.now() - 3600  # The gateway has run for a while.
         self.server = Server(self._http, self._upgrade, self._socket, port)
 
     async def __aenter__(self):
@@ -73,7 +73,7 @@ class Gateway:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.server.close()
 
-    # What a test reads and does
+    # Queries and actions of tests
 
     @property
     def port(self):
@@ -93,7 +93,7 @@ class Gateway:
         return self._gates[name]
 
     def cut(self):
-        """Every client's socket ends hard; the runs go on."""
+        """Cuts every client's socket; the runs continue."""
         for connection in list(self.connections):
             connection.socket.cut()
 
@@ -102,8 +102,8 @@ class Gateway:
             connection.socket.close(code, reason)
 
     async def restart(self, down_seconds=0.5, runs_survive=False, drains=0.0, is_killed=False, within_process=False):
-        """An orderly restart: `shutdown`, 1012, away for a while, back on the same port with an empty memory. E3 ends its runs first,
-        and refuses messages while it `drains`. Killed, it says nothing. Within its process its age goes on."""
+        """An orderly restart: `shutdown`, 1012, a pause, and back on the same port with an empty memory. E3 ends its runs first, and
+        refuses messages while it `drains`. A killed gateway sends nothing. A restart within the process keeps its age."""
         if not runs_survive and not is_killed:
             busy.announce(self)
             self.is_draining = self.era.resumes
@@ -187,7 +187,7 @@ class Gateway:
             busy.free(self, session)
 
     def begin(self, session, params, connection, start=None):
-        """A new run for this message; the answer to chat.send. `start`: what becomes of it instead of a run of its own."""
+        """Begins a run for this message, and returns the answer to chat.send. `start` replaces the run's own start."""
         text, key = params["message"], params["idempotencyKey"]
         plan = next((plan for plan in self.plans if plan.match in text), None) or self.default_plan(text)
         run_id = plan.foreign_run_id or key
@@ -198,7 +198,7 @@ class Gateway:
         return {"runId": run_id, "status": "in_flight" if plan.foreign_run_id else "started"}
 
     def other_client_sends(self, text, session_key, run_id):
-        """Another client's message, or the scheduler's: the run belongs to none of our connections."""
+        """Begins a run for another client or the scheduler, which belongs to no connection of the bridge."""
         session = self.session(session_key)
         plan = next((plan for plan in self.plans if plan.match in text), None) or self.default_plan(text)
         run = Run(self, run_id, session, session_key, plan, user_text=text)
@@ -219,7 +219,7 @@ class Gateway:
         self.runs[run.id] = run
 
     def begins_later(self, seconds, run_id, run, plan):
-        """A run that follows another one in its session."""
+        """Begins a run that follows another one in its session."""
         follow = Run(self, run_id, run.session, run.raw_key, plan)
         follow.owner_device = run.owner_device
         asyncio.get_running_loop().call_later(seconds, lambda: self._start(follow))
@@ -307,7 +307,7 @@ class Gateway:
         self.happened("connected")
 
     async def _in_one_write(self, connection, frame):
-        """The answer and whatever the run says without waiting, glued together; or the answer last."""
+        """Writes the answer and the run's immediate frames together, the answer first or last."""
         connection.socket.cork()
         if self.instant == "before":
             answer = await self._run_method(connection, frame)
@@ -327,7 +327,7 @@ class Gateway:
         method, params = frame["method"], frame.get("params", {})
         number = int(self.era.name[1])
         if method not in METHODS or METHODS[method][2] > number:
-            # A method that is not there is asked of administrators alone, who hear that.
+            # Unknown methods need the scope of administrators, who hear that the method is unknown.
             is_admin = "operator.admin" in connection.scopes
             self.violations.append((f"{method}, which it does not offer", frame))
             words = f"unknown method: {method}" if is_admin else "missing scope: operator.admin"

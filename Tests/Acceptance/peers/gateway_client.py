@@ -1,4 +1,4 @@
-"""A bare client of a scripted gateway: it shakes hands, asks, and keeps every frame that comes."""
+"""A bare client of a scripted gateway: it shakes hands, sends requests, and keeps every received frame."""
 
 import base64
 import hashlib
@@ -42,7 +42,7 @@ class GatewayClient(FrameClient):
         return params
 
     async def request(self, method, **params):
-        """The whole answer."""
+        """Sends a request, and returns the whole answer."""
         number = str(next(self._numbers))
         await self.socket.send(json.dumps({"type": "req", "id": number, "method": method, "params": params}))
         return await self.until(lambda frame: frame.get("type") == "res" and frame["id"] == number)
@@ -55,7 +55,7 @@ class GatewayClient(FrameClient):
         return await self.request("chat.send", sessionKey=session, message=text, idempotencyKey=key)
 
     async def event(self, name, run=None, since=0, **wanted):
-        """The payload of the first event of this name whose members, or those of its `data`, are as wanted."""
+        """The payload of the first event of this name with the wanted members, its own or those of its `data`."""
         def fits(frame):
             payload = frame.get("payload") or {}
             known = payload | payload.get("data", {})
@@ -64,7 +64,7 @@ class GatewayClient(FrameClient):
         return (await self.until(fits, since))["payload"]
 
     def of(self, run, *names):
-        """What came of a run: (event, stream or state, data or payload)."""
+        """A run's received frames: (event, stream or state, data or payload)."""
         return [(frame["event"], frame["payload"].get("stream") or frame["payload"].get("state"),
                  frame["payload"].get("data") or frame["payload"]) for frame in self.frames
                 if frame.get("type") == "event" and frame["payload"].get("runId") == run and (not names or frame["event"] in names)]

@@ -1,4 +1,4 @@
-"""Challenge, `connect` and hello-ok of the scripted gateway (relay.md#the-bridge-websocket)."""
+"""Challenge, `connect` and hello-ok of the scripted gateway (openclaw.md#handshake)."""
 
 import base64
 import hashlib
@@ -31,7 +31,7 @@ def signed_text(version, params, token):
 
 
 def check_device(gateway, params, nonce):
-    """In the documented order; raises with the code of the first thing that is wrong."""
+    """Checks a device in the documented order, and raises the code of the first fault."""
     era, device, auth = gateway.era, params["device"], params.get("auth", {})
 
     def refuse(code):
@@ -55,7 +55,7 @@ def check_device(gateway, params, nonce):
 
 
 def check_connect(gateway, params, nonce):
-    """The scopes that the socket gets."""
+    """Checks `connect`, and returns the socket's scopes."""
     era = gateway.era
     if problem := connect_violation(params):
         raise Refusal("INVALID_REQUEST", problem)
@@ -93,7 +93,7 @@ def check_connect(gateway, params, nonce):
 def hello_ok(gateway, connection, params):
     era = gateway.era
     device = params.get("device")
-    # A device on the same machine is let in without being paired.
+    # A device on the same machine is accepted without pairing.
     is_paired = bool(device) and (gateway.is_behind_proxy or device["id"] in gateway.to_pair)
     issued = {"deviceToken": gateway.device_token(device["id"]), "issuedAtMs": gateway.clock.milliseconds()} if is_paired else {}
     number = int(era.name[1])

@@ -1,4 +1,4 @@
-"""A naive bridge in a hundred lines: right in the good case, lost in every bad one. It proves the peers, nothing else."""
+"""A naive bridge in a hundred lines: correct in the good case, helpless in any bad one. It proves the peers, nothing else."""
 
 import asyncio
 import base64
@@ -119,7 +119,7 @@ class MiniBridge:
         run = payload.get("runId", "")
         if run.startswith("exec-approval-followup:"):
             return self.approvals.get(run.split(":")[1])
-        # In E1 a run of an unknown name has the rest.
+        # In E1 the rest belongs to a run of an unknown name.
         return self.turns.get(run) or next((turn for turn in self.approvals.values() if self.key(turn) == payload.get("sessionKey")), None)
 
     async def work(self, turn, place):
@@ -178,7 +178,7 @@ class MiniBridge:
         if payload["state"] not in ("final", "aborted", "error"):
             return False
         if payload["state"] == "final" and any(turn["open"].values()) and self.turns.get(payload["runId"]) is turn:
-            return False  # Detached: the follow-up run goes on.
+            return False  # Detached: the follow-up run continues.
         for call in turn["open"]:
             await self.call("finishTask", **place, task_id=call,
                             status="cancelled" if payload["state"] == "aborted" else "completed")

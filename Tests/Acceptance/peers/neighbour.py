@@ -1,4 +1,4 @@
-"""Another user's program on a port or a Unix socket of this machine: it notes all that it is sent, and may pass it on."""
+"""Another user's program on a port or a Unix socket of this machine: it records everything it receives, and may forward it."""
 
 import asyncio
 import shutil
@@ -50,10 +50,10 @@ asyncio.run(main())
 
 
 class Neighbour:
-    """Listens as `user`, where `host` is a path on that; `target`: the port of this machine that everything is passed on to."""
+    """Listens as `user`; `host` may be the path of a Unix socket. `target` is the local port that everything is forwarded to."""
 
     def __init__(self, user, host="127.0.0.1", port=0, target=0, is_apart=False):
-        """`is_apart`: it listens here, and lives in a network namespace of its own, as the forward of a rootless container does."""
+        """With `is_apart` it listens here and lives in a network namespace of its own, as the forwarder of a rootless container does."""
         self.user, self.host, self.port, self.target, self.is_apart = user, host, port, target, is_apart
         self.heard = bytearray()
         self.way = None
@@ -69,13 +69,13 @@ class Neighbour:
     async def __aenter__(self):
         target = str(self.target)
         if self.is_apart:
-            # The way out of that namespace.
+            # A socket that leads out of that namespace.
             self.way = Path(tempfile.mkdtemp(prefix="bridge-way-"))
             self.way.chmod(0o755)
             target = str(self.way / "way")
             self._server = await asyncio.start_unix_server(self._pass_on, target)
             (self.way / "way").chmod(0o666)
-        # The tests' own Python may lie where no other user may go.
+        # The tests' own Python may be unreachable for other users.
         python = shutil.which("python3", path="/usr/bin:/bin")
         self.process = await asyncio.create_subprocess_exec(
             "setpriv", f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups", "--pdeathsig=KILL",

@@ -1,4 +1,4 @@
-"""What the agent of a scripted Oppi server does with a prompt: a run is a task of the session, not of a socket."""
+"""The agent of a scripted Oppi server: a run is a task of the session, not of a socket."""
 
 import asyncio
 import collections
@@ -17,7 +17,7 @@ class Stopped(Exception):
 
 
 class Message:
-    """The assistant's message that the model is writing."""
+    """The assistant's message while the model writes it."""
 
     def __init__(self):
         self.blocks = []
@@ -31,7 +31,7 @@ class Message:
 
 class Run:
     def __init__(self, activation, text, plan, images=()):
-        self.images = images     # Of its prompt: data URIs.
+        self.images = images  # Images of its prompt, as data URIs.
         self.activation, self.server, self.clock = activation, activation.server, activation.clock
         self.dialect = activation.dialect
         self.text, self.plan = text, plan
@@ -39,9 +39,9 @@ class Run:
         self.attempt = 0
         self.is_retrying = self.in_loop = False
         self.steps = collections.deque()
-        self.current = None      # The step that is played.
+        self.current = None  # The current step.
         self.aborted = asyncio.Event()
-        self.is_waiting_to_retry = False  # Between two attempts; a compaction is no such wait.
+        self.is_waiting_to_retry = False  # True between two attempts, but not during a compaction.
         self.tools = ToolCalls(self)
         self.task = None
 
@@ -75,7 +75,7 @@ class Run:
         raise Stopped
 
     async def wait(self, future):
-        """For an answer, or for the abort."""
+        """Waits for an answer or the abort."""
         aborted = asyncio.ensure_future(self.aborted.wait())
         try:
             await asyncio.wait({future, aborted}, return_when=asyncio.FIRST_COMPLETED)
@@ -116,7 +116,7 @@ class Run:
     def stopped(self):
         was_in_loop, self.activation.run = self.in_loop, None
         if not was_in_loop:
-            # Between two attempts the status is ready already, and nothing more is said.
+            # Between two attempts the status is already `ready`, and no further frame follows.
             return self.emit("retry_end", success=False, attempt=self.attempt, finalError="Retry cancelled")
         self.tools.abort()
         self.close_message(is_partial=True)
@@ -125,7 +125,7 @@ class Run:
         self.activation.set_status("ready")
 
     async def before(self, pause):
-        """The session stays ready, so that nothing can be stopped."""
+        """Pauses while the session stays ready, so that nothing can be stopped."""
         if pause.compacts:
             self.emit("compaction_start", reason="threshold")
         await self.clock.sleep(pause.seconds)
@@ -162,11 +162,11 @@ class Run:
             self.activation.set_status("ready")
 
     async def play(self, plan, text):
-        """The steps of one prompt; whether they have ended the loop."""
+        """Plays the steps of one prompt. Returns whether they ended the loop."""
         self.user_message(text, self.images)
         self.images = ()
         self.steps.extend(plan.steps)
-        # What an earlier failure left in the queue of those that steer is heard before the first words.
+        # Steering messages left by an earlier failure are read before the first words.
         self.steer()
         while self.steps:
             if self.aborted.is_set():
@@ -178,7 +178,7 @@ class Run:
         return False
 
     def steer(self):
-        """Between two model calls: what was sent to steer is heard, and what it asks for follows."""
+        """Reads the steering messages between two model calls, and plays their plans."""
         while taken := self.activation.take_queued("steer"):
             plan, text = taken
             self.user_message(text)
@@ -230,7 +230,7 @@ class Run:
         self.server.disk.add_trace(self.activation.id, *events)
 
     def user_message(self, text, images=()):
-        """Its pictures are in the trace alone, behind its words."""
+        """Records a user's message. Its pictures are in the trace alone, behind its text."""
         entry, at = self.entry()
         session = self.activation.session
         session["messageCount"] += 1
@@ -274,14 +274,14 @@ class Run:
                 patience = await self.wait_for_readers(patience)
 
     async def wait_for_readers(self, patience):
-        """A reader that the machine keeps waiting catches up; one that has stopped does not. What is left of the patience."""
+        """Waits for readers that a busy machine delays, and gives up on one that has stopped. Returns the remaining patience."""
         while patience > 0 and any(socket.socket.buffered_bytes > BUFFER_BYTES // 2 for socket in self.server.sockets):
             await self.pause(0.01)
             patience -= 0.01
         return patience
 
     def close_message(self, calls=(), is_partial=False):
-        """The `message_end` of the message that was being written; empty where the model wrote nothing."""
+        """Ends the message being written; it is empty if the model wrote nothing."""
         message, self.message = self.message or Message(), None
         if message.thinking:
             self.emit("thinking_delta", delta=message.thinking)
@@ -299,7 +299,7 @@ class Run:
         self.activation.state()
 
     def account(self, text):
-        """Totals of the session, and the size of the last call."""
+        """Updates the session's totals and the size of the last call."""
         session = self.activation.session
         session["messageCount"] += 1
         session["tokens"]["input"] += 812
@@ -312,7 +312,7 @@ class Run:
     # Boundaries
 
     def fail_message(self, message):
-        """It keeps its words, and is in the trace as any other."""
+        """Fails the message. It keeps its words, and is in the trace like any other."""
         if self.dialect.reports_errors:
             self.emit("error", error=message)
         self.close_message(is_partial=True)
@@ -345,7 +345,7 @@ class Run:
         self.end_loop(settles=False)
         self.activation.set_status("ready")
         self.emit("compaction_start", reason=step.reason)
-        # No command of a client ends it.
+        # No command of a client ends the compaction.
         await self.clock.sleep(step.seconds)
         entry, at = self.entry()
         self.trace({"id": entry, "type": "compaction", "timestamp": at, "text": "What was said before."})
@@ -357,7 +357,7 @@ class Run:
         return not step.will_retry
 
     async def dialog(self, step):
-        """An extension's question, as one of its tools or hooks asks it."""
+        """A question of an extension, from one of its tools or hooks."""
         if step.method == "ask" and not self.dialect.is_seed:
             return await self.tools.ask(step)
         if self.message:
@@ -369,7 +369,7 @@ class Run:
         waiting = future
         if "timeout" in step.fields:
             waiting = asyncio.ensure_future(self.clock.within(future, step.fields["timeout"] / 1000))
-        # An abort does not end the wait for an answer: the server hangs until it has one.
+        # An abort does not end the wait: the server hangs until an answer comes.
         answer = await waiting
         if self.aborted.is_set():
             raise Stopped
@@ -384,7 +384,7 @@ class Run:
         await self.say(Say([step.says.get(key, f"The answer: {key}")]))
 
     async def hear_ask(self, step, answer):
-        """What the extension makes of it, which is what the agent reads."""
+        """Gives the extension's reading of the answer to the agent."""
         got = ask_answers(step.fields["questions"], json.loads(answer["value"]))
         self.server.disk.note("asked", got)
         key = json.dumps(got, separators=(",", ":"), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""A bare client of an Oppi server, for the tests of the scripted one. It knows nothing of our bridge."""
+"""A bare client of an Oppi server, for tests of the scripted one, independent of the bridge."""
 
 import asyncio
 import http.client
@@ -12,7 +12,7 @@ from .frame_client import FrameClient
 
 
 class OppiClient(FrameClient):
-    """`async with OppiClient(server) as client`; `client.frames` holds all that came, in order."""
+    """`async with OppiClient(server) as client`; `client.frames` holds all received frames, in order."""
 
     def __init__(self, server, token=None, path="/stream", **options):
         self.server, self.token, self.path, self.options = server, token or server.token, path, options
@@ -35,17 +35,17 @@ class OppiClient(FrameClient):
         return await self.until(lambda frame: frame["type"] == kind, since)
 
     async def ask(self, kind, **fields):
-        """The result of a request."""
+        """Sends a request, and returns its result."""
         request = f"r{next(self.requests)}"
         await self.send(kind, requestId=request, **fields)
         return await self.until(lambda frame: frame.get("requestId") == request and frame["type"].endswith("_result"))
 
     async def settled(self):
-        """All that was sent before is handled, and what it caused has come. Every server answers this one."""
+        """Waits until everything sent before is handled, with its effects received, by a request that every server answers."""
         await self.ask("unsubscribe", sessionId="none")
 
     async def run(self, session, text, **fields):
-        """A prompt up to the `state` after its end."""
+        """Runs a prompt up to the `state` after its end."""
         mark = len(self.frames)
         result = await self.ask("prompt", sessionId=session, message=text, **fields)
         await self.idle(mark)

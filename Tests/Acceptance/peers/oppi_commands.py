@@ -1,4 +1,4 @@
-"""What the session commands of the scripted Oppi server do (oppi.md#client--server-frames)."""
+"""Session commands of the scripted Oppi server (oppi.md#client--server-frames)."""
 
 import asyncio
 import copy
@@ -27,7 +27,7 @@ async def abort_retry(socket, activation, frame):
 
 
 async def outcome(activation):
-    """A result may come behind all that its command brings about."""
+    """Sends the result, possibly behind everything that its command causes."""
     for _ in range(20):
         if not activation.is_busy:
             break
@@ -40,7 +40,7 @@ async def stop_session(socket, activation, frame):
 
 
 async def get_state(socket, activation, frame):
-    """A `state` frame and no result, whatever the `requestId`."""
+    """Sends a `state` frame and no result, with or without a `requestId`."""
     socket.send({"type": "state", "session": copy.deepcopy(activation.session), "sessionId": activation.id})
 
 
@@ -69,7 +69,7 @@ async def set_model(socket, activation, frame):
 async def set_thinking_level(socket, activation, frame):
     if frame.get("level") not in LEVELS:
         raise Refused(f"Invalid thinking level: {frame.get('level')}")
-    # As it was asked for: what the session's model made of it no answer and no state says.
+    # The requested level: no answer and no state reports the level that the session's model applies.
     activation.session["thinkingLevel"] = frame["level"]
     socket.result(frame, activation.id, data={"level": frame["level"]})
     activation.state(is_saved=True)
@@ -82,7 +82,7 @@ async def set_session_name(socket, activation, frame):
 
 
 async def models(socket, activation, frame):
-    """Empty: the list is read over REST."""
+    """Sends an empty list: clients read the models over REST."""
     socket.result(frame, activation.id, data=[])
 
 
@@ -117,7 +117,7 @@ async def get_queue(socket, activation, frame):
 
 
 async def set_queue(socket, activation, frame):
-    """At rest the agent takes an empty queue alone."""
+    """Replaces the queue. At rest the agent accepts an empty one only."""
     if frame.get("baseVersion") != activation.queue_version:
         raise Refused(f"Queue version mismatch: expected {activation.queue_version}, got {frame.get('baseVersion')}")
     if not activation.is_streaming and (frame.get("steering") or frame.get("followUp")):
@@ -129,7 +129,7 @@ async def set_queue(socket, activation, frame):
 
 
 async def accept(socket, activation, frame):
-    """Commands that change nothing a connector can see here."""
+    """Accepts commands whose effects a connector cannot see."""
     socket.result(frame, activation.id)
 
 

@@ -1,12 +1,12 @@
-"""What an Oppi server keeps in its directory, and what a server that is started again on it finds.
+"""Files of an Oppi server in its directory, which a restarted server finds again.
 
-sessions/ID.json   a session as REST shows it
+sessions/ID.json   a session in the form of REST
 traces/ID.jsonl    its history, a trace event a line
 state.json         tokens, workspaces, stored rules
-prompts.log        each prompt that reached the agent, a line each: a prompt that ran twice stands there twice
-executed.log       what the agent ran after a yes, as it ran it
+prompts.log        each prompt that reached the agent, a line each, repetitions included executed.log       approved calls, in the form in
+which the agent ran them
 answers.log        each answer to a permission or a dialog that the agent acted on
-gates/NAME         a `Hold` waits until this file is there
+gates/NAME         a `Hold` waits for this file
 """
 
 import copy
@@ -21,7 +21,7 @@ SAVE_SECONDS = 1.0
 class Disk:
     def __init__(self, home, clock):
         self.home, self.clock = Path(home), clock
-        self.late = {}  # Session -> lines of its trace that have not reached the file.
+        self.late = {}  # Session -> lines of its trace that are not in the file yet.
         for name in ("sessions", "traces", "gates"):
             (self.home / name).mkdir(parents=True, exist_ok=True)
         self.trace_delay, self.save_delay = 0.0, SAVE_SECONDS
@@ -29,11 +29,11 @@ class Disk:
 
     def load(self):
         self.sessions, self.saved, self.unsaved = {}, {}, {}
-        # What had not reached a file is gone with the process.
+        # Unwritten lines are lost with the process.
         self.late.clear()
         for path in sorted((self.home / "sessions").glob("*.json")):
             session = json.loads(path.read_text())
-            # No agent runs in a process that has just begun.
+            # No agent runs in a new process.
             session["status"] = "stopped"
             self.sessions[session["id"]] = session
             self.saved[session["id"]] = copy.deepcopy(session)
@@ -61,7 +61,7 @@ class Disk:
             self.save(session)
 
     def shown(self, session):
-        """As it was saved last: REST and the lists are up to a second behind the sockets."""
+        """The last saved state: REST and the lists are up to a second behind the sockets."""
         return self.saved.get(session["id"], session)
 
     def delete(self, session):
@@ -89,7 +89,7 @@ class Disk:
     def _flush(self, session_id):
         waiting = self.late.get(session_id, [])
         ready = [event for at, event in waiting if at <= self.clock.now()]
-        # The file is first written with the first answer.
+        # The first answer makes the file.
         begins = self._trace_path(session_id).exists() or any(event["type"] in ("assistant", "thinking", "toolCall") for event in ready)
         if ready and begins:
             self.late[session_id] = waiting[len(ready):]

@@ -8,7 +8,7 @@ from .oppi_rules import HUNDRED_YEARS, short_id
 
 
 def summary(tool, args):
-    """As the server makes it for a phone: no account of the call (oppi.md#permissions)."""
+    """The server's summary for a phone, which is no account of the call (oppi.md#permissions)."""
     if tool == "bash":
         command = args.get("command") or "bash (unknown command)"
         script = re.search(r"\./scripts/(nav|eval|screenshot)\.js(?:\s+(?:\"([^\"]*)\"|'([^']*)'|(\S+)))?", command)
@@ -34,7 +34,7 @@ class Permissions:
         return wanted in activation.rules or wanted in self.server.disk.state["rules"]
 
     async def ask(self, run, tool, args, reason):
-        """None where it is allowed, else the words of the refusal."""
+        """Asks for a call. Returns None if it is allowed, else the text of the refusal."""
         activation, expires = run.activation, self.timeout_seconds > 0
         timeout = int(self.timeout_seconds * 1000) if expires else HUNDRED_YEARS
         frame = {"type": "permission_request", "id": short_id(12), "sessionId": activation.id, "tool": tool, "input": args,
@@ -46,7 +46,7 @@ class Permissions:
         self.server.happened("permission", session=activation.id, id=frame["id"])
         timer = self.clock.later(self.timeout_seconds, lambda: self._expire(frame["id"])) if expires else None
         try:
-            # An abort does not end the wait: the call is decided first, and what was aborted meanwhile runs nothing.
+            # An abort does not end the wait: the call is decided first, and an aborted one runs nothing.
             refusal = await future
             if refusal is None and run.aborted.is_set():
                 return "Command aborted"
@@ -58,7 +58,7 @@ class Permissions:
                 timer.cancel()
 
     def execute(self, frame):
-        """What runs after a yes: a command by its shell, else the tool with its whole input; not what was called its summary."""
+        """Executes an approved call: a command by its shell, else the tool with its whole input, not its summary."""
         args = frame["input"]
         does = {"command": args["command"]} if isinstance(args.get("command"), str) else {"input": args}
         self.server.disk.note("executed", {"approval": frame["id"], "tool": frame["tool"], **does, "folder": args.get("cwd"), "node": None})
@@ -75,7 +75,7 @@ class Permissions:
             future.set_result(outcome)
 
     def session_ended(self, activation):
-        """Denied inside; only head says so."""
+        """Denies the pending permissions of an ended session; only the dialect head reports it."""
         for identity in [identity for identity, entry in self.pending.items() if entry[0] is activation]:
             _, _, future = self.pending.pop(identity)
             self._settle(future, "Session ended")
@@ -85,7 +85,7 @@ class Permissions:
     # The answer
 
     def answer(self, identity, action, scope="once", expires=None):
-        """Whether such a question was open. No client hears of it."""
+        """Answers a permission. Returns its scope, or None if none was open. No client is notified."""
         entry = self.pending.pop(identity, None)
         if entry is None:
             return None
@@ -104,7 +104,7 @@ class Permissions:
     # The lists
 
     def of_session(self, session_id):
-        """As a subscription gets them: without `streamSeq`."""
+        """The permissions in the form of a subscription: without `streamSeq`."""
         return [frame for activation, frame, _ in self.pending.values() if activation.id == session_id]
 
     def listed(self, session_id=None, workspace_id=None):

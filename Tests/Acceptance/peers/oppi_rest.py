@@ -24,11 +24,11 @@ def found(body, status=200):
 
 
 class Pairing:
-    """One-time tokens, and who tries too often."""
+    """One-time tokens, and the limit on attempts."""
 
     def __init__(self, server):
         self.server, self.clock = server, server.clock
-        self.tokens = {}         # token -> when it is too old.
+        self.tokens = {}  # token -> time of its expiry.
         self.issued = []
         self.failures = []
         self.blocked_until = 0.0
@@ -153,7 +153,7 @@ class Rest:
         return entry if entry and entry["workspaceId"] == workspace else None
 
     async def session(self, request, workspace, session):
-        """The name of the query is `view`; another is ignored."""
+        """A session. The query's name is `view`; other names are ignored."""
         if (entry := self._session(workspace, session)) is None:
             return failure(404, "Session not found")
         self.server.traces_read += 1

@@ -1,4 +1,4 @@
-"""Figures and words of the Oppi protocol (oppi.md), and what its two dialects do differently."""
+"""Figures and texts of the Oppi protocol (oppi.md), and the differences between its two dialects."""
 
 import secrets
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ HEAD_COMMANDS = {"get_queue", "set_queue", "get_file_suggestions"}
 
 
 def short_id(length=8):
-    """Url-safe characters, as sessions (8) and permissions (12) have them."""
+    """An id of URL-safe characters, as long as those of sessions (8) and permissions (12)."""
     return secrets.token_urlsafe(length)[:length]
 
 
@@ -56,12 +56,12 @@ class Dialect:
 
     @property
     def drops(self):
-        """Deltas for a socket with too much buffered are dropped."""
+        """Deltas are dropped for a socket with too much buffered."""
         return self.is_seed
 
     @property
     def pings_missed(self):
-        """At so many ticks without a pong the socket is ended."""
+        """Ticks without a pong before the socket is ended."""
         return 1 if self.is_seed else 3
 
     @property
@@ -97,7 +97,8 @@ class Dialect:
 
 
 def ask_answers(questions, answers):
-    """The server turns an answer back into a label: the first option whose label contains it, case aside (oppi.md#extension-dialogs)."""
+    """Maps an answer back to a label as the server does: the first option whose label contains it, ignoring case
+    (oppi.md#extension-dialogs)."""
     got = {}
     for question in questions:
         answer = answers.get(question["id"])

@@ -47,17 +47,17 @@ class OppiServer:
         self.ring_capacity = RING_CAPACITY
         self.idle_seconds, self.ping_seconds = IDLE_SECONDS, PING_SECONDS
         self.workspace_limit, self.limit = LIMITS[dialect]
-        self.skew_milliseconds = 0        # Of the server's clock.
-        self.has_extension = False        # One that shows things to its own face with each run; head alone passes them on.
-        self.is_deaf = False              # Sockets stand and answer pings; what is asked is not handled.
-        self.hears = lambda frame: True   # A frame that is not heard is handled by nobody, and answered by nobody.
-        self.hooks = []                   # Each is called with (what, fields) as it happens.
+        self.skew_milliseconds = 0  # Offset of the server's clock.
+        self.has_extension = False  # An extension that shows things to its own interface with each run; only head forwards them.
+        self.is_deaf = False  # Sockets stay open and answer pings, but requests are not handled.
+        self.hears = lambda frame: True  # A filter: frames that fail it are neither handled nor answered.
+        self.hooks = []  # Called with (what, fields) at each event.
         self.frames = collections.deque(maxlen=100_000) if recording else None
-        # What a connector must not do, and what it did.
+        # Violations by a connector, and its requests.
         self.violations, self.unsubscribed, self.subscribes, self.requests = [], [], [], []
         self.device_names = []
         self.images = []                  # (text, type, bytes) of each image of a prompt.
-        self.faults = []                  # Of the double itself.
+        self.faults = []  # Faults of the double itself.
         self.silent_ended = self.traces_read = self.dropped_on_purpose = self.sockets_made = 0
         self.rest_refusals = []           # Responses for the next REST calls.
         self.pairing = Pairing(self)
@@ -69,7 +69,7 @@ class OppiServer:
                              certificates and certificates.context, self._protocol)
 
     def _forget(self):
-        """What is in memory only."""
+        """Resets everything that is only in memory."""
         self.activations, self.sockets = {}, []
         self.activating = {}
         self.user_ring, self.stream_seq = collections.deque(maxlen=USER_RING_CAPACITY), 0
@@ -103,7 +103,7 @@ class OppiServer:
         if not task.cancelled() and task.exception():
             self.faults.append("".join(traceback.format_exception(task.exception())))
 
-    # What a test reads and does
+    # Queries and actions of tests
 
     @property
     def port(self):
@@ -124,7 +124,7 @@ class OppiServer:
         self.disk.open_gate(name)
 
     def invite(self, token=None, pairing=True, fingerprint=None, **changes):
-        """The link that the pairing command shows."""
+        """The link shown by the pairing command."""
         value = {"v": 3, "host": "127.0.0.1", "port": self.port, "token": token or "", "name": "potting-shed",
                  "pairingToken": self.pairing.new_token() if pairing else ""}
         if not self.dialect.is_seed:
@@ -135,12 +135,12 @@ class OppiServer:
         return f"oppi://connect?v=3&invite={text}"
 
     def cut(self):
-        """Every client's socket ends hard; the runs go on."""
+        """Cuts every client's socket; the runs continue."""
         for socket in list(self.sockets):
             socket.socket.cut()
 
     async def stop(self):
-        """The orderly stop: head says so in the close frame, seed just ends."""
+        """An orderly stop: head announces it in the close frame, seed just ends."""
         for socket in list(self.sockets):
             if self.dialect.is_seed:
                 socket.socket.cut()
@@ -150,7 +150,7 @@ class OppiServer:
         await self.crash()
 
     async def crash(self):
-        """As `kill -9` would: sockets and memory are gone, what is on disk stays. `come_back` starts it again."""
+        """Ends like `kill -9`: sockets and memory are lost, the disk stays. `come_back` starts it again."""
         await self.server.stop_listening()
         await self._cancel_all()
         self.server.drop_connections()
@@ -228,7 +228,7 @@ class OppiServer:
         return activation
 
     async def _reap(self):
-        """Sessions without agent events, prompts or subscriptions end, whether a run is going or not; watching one does not keep it."""
+        """Ends idle sessions, without agent events, prompts or subscriptions, even with a run; watching one does not keep it."""
         while True:
             await self.clock.sleep(min(1.0, self.idle_seconds / 4))
             for activation in list(self.activations.values()):
@@ -237,7 +237,7 @@ class OppiServer:
                     self.spawn(activation.stop_session())
 
     def other_prompts(self, session_id, text):
-        """Another device writes into an active session."""
+        """A prompt of another device in an active session."""
         activation = self.activations[session_id]
         activation.prompt(None, "follow_up" if activation.is_busy else "prompt", {"type": "prompt", "message": text})
 
@@ -249,7 +249,7 @@ class OppiServer:
         return self.user_ring[-1]
 
     def to_all(self, frame):
-        """To every open socket, whatever it subscribed to."""
+        """Sends to every open socket, whatever it subscribed to."""
         frame = self.user_ring_add(frame)
         for socket in list(self.sockets):
             socket.send(frame)
@@ -311,7 +311,7 @@ class OppiServer:
 
 
 class Deflate(ServerPerMessageDeflateFactory):
-    """Head compresses frames of 1024 bytes and more, for a client that offers it."""
+    """Compresses frames of 1024 bytes and more for a client that offers it, as head does."""
 
     def process_request_params(self, params, accepted):
         agreed, extension = super().process_request_params(params, accepted)

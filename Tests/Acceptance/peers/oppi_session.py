@@ -1,4 +1,4 @@
-"""A session of the scripted Oppi server while it is active: its numbers, its ring, its subscribers.
+"""An active session of the scripted Oppi server: its numbers, its ring, its subscribers.
 
 See oppi.md#envelope-and-sequence-numbers and oppi.md#turn-delivery-clientturnid-and-turn_ack."""
 
@@ -13,11 +13,11 @@ from .oppi_rules import BUSY, DIALOG_RESENT, DURABLE, NOTIFIED, TURN_CACHE, TURN
 
 
 class Refused(Exception):
-    """Becomes a failed result."""
+    """Raised to send a failed result."""
 
 
 class Turn:
-    """A prompt that came with a `clientTurnId`."""
+    """A prompt with a `clientTurnId`."""
 
     def __init__(self, identity, payload, clock):
         self.identity, self.payload, self.clock = identity, payload, clock
@@ -33,12 +33,12 @@ class Activation:
         self.ring = collections.deque(maxlen=server.ring_capacity)
         self.subscribers = {}    # Socket -> level.
         self.turns = collections.OrderedDict()
-        self.starting = collections.deque()  # Turns in the order in which `agent_start` is taken for theirs.
+        self.starting = collections.deque()  # Turns in the order in which the server assigns `agent_start` to them.
         self.run = None
-        self.queue = []          # (kind, text, item): steers and follow-ups that wait.
+        self.queue = []  # (kind, text, item) of waiting steers and follow-ups.
         self.queue_version = 0
         self.dialogs = {}        # id -> (frame, future)
-        self.rules = []          # (tool, input) that are allowed until the session ends.
+        self.rules = []  # (tool, input) allowed until the session ends.
         self.is_over = False
         self.stop_watch = None
         self.touched = self.clock.now()
@@ -53,13 +53,13 @@ class Activation:
 
     @property
     def is_streaming(self):
-        """Its status is busy: neither before a run has begun, nor between its attempts."""
+        """Whether the status is busy: not before a run has begun, nor between its attempts."""
         return self.run is not None and self.run.in_loop
 
     # Frames
 
     def emit(self, kind, /, **fields):
-        """To every subscriber at a level that gets it."""
+        """Sends to every subscriber at a level that includes this kind."""
         self.touched = self.clock.now()
         frame = {"type": kind, **fields}
         if kind in DURABLE:
@@ -86,7 +86,7 @@ class Activation:
         self.state(is_saved=True)
 
     def missed(self, since):
-        """The events after `since`, or None where the ring does not reach back so far."""
+        """The events after `since`, or None if the ring does not reach back that far."""
         if self.ring and since < self.ring[0]["seq"] - 1:
             return None
         return [frame for frame in self.ring if frame["seq"] > since]
@@ -94,7 +94,7 @@ class Activation:
     # Prompts
 
     def prompt(self, socket, command, frame):
-        """One of `prompt`, `steer` and `follow_up`; the acknowledgements come before the result."""
+        """Handles `prompt`, `steer` and `follow_up`; the acknowledgements precede the result."""
         self.touched = self.clock.now()
         if command != "prompt" and not self.is_streaming:
             name = "Steer" if command == "steer" else "Follow-up"
@@ -136,7 +136,7 @@ class Activation:
             self.emit("turn_ack", command=command, clientTurnId=turn.identity, stage=turn.stage, **echo, **fields)
 
     def _hand_over(self, command, frame):
-        """To the agent, which begins once the result has left."""
+        """Hands the prompt to the agent, which begins once the result was sent."""
         text = frame.get("message", "")
         self.server.disk.note("prompts", {
             "session": self.id, "text": text, "command": command, "turn": frame.get("clientTurnId"),
@@ -147,7 +147,7 @@ class Activation:
         self.server.happened("prompted", session=self.id, text=text)
         plan = self.server.plan_for(text)
         if self.is_busy and command == "prompt":
-            # Whatever its streaming behaviour: that is not passed on to the agent.
+            # The streaming behaviour is not passed on to the agent.
             if "streamingBehavior" in frame:
                 self.queue_changed()
             return self.refuse(BUSY)
@@ -166,19 +166,19 @@ class Activation:
         asyncio.get_running_loop().call_soon(action, *arguments)
 
     def refuse(self, message):
-        """The seed dialect says nothing at all."""
+        """Reports a refusal; the seed dialect sends nothing."""
         if self.dialect.reports_errors and not self.is_over:
             self.emit("error", error=message)
 
     def agent_started(self):
-        """Whose prompt it is, the server guesses by the order."""
+        """Assigns the start of an agent to a prompt, by order, as the server guesses."""
         if self.starting:
             command, turn = self.starting.popleft()
             turn.stage = "started"
             self._acknowledge(command, turn)
 
     def queue_changed(self, started=None):
-        """`started`: the kind and the item that is taken up."""
+        """Reports a changed queue; `started` is the kind and the item taken from it."""
         self.queue_version += 1
         if self.dialect.has_queue and not self.is_over:
             if started:
@@ -191,7 +191,7 @@ class Activation:
         return {"version": self.queue_version, "steering": items("steer"), "followUp": items("follow_up")}
 
     def take_queued(self, *kinds):
-        """The next message of these kinds that waits: (plan, text)."""
+        """The next waiting message of these kinds: (plan, text)."""
         for entry in self.queue:
             kind, plan, item = entry
             if kind in kinds:
@@ -203,7 +203,7 @@ class Activation:
     # Stopping
 
     def stop(self):
-        """What `stop` and `abort` do at once; the outcome is a frame (oppi.md#stopping)."""
+        """The immediate effect of `stop` and `abort`; the outcome is a frame (oppi.md#stopping)."""
         if not self.is_streaming:
             self.emit("stop_confirmed", source="user", reason="Session already idle")
             return
@@ -218,7 +218,7 @@ class Activation:
             self.stop_watch = self.server.spawn(self._watch_stop(self.run, before))
 
     def stop_is_over(self):
-        """A loop that ended by itself has ended for a stop as well."""
+        """Confirms a stop after the end of the loop, whatever ended it."""
         if self.stop_watch is not None and not self.is_over:
             self.stop_watch.cancel()
             self.stop_watch = None
@@ -247,7 +247,7 @@ class Activation:
             self.end("stopped")
 
     def end(self, reason, status="stopped"):
-        """The session is no longer active: its numbers, its ring and its turns are gone."""
+        """Deactivates the session: its numbers, its ring and its turns are lost."""
         if self.is_over:
             return
         self.session["status"] = status
@@ -262,7 +262,7 @@ class Activation:
             self.stop_watch.cancel()
         for _, future in self.dialogs.values():
             future.cancel()
-        # Subscriptions of this activation count on their sockets and carry nothing more.
+        # Subscriptions of this activation still count on their sockets, but carry nothing.
         self.subscribers.clear()
         self.server.activations.pop(self.id, None)
         self.server.happened("session_ended", session=self.id)
@@ -270,7 +270,7 @@ class Activation:
     # Dialogs
 
     def ask(self, method, fields):
-        """The future of the answer."""
+        """Asks the subscribers, and returns the future of the answer."""
         frame = {"type": "extension_ui_request", "id": short_id(), "sessionId": self.id, "method": method, **fields}
         future = asyncio.get_running_loop().create_future()
         self.dialogs[frame["id"]] = (frame, future)
@@ -283,7 +283,7 @@ class Activation:
         if waiting is None:
             return False
         if not self.dialect.answers_dialogs:
-            # Accepted, and it goes nowhere.
+            # The answer is accepted and lost.
             return True
         del self.dialogs[frame["id"]]
         self.server.disk.note("answers", {name: frame[name] for name in ("id", "value", "confirmed", "cancelled") if name in frame})

@@ -14,7 +14,7 @@ class OppiSocket:
     def __init__(self, server, socket):
         self.server, self.socket = server, socket
         self.dialect, self.clock = server.dialect, server.clock
-        self.levels = {}         # Session -> level. A subscription whose activation has ended still counts here.
+        self.levels = {}  # Session -> level. A subscription to an ended activation still counts.
         self.dropped = 0
         self.most_buffered = 0
         self._frames = asyncio.Queue()
@@ -38,7 +38,7 @@ class OppiSocket:
         self.send({"type": "error", "error": message} | ({"code": code} if code else {}) | fields)
 
     def result(self, frame, session=None, error=None, data=None):
-        """Without a `requestId` nobody waits for it, and it is sent all the same."""
+        """Sends a result, even without a `requestId` that anybody could wait for."""
         fields = {name: value for name, value in (
             ("requestId", frame.get("requestId")), ("data", data), ("error", error), ("sessionId", session)) if value is not None}
         self.send({"type": self.dialect.result, "command": frame["type"], "success": error is None} | fields)
@@ -125,7 +125,7 @@ class OppiSocket:
                     "catchUpComplete": True, "deduplicated": True}
             return self.result(frame, identity, data=data)
         if level == "full":
-            # Also where it fails below.
+            # Applied even if the activation fails.
             self._downgrade_others(identity)
             try:
                 activation = await self.server.activate(session)
@@ -150,7 +150,7 @@ class OppiSocket:
         return len(self._subscribed) > SUBSCRIBES
 
     def _enter(self, frame, session, activation, level, since):
-        """In one go: no live frame of this session comes between."""
+        """Enters a subscription atomically: no live frame of this session comes between."""
         identity = session["id"]
         self.levels[identity] = level
         current, missed = 0, []

@@ -1,4 +1,4 @@
-"""The words in which a test scripts what Oppi's agent does with a prompt (oppi.md#how-a-run-looks-and-where-the-final-text-is)."""
+"""Steps by which a test scripts Oppi's agent (oppi.md#how-a-run-looks-and-where-the-final-text-is)."""
 
 import random
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from .steps import Hold, Wait
 
 @dataclass
 class Say:
-    """Text of the message that the model is writing. It ends at the next tool call, at a failure or at the end of the run."""
+    """Text of the current message of the model. It ends at the next tool call, at a failure or at the end of the run."""
     chunks: list
     every: float = 0.01
     thinking: str = ""
     unstreamed: str = ""
     """The end of the text, which the model did not stream: only the seed dialect sends a delta for it."""
     block: bool = False
-    """It begins a text block of its own: `message_end` joins them, the trace has an event for each."""
+    """Begins a text block of its own: `message_end` joins the blocks, the trace has an event for each."""
 
 
 @dataclass
@@ -41,18 +41,18 @@ class Parallel:
 
 @dataclass
 class Dialog:
-    """An extension asks. What is said next is `says` by the answer: "yes", "no", a value, "cancelled", "nothing"."""
+    """A question of an extension. The next text is that of `says` for the answer: "yes", "no", a value, "cancelled", "nothing"."""
     method: str = "confirm"
     fields: dict = field(default_factory=lambda: {"title": "Delete?", "message": "All labels go."})
     says: dict = field(default_factory=dict)
     asks: str = ""
-    """Of an `ask`: the reason of the policy, as a tool's. The questions are shown before that is decided."""
+    """Reason of the policy for an `ask`, as for a tool. The questions are shown before the decision."""
 
 
 @dataclass
 class Burst:
-    """Many deltas at once. With `kept`, as many reach each socket of the seed dialect as if the rest had not fitted its buffer.
-    With `patience`, the model pauses for slow readers, so many seconds in all."""
+    """Many deltas at once. With `kept`, the given number reach each socket of the seed dialect, as if the rest did not fit its buffer. With
+    `patience`, the model pauses for slow readers, up to that many seconds in all."""
     count: int
     kind: str = "text_delta"
     size: int = 0
@@ -64,7 +64,7 @@ class Burst:
         return [f"{number} ".rjust(self.size, ".") for number in range(self.count)]
 
     def lost(self, drops):
-        """The numbers of those that reach no socket. The last is among them: what is missing is missing to the end."""
+        """Numbers of the deltas that reach no socket. The last is one of them, so the gap lasts to the end."""
         if not drops or self.kept is None:
             return set()
         numbers = random.Random(self.seed).sample(range(self.count - 1), self.count - 1 - self.kept)
@@ -73,7 +73,7 @@ class Burst:
 
 @dataclass
 class Retry:
-    """The model call fails, and another agent loop begins."""
+    """A failed model call, after which another agent loop begins."""
     message: str = "overloaded"
     after: float = 0.05
 
@@ -85,26 +85,26 @@ class Fail:
 
 @dataclass
 class Trouble:
-    """An `error` of the agent that ends nothing: of an extension, or of a stream that recovers."""
+    """An `error` of the agent that ends nothing, from an extension or a recovering stream."""
     message: str = "An extension threw an error"
 
 
 @dataclass
 class Pause:
-    """First in a plan: the agent is silent for so long before its run begins. With `compacts`, it compacts meanwhile, and says so."""
+    """First in a plan: the agent is silent before its run begins. With `compacts`, it compacts meanwhile, and reports it."""
     seconds: float = 1.0
     compacts: bool = False
 
 
 @dataclass
 class Refuse:
-    """The agent takes no prompt: no run begins."""
+    """The agent refuses the prompt, and no run begins."""
     message: str = "No API key found"
 
 
 @dataclass
 class Compact:
-    """The loop ends and the context is compacted; with `will_retry` another loop begins by itself. `overflow` is a model call that fails."""
+    """Ends the loop and compacts the context; with `will_retry` another loop begins by itself. `overflow` is a failed model call."""
     reason: str = "threshold"
     will_retry: bool = False
     seconds: float = 0.02
@@ -112,24 +112,24 @@ class Compact:
 
 @dataclass
 class EndSession:
-    """The session ends under the run, as an owner or a crash would end it."""
+    """Ends the session during the run, as an owner or a crash would."""
     reason: str = "terminated"
 
 
 @dataclass
 class Emit:
-    """Any frame, on its way to the session's subscribers."""
+    """Any frame, to the session's subscribers."""
     frame: dict
 
 
 @dataclass
 class Die:
-    """The server's process ends here, without a word."""
+    """Ends the server's process without a word."""
 
 
 @dataclass
 class Plan:
-    """What a prompt that contains `match` does."""
+    """The steps for a prompt that contains `match`."""
     match: str
     steps: list
     stubborn: bool = False
@@ -144,7 +144,7 @@ class Plan:
 
 
 def texts(steps):
-    """The assistant's messages of a run that goes well, those without text left out."""
+    """The assistant's messages of a successful run, without empty ones."""
     parts = [""]
     for step in steps:
         if isinstance(step, Say):
@@ -159,7 +159,7 @@ def texts(steps):
 
 
 def answer(steps):
-    """What the bubble ends with: all texts of the run in order."""
+    """The bubble's final text: all texts of the run, in order."""
     return "\n\n".join(texts(steps)).strip()
 
 

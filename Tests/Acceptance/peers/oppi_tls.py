@@ -1,4 +1,4 @@
-"""Certificates as an Oppi server makes its own: a private CA and a leaf that it signs (oppi.md#tls)."""
+"""Certificates in the form that an Oppi server makes: a private CA and a leaf signed by it (oppi.md#tls)."""
 
 import base64
 import datetime
@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Certificates:
-    """`ca.pem` and `leaf.pem` in the directory; the next leaf is another one under the same CA."""
+    """`ca.pem` and `leaf.pem` in the directory; each new leaf has the same CA."""
 
     def __init__(self, directory):
         self.directory = Path(directory)

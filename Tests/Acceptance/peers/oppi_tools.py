@@ -15,7 +15,7 @@ SHOWN = ("bash", "edit", "read", "write")
 class Call:
     def __init__(self, step):
         self.step = step
-        # Opaque, with a bar in it, and long.
+        # An opaque, long id with a bar in it.
         self.id = f"call_{uuid.uuid4().hex}|fc_{uuid.uuid4().hex}" if step.call is None else step.call
         self.output, self.is_denied, self.is_open = "", False, False
         self.previewed = self.details = None
@@ -27,7 +27,7 @@ class Call:
 class ToolCalls:
     def __init__(self, run):
         self.run, self.dialect = run, run.dialect
-        self.calls = []          # Those that were begun last.
+        self.calls = []  # Calls of the last message.
         self.activation, self.server = run.activation, run.server
 
     async def perform(self, steps):
@@ -54,7 +54,7 @@ class ToolCalls:
         self.run.steer()
 
     def abort(self):
-        """What was running ends with the run, and says so."""
+        """Ends running calls with the run, and reports them."""
         if open_calls := [call for call in self.calls if call.is_open]:
             for call in open_calls:
                 call.is_denied = True
@@ -64,7 +64,7 @@ class ToolCalls:
             self.run.turn("turn_start")
 
     async def ask(self, step):
-        """The tool `ask` (head): its questions are shown when it begins, before its permission; who answers before the yes is lost."""
+        """The tool `ask` (head): its questions are shown at its start, before its permission; an answer before the permission is lost."""
         run, activation = self.run, self.activation
         call = Call(Tool("ask", step.fields))
         self.calls = [call]
@@ -96,7 +96,7 @@ class ToolCalls:
         await run.hear_answer(step, answer)
 
     def start(self, call, args):
-        """Of the tools that the server knows, a phone is told how to show them."""
+        """Starts a call. For tools that the server knows, the frame tells a phone how to show them."""
         name = call.step.name
         words = args.get("command", "") if name == "bash" else args.get("path", "…")
         segments = [{"text": "$ " if name == "bash" else f"{name} ", "style": "bold"}, {"text": words, "style": "accent"}]
@@ -123,7 +123,7 @@ class ToolCalls:
             stats["filesChanged"] += 1
 
     async def arguments_grow(self, call):
-        """Head says `tool_start` once for each fragment of the arguments; a long one is mirrored as output."""
+        """Repeats `tool_start` for each fragment of the arguments, as head does; a long one is mirrored as output."""
         words = [(name, value) for name, value in call.step.args.items() if isinstance(value, str)]
         name, whole = max(words, key=lambda entry: len(entry[1]), default=(None, ""))
         self.start(call, {})
@@ -173,7 +173,7 @@ class ToolCalls:
         if call.step.name in ("edit", "write") or is_error and call.step.name == "bash":
             more["resultSegments"] = [{"text": "exit ?", "style": "error"}] if is_error else [{"text": "✓", "style": "success"}]
         self.run.emit("tool_end", tool=call.step.name, **call.name(), **more, **({"isError": True} if is_error else {}))
-        # Its result is a message of its own, which no frame but this one shows.
+        # The result is a message of its own, which only this frame shows.
         self.run.activation.state()
         if call.step.name in ("edit", "write", "bash"):
             self.server.git_changed(self.activation)

@@ -1,4 +1,4 @@
-"""What the phone would show, folded from the relay's events, and the invariants of relay.md#gaps-and-what-the-emulator-should-do."""
+"""The phone's view, folded from the relay's events, and the invariants of relay.md#gaps-and-what-the-emulator-should-do."""
 
 import time
 from dataclasses import dataclass, field
@@ -41,8 +41,8 @@ class Phone:
         self.task_interaction = {}
         self.approvals = {}       # approval id: body of the request.
         self.decisions = {}
-        self.ends = {}            # approval id: why the relay ended it by itself; None where somebody decided.
-        self.refused = []         # (approval id, decision): taps that came after that.
+        self.ends = {}  # approval id: the reason of an end by the relay; None if somebody decided.
+        self.refused = []  # (approval id, decision): taps on ended cards.
         self.asked = {}           # interaction: (session, text, when)
         self.broken = []          # Sentences.
 
@@ -100,7 +100,7 @@ class Phone:
         self.ends.setdefault(approval_id, reason)
 
     def open_cards(self, session=None):
-        """The ids of the approvals that somebody could decide, oldest first."""
+        """Ids of the approvals that are still undecided, oldest first."""
         return [name for name, body in self.approvals.items()
                 if name not in self.ends and session in (None, body["session_id"])]
 
@@ -133,7 +133,7 @@ class Phone:
                 if bubble.session == session and bubble.interaction is None]
 
     def problems(self, interactions=None, is_prefix=True):
-        """Sentences about every broken invariant; empty when all is well."""
+        """A sentence per broken invariant; empty if there is none."""
         found = list(self.broken)
         for interaction in self.asked if interactions is None else interactions:
             bubble = self.by_interaction.get(interaction)

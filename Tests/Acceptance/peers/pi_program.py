@@ -1,13 +1,11 @@
 """A stand-in for `pi --mode rpc` (pi.md), run as a child of the bridge. `PI_DOUBLE` names a directory:
 
 plans.json     {"match": [steps]} by words of the prompt; `line`: "B" or "L" (pi.md#versions)
-models.log     the model of each prompt that was taken; `models` in plans.json: those that it has besides test/model
-images.log     the images of each prompt that had some, as they came
-pids.log       each prompt with the process that took it
-prompts.log    each prompt that was taken, one JSON text a line: a prompt that ran twice stands there twice
+models.log     the model of each accepted prompt; `models` in plans.json: further models besides test/model images.log     the raw images of
+each prompt that had any pids.log       each prompt with its process prompts.log    each accepted prompt, one JSON text per line,
+repetitions included
 answers.log    each answer to a dialog, in time or not
-executed.log   what a `gate` let run after a yes, with the option that said so
-gates/NAME     a `hold` step waits until this file is there
+executed.log   each command that a `gate` allowed, with the chosen option gates/NAME     a `hold` step waits for this file
 sessions/      the session files
 """
 
@@ -51,7 +49,7 @@ MODELS = ["test/model", *PLANS.get("models", [])]
 
 
 class Session:
-    """The session file: a line a message, written when the message has ended."""
+    """The session file: a line per message, written at the message's end."""
 
     def __init__(self, path):
         self.path = Path(path) if path else HOME / "sessions" / f"{uuid.uuid4()}.jsonl"
@@ -62,7 +60,7 @@ class Session:
         self.model = [MODELS[0], *(line["model_change"] for line in lines if "model_change" in line)][-1]
 
     def change_model(self, name):
-        """Whether a session file keeps it is not known (pi.md): here the later line's does."""
+        """Changes the model. Whether a session file keeps it is unknown (pi.md); here the later line's does."""
         self.model = name
         if not IS_LATER:
             return
@@ -118,9 +116,9 @@ class Pi:
             except ValueError:
                 respond("parse", None, False, error="Failed to parse command")
                 continue
-            # Handled at the same time, answered as each completes.
+            # Commands are handled concurrently, and answered as each completes.
             threading.Thread(target=self.command, args=(command,), daemon=True).start()
-        # The later line ends with its input, the base line when its loop is idle.
+        # The later line ends with its input, the base line once its loop is idle.
         if not IS_LATER:
             self.idle.wait()
         os._exit(0)
@@ -156,7 +154,7 @@ class Pi:
         elif kind == "extension_ui_response":
             with (HOME / "answers.log").open("a") as log:
                 log.write(json.dumps(command) + "\n")
-            # A late or unknown one is ignored without a word (pi.md#extension-ui).
+            # A late or unknown answer is ignored silently (pi.md#extension-ui).
             if waiting := self.answers.pop(identity, None):
                 waiting.put(command)
         else:
@@ -175,7 +173,7 @@ class Pi:
     def set_level(self, kind, identity, level):
         if level not in ALL_LEVELS:
             return respond(kind, identity if IS_LATER else None, False, error=f"Invalid thinking level: {level}")
-        # The model's highest one stands in for a higher one, without a word.
+        # A level above the model's highest is lowered to that, silently.
         self.session.change_level(LEVELS[min(ALL_LEVELS.index(level), len(LEVELS) - 1)])
         respond(kind, identity)
 
@@ -232,7 +230,7 @@ class Pi:
         except Aborted:
             emit(self.message([], "aborted", error="Request was aborted"))
             self.end("aborted")
-        except Exception as error:  # A step that fails the run: its words are the error's.
+        except Exception as error:  # A step that fails the run, with its own text as the error.
             failed = self.message([], "error", error=str(error))
             emit(failed)
             self.produced.append(failed["message"])
@@ -291,14 +289,14 @@ class Pi:
               "result": {"content": [{"type": "text", "text": value.get("output", "61%")}], "details": {}}})
 
     def begin_dialog(self, method, **fields):
-        """Asks; gives what its answer is waited for by. Its time is over without a word."""
+        """Begins a dialog, and returns the handle that `answer_to` waits on. It expires silently."""
         identity, answer = str(uuid.uuid4()), queue.Queue()
         self.answers[identity] = answer
         emit({"type": "extension_ui_request", "id": identity, "method": method, **fields})
         return identity, answer, time.monotonic() + fields.get("timeout", 600_000) / 1000
 
     def answer_to(self, dialog):
-        """None: it was cancelled, or its time is over."""
+        """The answer, or None if the dialog was cancelled or expired."""
         identity, answer, end = dialog
         while time.monotonic() < end:
             self.pause()
@@ -311,13 +309,13 @@ class Pi:
         return None
 
     def do_confirm(self, value):
-        """What is said next depends on the answer."""
+        """Asks for a confirmation; the next text depends on the answer."""
         fields = {name: value[name] for name in ("title", "message", "timeout") if name in value}
         answer = self.answer_to(self.begin_dialog("confirm", **{"message": ""} | fields)) or {}
         self.do_say([value["yes"] if answer.get("confirmed") is True else value["no"]])
 
     def do_gate(self, value):
-        """As extensions ask that guard the shell: the whole command is in the title, and what runs is the command."""
+        """Asks like extensions that guard the shell: the title contains the whole command, and the command itself runs."""
         command, options = value["command"], value.get("options", ["Yes", "No"])
         dialog = self.begin_dialog("select", title=f"\u26a0\ufe0f Dangerous command:\n\n  {command}\n\nAllow?", options=options)
         chosen = (self.answer_to(dialog) or {}).get("value")
@@ -329,13 +327,13 @@ class Pi:
         self.do_say(["Nothing was said." if chosen is None else "Blocked."])
 
     def do_ask(self, dialogs):
-        """All of them at once; then says the answers."""
+        """Asks all dialogs at once, then says the answers."""
         begun = [self.begin_dialog(**dialog) for dialog in dialogs]
         answers = [self.answer_to(dialog) for dialog in begun]
         self.do_say(["got " + ", ".join("nothing" if answer is None else repr(answer.get("value")) for answer in answers)])
 
     def do_ask_beside(self, dialog):
-        """By an extension that does not wait for the answer."""
+        """A dialog of an extension that does not wait for the answer."""
         self.begin_dialog(**dialog)
 
     def do_hold(self, name):
@@ -357,7 +355,7 @@ class Pi:
         raise RuntimeError(message)
 
     def do_noise(self, text):
-        """Glued to the front of the next record: of `agent_end`."""
+        """Text before the next record, that of `agent_end`."""
         self.noise = text
 
     def do_print(self, line):
@@ -374,7 +372,7 @@ class Pi:
             sys.stdout.buffer.flush()
 
     def do_complain(self, lines):
-        """A number of them, or themselves."""
+        """Writes lines to standard error: a number of them, or the given ones."""
         for line in [f"complaint {number}" for number in range(lines)] if isinstance(lines, int) else lines:
             print(line, file=sys.stderr)
         sys.stderr.flush()

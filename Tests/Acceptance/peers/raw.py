@@ -23,7 +23,7 @@ class Raw:
     """One connection."""
 
     def __init__(self, port, seconds=60.0, limit=1 << 26, receive_buffer=None):
-        """`receive_buffer` makes the kernel take little for a client that does not read."""
+        """`receive_buffer` limits the kernel's buffer, for a client that does not read."""
         self.port, self.seconds, self.limit, self.receive_buffer = port, seconds, limit, receive_buffer
 
     async def __aenter__(self):
@@ -41,7 +41,7 @@ class Raw:
         self.writer.write(data)
 
     async def send(self, data):
-        """Also when the far side closes in the middle of it."""
+        """Sends data, even if the far side closes in the middle of it."""
         try:
             self.writer.write(data)
             await asyncio.wait_for(self.writer.drain(), self.seconds)
@@ -58,7 +58,7 @@ class Raw:
             return answer
 
     async def end(self):
-        """Reads to the end of the connection: all bytes."""
+        """Reads to the end of the connection, and returns all bytes."""
         try:
             return await asyncio.wait_for(self.reader.read(), self.seconds)
         except ConnectionError:
@@ -96,7 +96,7 @@ def frame(data, opcode=1, fin=True, masked=True, reserved=0, announced=None):
         bytes([bit | 127]) + struct.pack(">Q", size))
     if not masked:
         return head + data
-    # A mask of zeros leaves the data as it is, and is as good as any other.
+    # A mask of zeros leaves the data unchanged, and is valid.
     return head + bytes(4) + data
 
 
@@ -123,7 +123,7 @@ async def next_frame(raw):
 
 
 async def close_code(raw):
-    """Reads on to the closing frame: its code, None without one."""
+    """Reads up to the closing frame, and returns its code, or None without one."""
     while (came := await next_frame(raw)) is not None:
         if came[0] == 8:
             return struct.unpack(">H", came[1][:2])[0] if len(came[1]) >= 2 else 1005

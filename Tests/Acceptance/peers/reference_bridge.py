@@ -1,8 +1,7 @@
-"""The public reference bridge's sealed side as its behaviour is known (relay.md#session-key-life-cycle), without an agent behind it: it
-seals everything that it says, also its answers to messages in the open; makes a key where it has none, and hands those over
-only when it hears of a device; registers once, after its first connect; acknowledges before it handles; asks for keys by random names.
-
-`reference_bridge.py` reads SOPHON_BASE_URL and SOPHON_BOT_TOKEN. A message with "approve" in it asks first."""
+"""The known behaviour of the public reference bridge's sealed side (relay.md#session-key-life-cycle), without an agent: it seals everything
+it sends, even answers to unsealed messages; makes a missing key, and hands keys over only when it hears of a device; registers once, after
+its first connect; acknowledges before it handles; requests approvals under random names. `reference_bridge.py` reads SOPHON_BASE_URL and
+SOPHON_BOT_TOKEN. A message that contains "approve" asks first."""
 
 import asyncio
 import base64
@@ -66,12 +65,12 @@ class ReferenceBridge:
             raise
         return json.loads(answer)["result"]
 
-    # What the relay tells
+    # Updates of the relay
 
     async def update(self, kind, update):
         payload = update["payload"]
         if kind == "session_key_granted" and payload["device_id"] == self.device:
-            # Overwrites, no questions asked.
+            # A granted key always overwrites the known one.
             self.keys[payload["session_id"]] = sealing.open_box(self.secret, base64.b64decode(payload["wrapped_session_key"]))
         elif kind == "device_added" and payload.get("platform") != "bridge":
             for session, key in list(self.keys.items()):

@@ -21,7 +21,7 @@ FAULTS = ("500", "503", "429", "reset", "applied-but-lost")
 
 @dataclass
 class Faults:
-    """A share of all REST calls fails, in five ways, by a seed."""
+    """Makes a share of all REST calls fail, in five ways, by a seed."""
     share: float
     seed: int = 1
     kinds: tuple = FAULTS
@@ -35,7 +35,7 @@ class Faults:
 
 @dataclass
 class Asked:
-    """A message of the phone, as the relay sent it on."""
+    """A message of the phone in the form that the relay forwards."""
     session: str
     interaction: str
     message_id: str
@@ -54,7 +54,7 @@ class Call:
     request_id: str
     bearer: str | None = None
     raw: bytes = b""
-    """The body as it came."""
+    """The raw body."""
 
 
 class Relay(Cards):
@@ -63,20 +63,20 @@ class Relay(Cards):
         self.clock = clock or Clock()
         self.installation = base62("inst_")
         self.token = f"{self.installation}:s_test_" + "".join(secrets.choice(BASE62) for _ in range(32))
-        self.also = set()             # Further tokens that are good.
-        self.seals = None             # A `SealedHand`: some chats are sealed.
+        self.also = set()  # Further valid tokens.
+        self.seals = None  # A `SealedHand` if some chats are sealed.
         self.phone = Phone()
         self.rules = Rules(self.phone, window_seconds, self.clock)
         self.resend_seconds, self.ping_seconds = resend_seconds, ping_seconds
         self.faults = None
-        self.ahead_seconds = 0        # Of its clock.
+        self.ahead_seconds = 0  # Offset of its clock.
         self.refusal = None           # (status, code) for every call and upgrade: a revoked or unknown token.
-        self.closes_after_accept = 0  # So many sockets are closed right after the upgrade.
+        self.closes_after_accept = 0  # Number of sockets to close right after the upgrade.
         self.sends_pings = True
-        self.replaces, self.away_seconds = False, 0  # A newcomer's socket takes the place of older ones. A call and its answer take so long.
-        self.acks = True              # False: acknowledgements are ignored.
+        self.replaces, self.away_seconds = False, 0  # A new socket replaces older ones. Seconds that a call and its answer take.
+        self.acks = True  # False to ignore acknowledgements.
         self.calls = []
-        self.hooks = []               # Each is called with (what, fields): "update", "ack", "received", "applied", "answered".
+        self.hooks = []  # Called with (what, fields): "update", "ack", "received", "applied", "answered".
         self.hellos, self.rpc_answers, self.garbage = [], [], []
         self.rpc_waiting = {}         # req_id -> future of the answer.
         self.pongs = 0
@@ -85,13 +85,13 @@ class Relay(Cards):
         self.sockets_made = 0
         self.planned = {}             # method -> faults of its next calls: "applied-but-lost", "forwarded-twice", or (status, code[, seconds]).
         self.hold = {}                # method -> asyncio.Event: the call waits, already applied, before its answer.
-        self.expiry_reason, self.limit_reason = "expired", "limit"  # The documents name no words.
-        self.files = {}               # path -> bytes, a Response, or a coroutine function that gives one.
-        self.fetches = []             # Requests for them.
+        self.expiry_reason, self.limit_reason = "expired", "limit"  # The documents name no reasons.
+        self.files = {}  # path -> bytes, a Response, or a coroutine function that returns one.
+        self.fetches = []  # Requests for these files.
         self._numbers = itertools.count(1000)
         self._recording = recording
         self._tasks = set()
-        self._timers = []             # Of the lives of approvals.
+        self._timers = []  # Timers of approvals.
         self.server = Server(self._http, self._upgrade, self._socket, port)
 
     async def __aenter__(self):
@@ -124,7 +124,8 @@ class Relay(Cards):
 
     def ask(self, text, session=None, update_id=None, message_id=None, interaction=None, created_at=None, model=None,
             text_ct=None, **message):
-        """The user writes. Names given by the test make duplicates and coincidences. With `text_ct` the text does not leave the phone."""
+        """Sends a message of the user. Ids given by the test make duplicates and coincidences. With `text_ct` the text does not leave the
+        phone."""
         session = session or self.new_session()
         interaction, message_id = interaction or base62("int_"), message_id or base62("msg_")
         self.rules.interactions.setdefault(interaction, self.clock.now())
@@ -141,7 +142,8 @@ class Relay(Cards):
         return self.push("session.cancelled", payload, session, interaction)
 
     def delete_session(self, session, archives=False):
-        """The person deletes the chat: what is asked there is denied, what runs is cancelled (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went, relay.md#others)."""
+        """Deletes or archives a chat: its approvals are denied, its runs cancelled
+        (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went, relay.md#others)."""
         if not archives:
             self.rules.sessions.discard(session)
             for approval_id, body in self.rules.approvals.items():
@@ -151,7 +153,7 @@ class Relay(Cards):
         self.push("session.ended", {"session": {"id": session}}, session)
 
     async def request(self, kind, **fields):
-        """One with a `req_id`, and the bridge's answer (relay.md#relay-to-bridge-rpcs-req_id-frames)."""
+        """Sends a request with a `req_id`, and returns the bridge's answer (relay.md#relay-to-bridge-rpcs-req_id-frames)."""
         identity = base62("rpc_")
         waiting = self.rpc_waiting[identity] = asyncio.get_running_loop().create_future()
         self.sockets[-1].send({"type": kind, "req_id": identity, **fields})
@@ -167,7 +169,7 @@ class Relay(Cards):
         update = {"update_id": update_id, "type": kind, "payload": payload, "interaction_id": interaction,
                   "session_id": session, "installation_id": self.installation,
                   "created_at": created_at or str(self.milliseconds())}
-        # The same id with another content waits beside the first, as two relay nodes would have it.
+        # The same id with other content waits beside the first, as with two relay nodes.
         self.updates[(update_id, json.dumps(payload, sort_keys=True))] = update
         self._deliver(update)
         return update_id
@@ -179,7 +181,7 @@ class Relay(Cards):
             socket.cut()
 
     def go_silent(self):
-        """The sockets of now stay open and say nothing more; new ones work."""
+        """Silences the open sockets without closing them; new ones work."""
         for socket in list(self.sockets):
             socket.go_silent()
         self.sockets.clear()
@@ -202,7 +204,7 @@ class Relay(Cards):
         return [call for call in self.calls if call.status == 429 and call.fault is None]
 
     def refused(self):
-        """Calls that were our fault: neither injected nor a full bucket."""
+        """Calls refused through a fault of the bridge: neither injected nor for a full bucket."""
         return [call for call in self.calls if call.fault is None and (call.status or 0) >= 400 and call.status != 429]
 
     def happened(self, what, **fields):
@@ -348,7 +350,7 @@ class Relay(Cards):
                 result = self.seals.register(call.body)
             else:
                 result = self.rules.apply(call.method, call.body, json.loads(request.body))
-                if call.fault == "forwarded-twice":  # By a proxy, which gives the answer to the second.
+                if call.fault == "forwarded-twice":  # Forwarded twice by a proxy, which returns the second answer.
                     result = self.rules.apply(call.method, call.body, json.loads(request.body))
         except Refused as refused:
             return self._failure(refused.status, refused.code, headers=headers, request_id=call.request_id, **refused.fields)

@@ -1,4 +1,4 @@
-"""Models and the scheduler of the scripted gateway (openclaw.md#others): what it has, and what it takes."""
+"""Models and the scheduler of the scripted gateway (openclaw.md#others)."""
 
 import uuid
 
@@ -20,7 +20,7 @@ def _bad(words):
 
 
 async def sessions_patch(gateway, connection, params):
-    """Early gateways want admin for everything; E4 takes write for the model and the level alone (openclaw.md#scopes)."""
+    """Early gateways require admin for everything; E4 accepts write for the model and the level alone (openclaw.md#scopes)."""
     is_model = set(params) <= {"key", "model", "thinkingLevel"}
     needed = "operator.write" if is_model and gateway.era.name == "E4" else "operator.admin"
     if not connection.has(needed):

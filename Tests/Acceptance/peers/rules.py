@@ -1,4 +1,5 @@
-"""What the relay decides about one REST call: envelope, buckets, idempotency, life of messages and tasks (relay.md#bridge-rest-methods, relay.md#idempotency-and-retry, relay.md#errors, relay.md#rate-limits)."""
+"""The relay's decisions about one REST call: envelope, buckets, idempotency, life of messages and tasks (relay.md#bridge-rest-methods,
+relay.md#idempotency-and-retry, relay.md#errors, relay.md#rate-limits)."""
 
 import json
 import re
@@ -30,7 +31,7 @@ FIELDS = {
 KEY = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 BASE62 = string.ascii_letters + string.digits
 MAX_BODY, MAX_TEXT, MAX_TOOL = 1_000_000, 65_536, 102_400
-USUAL_LIFE, LONGEST_LIFE = 300_000, 1_800_000  # Of an approval, in milliseconds.
+USUAL_LIFE, LONGEST_LIFE = 300_000, 1_800_000  # Lifetimes of an approval, in milliseconds.
 
 
 def base62(prefix):
@@ -70,16 +71,16 @@ class Rules:
         self.buckets = {name: Bucket(*numbers, self.clock) for name, numbers in BUCKETS.items()}
         self.sessions, self.interactions, self.messages, self.tasks, self.approvals = set(), {}, {}, {}, {}
         self.answers = {}       # (scope, key): (body, result)
-        self.unknown = set()    # Names of fields that this relay does not know, and so refuses.
-        self.hourly = None      # So many approvals in an hour: those beyond never reach the phone.
-        self.counted, self.over = [], []  # When they were asked; the ids of those beyond.
-        self.files = {}         # (session, path): what was announced last.
-        self.compares = True    # False: what comes again under its key is a repeat, whatever it says.
-        self.conflicts = []     # Bodies that came again under the same key but different.
-        self.rewrites = []      # The same for tasks and approvals, where the documentation says nothing.
+        self.unknown = set()  # Names of fields that this relay does not know, and refuses.
+        self.hourly = None  # Approvals per hour; more never reach the phone.
+        self.counted, self.over = [], []  # Times of the approvals; ids of those over the limit.
+        self.files = {}  # (session, path): the last announcement.
+        self.compares = True  # False to accept any repetition of a key, whatever its body.
+        self.conflicts = []  # Different bodies under a repeated key.
+        self.rewrites = []  # The same for tasks and approvals, which the documentation does not cover.
 
     def check(self, method, raw, opening=None):
-        """The parsed body, or `Refused`. `opening` gives the open form of a sealed one."""
+        """The parsed body; raises `Refused`. `opening` returns the open form of a sealed one."""
         if len(raw) > MAX_BODY:
             raise Refused(413, "payload_too_large")
         try:
@@ -121,7 +122,7 @@ class Rules:
         return body
 
     def apply(self, method, body, wire=None):
-        """The result; publishes to the phone unless it is a repeat of `wire`, which is what came."""
+        """Applies a call, and returns its result. Publishes to the phone unless it repeats `wire`, the received body."""
         identity, wire = self._identity(method, body), body if wire is None else wire
         if identity in self.answers:
             earlier, result = self.answers[identity]

@@ -1,4 +1,4 @@
-"""Runs of the scripted gateway. A run is a task of the gateway, not of a connection: it goes on without listeners."""
+"""Runs of the scripted gateway. A run is a task of the gateway, not of a connection: it continues without listeners."""
 
 import asyncio
 
@@ -30,11 +30,11 @@ class Run(Speech, ToolFrames):
         self.ended_at = None
         self.calls = 0
         self.task = None
-        self.steered = []            # Messages that were put into this run.
+        self.steered = []  # Messages merged into this run.
         self.step, self.in_tool, self.has_begun = 0, False, False
         self.names_question, self.is_own = True, False
         self.answers = [user_text]   # The messages that began it.
-        self.is_torn_down = False    # Stopped, and let go of.
+        self.is_torn_down = False  # Stopped, and released by the agent.
         self.call_started, self.call_title = 0, ""
         self.named = {"agentId": "main"} if self.era.protocol >= 4 else {}
 
@@ -66,7 +66,7 @@ class Run(Speech, ToolFrames):
         self.session.write("user", self.user_text, form and form.format(self.idempotency_key))
 
     def write_rows(self, key=None, reason=None, error=None):
-        """The stored rows, one for each message."""
+        """Writes the stored rows, one per message."""
         for index in range(self.rows_written, len(self.segments)):
             text = self.segments[index]
             text = text.strip() if not self.era.whole_run_text else text
@@ -93,7 +93,7 @@ class Run(Speech, ToolFrames):
             self.gateway.is_free(self.session)
 
     async def _take_place(self):
-        """A few runs are at work at once; the others say nothing."""
+        """Plays the run in one of a few places; runs that wait for one are silent."""
         self.session.active[self.id] = self
         async with self.gateway.lane:
             await self._play()
@@ -120,7 +120,7 @@ class Run(Speech, ToolFrames):
         self._end()
 
     def _take(self, asked):
-        """Another client's message is answered within this run."""
+        """Answers another client's message within this run."""
         self.gateway.answered.append((asked.user_text, self.session.model))
         self.write_rows(reason="stop")
         asked.add_question()
@@ -128,7 +128,7 @@ class Run(Speech, ToolFrames):
         return asked.plan.steps
 
     def _answer_aside(self, text):
-        """Beside the conversation: a run without a lifecycle and without rows."""
+        """Answers beside the conversation, without a lifecycle and without rows."""
         self.gateway.broadcast("chat.side_result", {
             "kind": "btw", "runId": self.id, "sessionKey": self.key, "question": self.user_text, "text": text, "isError": False,
             "ts": self.clock.milliseconds()})
@@ -241,7 +241,7 @@ class Run(Speech, ToolFrames):
         self.gateway.happened("final", run=self)
 
     def _time_is_over(self):
-        """E1 says nothing of it."""
+        """Ends a run that took too long; E1 reports nothing."""
         self.state = "ok"
         self.speak_rest()
         if self.era.name == "E2":
@@ -257,12 +257,12 @@ class Run(Speech, ToolFrames):
             self.session.changed(self, "end", "timeout")
 
     def _end_without_words(self):
-        """The model answered with nothing."""
+        """Ends a run whose model returned nothing."""
         self.chat("aborted", stopReason="stop")
         asyncio.get_running_loop().call_later(0.04, lambda: self.chat("error", errorMessage="The agent could not finish."))
 
     def _attempt_fails(self, words):
-        """The first era ends each attempt with a frame of its own, the third says the error of the last one alone."""
+        """Fails an attempt. The first era ends each attempt with a frame of its own, the third reports the error of the last one alone."""
         self.speak_rest()
         if self.era.name != "E4":
             self.write_rows(reason="error", error=f"vendor: {words}" if self.era.protocol == 3 else None)
@@ -283,20 +283,20 @@ class Run(Speech, ToolFrames):
             self.agent("lifecycle", {"phase": "error", "error": step.message, "aborted": False, "fallbackExhaustedFailure": True,
                                      "livenessState": "blocked", "endedAt": self.clock.milliseconds()})
         elif self.era.name != "E1":
-            # Who asks hears at once that it is over.
+            # `agent.wait` reports the end at once.
             if self.era.name == "E2":
                 self.finished.set()
             await asyncio.sleep(self.gateway.hold_back_seconds)
         self.send_text()
         self.state, self.error = "error", step.message
-        # The second era has no terminal frame of a run that a message began: its session's row says it.
+        # The second era has no terminal frame for a run that a message began: the session's row reports it.
         if self.era.name == "E4" or self.era.name == "E2" and self.user_text is None:
             self.chat("error", errorMessage=step.message, **kind)
         elif self.era.name == "E3":
             words = {"message": assistant_message(f"Error: {step.message}", self.clock)}
             self.chat("error", errorMessage=step.message, **kind, **words)
             self.session.changed(self, "error", "failed")
-            # Once more, by another part of the gateway.
+            # Another part of the gateway repeats the error.
             self.seq, self.named = 1, {}
             asyncio.get_running_loop().call_later(0.02, lambda: self.chat("error", errorMessage=step.message, **words))
         self.gateway.remember(self)
@@ -304,7 +304,7 @@ class Run(Speech, ToolFrames):
             self.session.changed(self, "error", "failed")
 
     def abort(self, reason="rpc"):
-        """`chat` aborted goes out before the caller answers; the agent lets go later."""
+        """Aborts the run. `chat` aborted leaves before the caller answers; the agent releases the run later."""
         if self.state != "running":
             return False
         self.state = "aborted"
@@ -325,13 +325,13 @@ class Run(Speech, ToolFrames):
             self.session.tearing_down.add(self.id)
             asyncio.get_running_loop().call_later(self.gateway.lets_go_after or self.era.teardown_seconds, self.let_go)
         elif self.era.protocol == 3:
-            # Under the same name, though nothing ran.
+            # A final under the same name, although nothing ran.
             self.chat("final", message=assistant_message(UNBEGUN, self.clock))
         self.task.cancel()
         return True
 
     def let_go(self):
-        """The agent has ended the run that was stopped."""
+        """Releases the run after the agent has ended it."""
         if self.id not in self.session.tearing_down:
             return
         self.session.tearing_down.discard(self.id)
@@ -339,7 +339,7 @@ class Run(Speech, ToolFrames):
         if self.era.name != "E4" and self.segments[-1].strip():
             self.session.write("assistant", self.segments[-1], stopReason="aborted", errorMessage="Request was aborted.")
         if self.era.name == "E1":
-            pass  # Nothing more is said of it.
+            pass  # E1 sends no further frame.
         elif self.era.name == "E3":
             self.seq, self.is_torn_down = 0, True
             self.agent("lifecycle", {"phase": "error", "error": "This operation was aborted", "aborted": True,

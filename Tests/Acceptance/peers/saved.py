@@ -1,9 +1,9 @@
-"""What the peers know at a moment, as JSON, so that a bridge of a later version can go on between them.
+"""The peers' knowledge at a moment, as JSON, so that a bridge of a later version can continue between them.
 
-A kept journal is only a part of a world: the relay knows messages and keys, the phone the keys of its chats, the agent its runs, and
-beside the journal lie files that a restart needs. `save` writes that part down, `load` makes it true again on fresh peers; what is
-particular to an agent is in `saved_gateway`, `saved_oppi` and `saved_codex` (a pi dies with its bridge, and what it leaves are files).
-Moments move with the clock: a journal made last year is taken up as if its bridge had died a few seconds ago.
+A kept journal is only a part of a world: the relay knows messages and keys, the phone the keys of its chats, the agent its runs, and a
+restart needs files beside the journal. `save` writes that part, `load` restores it on fresh peers; the parts of each agent are in
+`saved_gateway`, `saved_oppi` and `saved_codex` (a pi dies with its bridge, and leaves files only). Times move with the clock: a journal
+made last year continues as if its bridge had died a few seconds ago.
 """
 
 import base64
@@ -15,7 +15,7 @@ from pathlib import Path
 from .relay import Asked
 from .sealed_phone import sealing
 
-# Beside the journal itself: what a start makes anew.
+# Files left out: the journal itself, and those that a start makes anew.
 LEFT_OUT = ("journal.db", "journal.db-wal", "journal.db-shm", "status.json")
 
 
@@ -25,7 +25,7 @@ def save(stage):
 
 
 def load(stage, saved):
-    """Before the bridge starts."""
+    """Restores the saved knowledge, before the bridge starts."""
     move = Move(saved["wall"], stage.clock.milliseconds() - saved["wall"],
                 {saved["directory"]: str(stage.directory), saved["url"]: stage.relay.url})
     for name, content in saved["files"].items():
@@ -38,7 +38,7 @@ def load(stage, saved):
 
 
 class Move:
-    """Of what is kept in bytes: moments by some time, and what had another name where it was made."""
+    """Rewrites kept bytes: shifts times, and replaces names that differ from those of the original place."""
 
     MOMENT = re.compile(rb"(?<![0-9])1[0-9]{12}(?![0-9])")
     DAY = 86_400_000
@@ -53,7 +53,7 @@ class Move:
         return self.MOMENT.sub(self._moment, content)
 
     def _moment(self, match):
-        """In milliseconds since 1970, near to the kill."""
+        """Shifts a time in milliseconds since 1970, if it is near the kill."""
         value = int(match[0])
         return str(value + self.milliseconds).encode() if abs(value - self.wall) < self.DAY else match[0]
 
@@ -114,8 +114,7 @@ RECORDS = (("turns", "record"), ("messages", "opening"))
 
 
 def move_journal(path, move, device=None):
-    """Moves all that happened in a journal. A record says in the open when it was made; `device` is the secret under which the rest of it is
-    sealed where it is."""
+    """Shifts all times in a journal. A record states its time in the open; `device` is the secret that seals the rest of a sealed one."""
     key = device and sealing.hkdf(device, "sophon-bridge/v1/records")
     database = sqlite3.connect(path)
     for table, columns in COLUMNS.items():
@@ -126,13 +125,13 @@ def move_journal(path, move, device=None):
         for number, blob in rows:
             database.execute(f"UPDATE {table} SET {name} = ? WHERE number = ?", (_moved_record(blob, move, key), number))
     if database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'parts'").fetchone():
-        # Where the number of the part is 0, it is the record of its turn.
+        # Part 0 of a turn is its record.
         for place, blob in database.execute("SELECT place, content FROM parts WHERE place % 1048576 = 0").fetchall():
             database.execute("UPDATE parts SET content = ? WHERE place = ?", (_moved_record(blob, move, key), place))
     for connection, name, value in database.execute("SELECT connection, name, value FROM settings").fetchall():
         value = value.encode() if isinstance(value, str) else value
         database.execute("UPDATE settings SET value = ? WHERE connection = ? AND name = ?", (move(value), connection, name))
-    # Of processes that are long gone: by now another one may have the number.
+    # The named processes are long gone, and others may have their numbers by now.
     database.execute("""UPDATE settings SET name = rtrim(name, '0123456789') || '1' WHERE name LIKE 'agent % process %'""")
     database.commit()
     database.close()

@@ -1,4 +1,4 @@
-"""What a scripted Codex has in memory at a moment (peers/saved.py); its directory says the rest."""
+"""The memory of a scripted Codex at a moment (peers/saved.py); its directory has the rest."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ def _turn(turn):
 
 
 class GoesOn(Turn):
-    """A turn in the middle: its first step had begun."""
+    """A continued turn, whose first step had begun."""
 
     saved = None
 
@@ -73,7 +73,7 @@ def _load_turn(server, thread, entry):
     saved = entry["turn"]
     turn = thread.turn = GoesOn(thread, saved["text"], saved["client"], saved["content"], words.from_json(saved["steps"]))
     turn.saved, turn.id = saved, saved["id"]
-    # One and the same, in the thread and in the turn.
+    # Thread and turn share one record.
     turn.record = next(record for record in thread.record["turns"] if record["id"] == turn.id)
     for number, method, params in entry["requests"]:
         thread.requests[number] = Request(method, params, asyncio.get_running_loop().create_future(), turn)

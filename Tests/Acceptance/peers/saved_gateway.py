@@ -1,4 +1,4 @@
-"""What a scripted gateway knows at a moment (peers/saved.py)."""
+"""The knowledge of a scripted gateway at a moment (peers/saved.py)."""
 
 import asyncio
 
@@ -30,7 +30,7 @@ def _run(run):
 
 
 class GoesOn(Run):
-    """A run in the middle: what it had begun is finished, then come the steps of the plan."""
+    """A continued run: it finishes its current work, then plays the steps of the plan."""
 
     saved = None
     approval = None
@@ -52,18 +52,18 @@ class GoesOn(Run):
 
 
 def load(gateway, saved, elapsed):
-    """Runs that were going on stand still until `gateway.release("go on")`."""
+    """Restores the gateway. Unfinished runs wait for `gateway.release("go on")`."""
     for entry in saved["sessions"]:
         gateway.session(entry["key"]).rows = [row | {"timestamp": row["timestamp"] + elapsed} for row in entry["rows"]]
     gateway.starts.update(saved["starts"])
     gateway.sends += saved["sends"]
     gateway.commands += [tuple(command) for command in saved["commands"]]
-    # The runs that were going on hold places of their own. Kept worlds know no usage.
+    # Unfinished runs have places of their own. Kept worlds have no usage.
     gateway.lane, gateway.tells_usage = asyncio.Semaphore(len(saved["runs"]) + AT_WORK), False
     runs = [_load_run(gateway, entry) for entry in saved["runs"]]
 
     def owned(what, _):
-        """The runs belong to the device of the first client that connects: it is the only one."""
+        """Gives the runs to the device of the first client, which is the only one."""
         for run in runs if what == "connected" else ():
             run.owner_device = run.owner_device or gateway.connections[0].device_id
     gateway.hooks.append(owned)
@@ -71,7 +71,7 @@ def load(gateway, saved, elapsed):
 
 def _load_run(gateway, entry):
     session = gateway.session(entry["session"])
-    # The pause lets the text leave before the end does, whatever else the machine does.
+    # The pause lets the text leave before the end, even on a busy machine.
     run = GoesOn(gateway, entry["id"], session, entry["raw_key"], Plan("", [Say(["and", " on."]), Wait(PAUSE)]), None,
                  None if entry["began"] else entry["text"], entry["key"])
     run.saved, run.segments, run.rows_written, run.seq = entry, entry["segments"], entry["rows_written"], entry["seq"]
@@ -86,7 +86,7 @@ def _load_run(gateway, entry):
         run.approval.id = entry["approval"]["id"]
         gateway.approvals[run.approval.id] = run.approval
         if entry["state"] != "running":
-            # It ended without the decision: a run of its own follows that.
+            # The run ended without the decision, so that a run of its own follows it.
             run.approval.on_decision = lambda decision: gateway.follow_up(run, step, run.approval, decision)
     gateway.runs[run.id] = gateway.dedupe[entry["key"]] = run
     if run.state == "running":

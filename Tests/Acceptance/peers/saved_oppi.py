@@ -1,4 +1,4 @@
-"""What a scripted Oppi server has in memory at a moment (peers/saved.py); its directory says the rest."""
+"""The memory of a scripted Oppi server at a moment (peers/saved.py); its directory has the rest."""
 
 import asyncio
 import datetime
@@ -32,7 +32,7 @@ def _run(server, activation, run):
 
 
 class GoesOn(Run):
-    """A run in the middle: its first step had begun."""
+    """A continued run, whose first step had begun."""
 
     saved = None
 
@@ -61,7 +61,7 @@ class GoesOn(Run):
             future = self.activation.dialogs[saved["dialog"]["id"]][1]
             if step.method != "ask":
                 return await self.hear_dialog(step, future)
-            # What is kept has no frame of the tool that asks, and so it ends without one.
+            # Kept worlds lack the frame of the asking tool, so it ends without one.
             answer = await self.wait(future)
             entry, at = self.entry()
             self.trace({"id": f"result-{entry}", "type": "toolResult", "timestamp": at, "toolCallId": f"call_{entry}", "toolName": "ask",
@@ -73,7 +73,7 @@ class GoesOn(Run):
             call.id = saved["calls"][0]
             if saved["permission"]:
                 self.tools.permitted(call, await self.wait(self.server.permissions.pending[saved["permission"]["id"]][2]))
-                # The decision may be there before the bridge listens, and then it would depend on time what it hears.
+                # The decision may come before the bridge listens; its frames would then depend on timing.
                 while not self.activation.subscribers:
                     await self.pause(0.01)
                 await self.tools.outputs([call])
@@ -91,7 +91,7 @@ def load(server, saved, elapsed):
     for entry in saved["activations"]:
         session = server.disk.sessions[entry["session"]["id"]]
         session["status"] = entry["session"]["status"]
-        # The server saved it long ago.
+        # Saved at once: the original server saved the session long ago.
         server.disk.save(session)
         activation = server.activations[session["id"]] = Activation(server, session)
         activation.seq, activation.rules = entry["seq"], entry["rules"]
@@ -121,7 +121,7 @@ def _load_run(server, activation, entry, elapsed):
 
 
 def _move(disk, elapsed):
-    """Sessions and their history, by so much time."""
+    """Shifts the times of sessions and their history."""
     for session in disk.sessions.values():
         session |= {name: session[name] + elapsed for name in ("createdAt", "lastActivity")}
         disk.save(session)

@@ -1,8 +1,8 @@
-"""The gateway's scheduler: what it reports about a job differs by era (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one)."""
+"""The gateway's scheduler, whose reports about a job differ by era (openclaw.md#small-ones)."""
 
 
 def scheduler_runs(gateway, text, session_key, run_id, job_id):
-    """A job, from its start to its end, and the run that it begins."""
+    """Runs a job from its start to its end, with its run."""
     _tell(gateway, "started", job_id, session_key, run_id)
     run = gateway.other_client_sends(text, session_key, run_id)
     run.task.add_done_callback(lambda _: _tell(gateway, "finished", job_id, session_key, run_id))
@@ -10,7 +10,7 @@ def scheduler_runs(gateway, text, session_key, run_id, job_id):
 
 
 def _tell(gateway, action, job_id, session_key, run_id):
-    """The session is told from E2 on, the run in E4 alone."""
+    """Reports a job; with its session from E2 on, with its run in E4 alone."""
     payload = {"jobId": job_id, "action": action}
     if gateway.era.name != "E1":
         payload["sessionKey"] = session_key

@@ -1,4 +1,4 @@
-"""Closed parameter schemas of the gateway: an unknown field is refused by name, as the real one does (relay.md#tokens-pairing-credentials)."""
+"""Closed parameter schemas of the gateway: unknown fields are refused by name, as by the real one (openclaw.md#frames)."""
 
 CLIENT_IDS = {
     "webchat-ui", "openclaw-control-ui", "webchat", "cli", "gateway-client", "openclaw-macos", "openclaw-ios",
@@ -46,7 +46,7 @@ METHODS = {
     "sessions.unsubscribe": ("operator.read", {}, 2),
     "sessions.messages.subscribe": ("operator.read", {"key": (True, TEXT)}, 2),
     "sessions.messages.unsubscribe": ("operator.read", {"key": (True, TEXT)}, 2),
-    # How much scope depends on the era and on what is patched: `routines.sessions_patch`.
+    # The required scope depends on the era and on the patched fields: `routines.sessions_patch`.
     "sessions.patch": ("operator.write", {
         "key": (True, TEXT), **{name: (False, ANY) for name in (
             "model", "thinkingLevel", "fastMode", "verboseLevel", "label")}}, 1),
@@ -77,7 +77,7 @@ METHODS = {
     "status": ("operator.read", {}, 1),
 }
 
-# What later eras accept besides.
+# Additional fields of later eras.
 LATER_FIELDS = {
     ("chat.send", 3): {"agentId": (False, TEXT), "fastMode": (False, ANY), "queueMode": (False, TEXT)},
     ("chat.abort", 4): {"agentId": (False, TEXT), "preserveSideRuns": (False, BOOL)},
@@ -89,7 +89,7 @@ LATER_FIELDS = {
 
 
 def violation(params, fields, where="params"):
-    """A sentence, or None when `params` fits the closed schema."""
+    """A sentence about the first fault, or None if `params` fits the closed schema."""
     if not isinstance(params, dict):
         return f"invalid {where}: must be object"
     for name in params:

@@ -1,5 +1,5 @@
-"""A phone's hand that seals, on the scripted relay: it makes a key for each of its chats, hands it to the bridge, and opens what the
-bridge says (relay.md#session-key-life-cycle). On `cryptography`, with nothing of the bridge's own code."""
+"""A sealing phone on the scripted relay: it makes a key for each of its chats, hands it to the bridge, and opens the bridge's content
+(relay.md#session-key-life-cycle). Built on `cryptography`, without the bridge's own code."""
 
 import base64
 import json
@@ -12,20 +12,20 @@ DETAILS = "details_ct"
 
 
 class SealedHand:
-    """Of one relay, whose rules judge what was opened. Repeats are compared in the form in which they came."""
+    """The phone of one relay, whose rules judge the opened content. Repeats are compared in their original form."""
 
     def __init__(self, relay):
         self.relay = relay
         self.keys = {}             # session: its key
-        self.bridge = None         # The bridge's device: {"device_id", "pubkey"}; of several, that which registered last.
-        self.bridges = {}          # Public key: device, where several bridges have one token (`several`).
+        self.bridge = None  # The bridge's device: {"device_id", "pubkey"}; the last one registered, if there are several.
+        self.bridges = {}  # Public key: device, if several bridges share one token (`several`).
         self.several = False
         relay.seals = self
 
     # The bridge's device
 
     def register(self, body):
-        """One device for one bridge, however often it says so."""
+        """Registers one device per bridge, however often it asks."""
         known = self.bridges.get(body["pubkey"]) if self.several else self.bridge
         known = known or {"device_id": base62("dev_")}
         self.bridge = self.bridges[body["pubkey"]] = known | {"pubkey": body["pubkey"]}
@@ -48,7 +48,7 @@ class SealedHand:
         sealed = base64.b64encode(sealing.seal(self._key(session, "messages"), text.encode())).decode()
         return self.relay.ask(text, session, text_ct=sealed, **message)
 
-    # What the bridge says
+    # The bridge's content
 
     def _key(self, session, kind):
         return sealing.blob_key(self.keys[session], f"{kind}/{session}")
@@ -62,7 +62,7 @@ class SealedHand:
         return any(name.endswith("_ct") for name in body)
 
     def open(self, body):
-        """The body as it would be in the open."""
+        """The body in its open form."""
         if not isinstance(body, dict):
             return body
         session = body.get("session_id") or self.relay.rules.messages.get(body.get("message_id"), {}).get("session")
@@ -81,7 +81,7 @@ class SealedHand:
                 text = self._opened(session, TEXTS.get(bare) or VALUES[bare], value)
                 plain[bare] = json.loads(text) if bare in VALUES else text
         if plain.get("text") == "":
-            # The placeholder, which is a space in the open.
+            # The placeholder is a space in the open form.
             plain["text"] = " "
         return plain
 

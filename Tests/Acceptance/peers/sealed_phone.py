@@ -1,7 +1,6 @@
-"""A phone as the shipping ones are: a device that makes a key for each chat, hands it to the bridge, seals what it sends and opens
-what it hears (relay.md#session-key-life-cycle). On `cryptography`, with nothing of the bridge's own code.
-
-It speaks to the simulator, blocking; tests in a loop call it on threads."""
+"""A phone like the shipping ones: a device that makes a key for each chat, hands it to the bridge, seals what it sends and opens what it
+receives (relay.md#session-key-life-cycle). Built on `cryptography`, without the bridge's own code. It calls the simulator synchronously;
+tests in a loop run it on threads."""
 
 import base64
 import json
@@ -23,15 +22,15 @@ FIELDS = [*TEXTS, *VALUES, "details"]
 
 
 class Unreadable(Exception):
-    """Sealed, and no key of this phone opens it."""
+    """Raised for sealed content that no key of this phone opens."""
 
 
 class SealedPhone:
     def __init__(self, base, user_token, label="acceptance"):
         self.base, self.user_token, self.label = base, user_token, label
         self.secret = os.urandom(32)
-        self.keys = {}       # Of each chat, the newest first.
-        self.events = []     # (kind, data) as told, with all that could be opened beside its sealed form.
+        self.keys = {}  # Keys of each chat, the newest first.
+        self.events = []  # (kind, data) as received, with the opened fields beside the sealed ones.
         self.unreadable = []
         self.lock = threading.RLock()
         self.last = None
@@ -44,7 +43,7 @@ class SealedPhone:
     # The relay
 
     def call(self, method, path, body=None):
-        """A relay that is down for a moment is asked again."""
+        """Calls the relay, and retries while it is down."""
         request = urllib.request.Request(
             self.base + path, None if body is None else json.dumps(body).encode(), method=method,
             headers={"Authorization": f"Bearer {self.user_token}", "Content-Type": "application/json"})
@@ -68,7 +67,7 @@ class SealedPhone:
         return self.call("GET", "/v1/me/devices")["devices"]
 
     def bridge(self, seconds=90):
-        """The bridge's device, when it has registered."""
+        """Waits for the bridge's device, and returns it."""
         end = time.monotonic() + seconds
         while not (found := [device for device in self.devices() if device["platform"] == "bridge"]):
             if time.monotonic() > end:
@@ -99,7 +98,7 @@ class SealedPhone:
                   {"recipients": [self.wrapped(session, device) for device in devices], "wrapped_by_device_id": self.device})
 
     def fetch_keys(self):
-        """Those that others have made: the relay keeps them for this device."""
+        """Fetches keys made by others, which the relay stores for this device."""
         for key in self.call("GET", f"/v1/me/devices/{self.device}/keys")["keys"]:
             self.take(key)
 
@@ -118,7 +117,7 @@ class SealedPhone:
         return base64.b64encode(sealing.seal(sealing.blob_key(root, f"{kind}/{session}"), text.encode())).decode()
 
     def send(self, session, text, **more):
-        """The names of what was sent: session_id, interaction_id, message_id."""
+        """Sends a message, and returns its ids: session_id, interaction_id, message_id."""
         sent = self.call("POST", f"/v1/me/sessions/{session}/send", {"text_ct": self.sealed(session, text)} | more)
         return sent | {"session_id": session}
 
@@ -159,7 +158,7 @@ class SealedPhone:
         return plain
 
     def messages(self, session, wanted=lambda message: True):
-        """The history; what is not wanted is not opened."""
+        """The history; unwanted messages are not opened."""
         stored = self.call("GET", f"/v1/me/sessions/{session}/messages")["messages"]
         return [self.opened(message, session) | {"tasks": [self.opened(task, session) for task in message.get("tasks", [])]}
                 for message in stored if wanted(message)]
@@ -169,7 +168,7 @@ class SealedPhone:
                              and message.get("interaction_id") == sent["interaction_id"])
 
     def ended(self, sent, seconds=90):
-        """The one answer to a message, when it has ended."""
+        """Waits for the end of a message's one answer."""
         end = time.monotonic() + seconds
         while True:
             is_over = time.monotonic() > end
@@ -191,7 +190,7 @@ class SealedPhone:
         return [self.opened(approval) for approval in self.call("GET", "/v1/me/snapshot")["pending_approvals"]]
 
     def asked(self, session, seconds=90):
-        """The approval that is open in a chat, when there is one."""
+        """Waits for an open approval in a chat."""
         end = time.monotonic() + seconds
         while not (found := [approval for approval in self.pending() if approval["session_id"] == session]):
             if time.monotonic() > end:
@@ -200,7 +199,7 @@ class SealedPhone:
         return found[0]
 
     def follow(self):
-        """Hears all from now on, on a thread of its own, through breaks and restarts of the relay."""
+        """Receives all events from now on, on a thread of its own, through breaks and restarts of the relay."""
         self.is_attached = threading.Event()
         self.thread = threading.Thread(target=self._follow, daemon=True)
         self.thread.start()

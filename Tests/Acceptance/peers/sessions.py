@@ -1,4 +1,4 @@
-"""Conversations of the scripted gateway: their rows, as events tell them and as `chat.history` shows them, and what is said of them."""
+"""Conversations of the scripted gateway: their rows, in the forms of events and of `chat.history`, and their descriptions."""
 
 import asyncio
 import uuid
@@ -16,23 +16,23 @@ def content_of(text):
 
 
 class Session:
-    """One conversation: its rows as `chat.history` shows them, and its runs."""
+    """One conversation: its rows in the form of `chat.history`, and its runs."""
 
     def __init__(self, key, gateway):
         self.key, self.gateway, self.clock, self.era = key, gateway, gateway.clock, gateway.era
         self.id = str(uuid.uuid4())
         self.rows = []
         self.active = {}
-        self.model = None           # What was patched in; None: the agent's own.
-        self.level = None           # As the model.
-        self.turn = asyncio.Lock()  # One run at a time, where a message may run beside another.
+        self.model = None  # The patched model, or None for the agent's own.
+        self.level = None  # The patched level, or None.
+        self.turn = asyncio.Lock()  # One run at a time, in eras where a message may run beside another.
         self.queue, self.tearing_down = [], set()
-        self.resuming = 0           # Runs with which the next process will go on.
+        self.resuming = 0  # Runs that the next process will resume.
 
     # Rows
 
     def write(self, role, text, key=None, is_told=True, is_agents=True, **fields):
-        """A row, and its event to those who follow. `is_agents`: the gateway itself writes rows too."""
+        """Writes a row, and sends its event to subscribers. `is_agents` is false for the gateway's own rows."""
         number = len(self.rows) + 1
         row = {"role": role, "content": content_of(text), "timestamp": self.clock.milliseconds()}
         if self.era.rows_have_ids:
@@ -56,7 +56,7 @@ class Session:
         return row
 
     def tell(self, row):
-        """The event of a row that was written, or of a message that was taken: that one has no place yet."""
+        """Sends the event of a written row, or of an accepted message, which has no place yet."""
         mark = row["__openclaw"] if "__openclaw" in row else {"seq": len(self.rows)}
         shown = row
         if row["role"] == "user" and self.era.name == "E2" and "id" in mark:
@@ -72,7 +72,7 @@ class Session:
             self.say_changed({name: value for name, value in payload.items() if name != "message"} | {"phase": "message"})
 
     def tell_taken(self, text):
-        """E2 tells a message when it is taken, in a chat that has rows, and once more when its run begins."""
+        """Reports an accepted message, as E2 does in a chat that has rows, and again when its run begins."""
         if self.era.name == "E2" and self.rows:
             self.tell({"role": "user", "content": text, "timestamp": self.clock.milliseconds(), "__openclaw": {"seq": len(self.rows)}})
 
@@ -93,7 +93,7 @@ class Session:
         return "running" if self.runs or self.resuming else "done"
 
     def about(self, status=None):
-        """Members of the events and the tool frames of a session, which is described twice in each."""
+        """Members of a session's events and tool frames, each of which describes it twice."""
         if self.era.name == "E1":
             return {}
         known = {"sessionId": self.id, "kind": "direct", "chatType": "direct", "displayName": "Acceptance", "systemSent": True,
@@ -122,7 +122,7 @@ class Session:
 
 
 def shortened(row, most):
-    """A long text ends with a mark; a row that is too long even so is replaced."""
+    """A shortened row: a long text ends with a mark, and a row still too long is replaced."""
     text = row["content"] if isinstance(row["content"], str) else "".join(block["text"] for block in row["content"])
     note = dict(row.get("__openclaw", {}))
     if len(text) > most:

@@ -1,4 +1,4 @@
-"""Words of the scripted gateway's runs: each message on `agent`, and the run's text as `chat` makes it of that."""
+"""Text of the scripted gateway's runs: each message on `agent`, and the text that `chat` derives from it."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ def assistant_message(text, clock):
 
 
 def visible(text):
-    """Lines that name a file are no text."""
+    """The visible text: lines that name a file are removed."""
     if "MEDIA:" not in text:
         return text.strip()
     return "\n".join(line for line in text.split("\n") if not line.startswith("MEDIA:")).strip()
@@ -32,7 +32,7 @@ class Speech:
         self.chat_text, self.earlier, self.sent_text = "", "", ""
         self.sent_at, self.spoken_at, self.timer = None, None, None
         self.text_receivers = set()
-        self.is_silent = False       # E2: behind a command that waits for approval.
+        self.is_silent = False  # E2: silent behind a command that waits for approval.
         self.hides_session = False   # A later attempt in the first era has no chat.
 
     @property
@@ -59,7 +59,7 @@ class Speech:
             self.send_text()
 
     def _speak(self, files):
-        """From E3 on the words of one pace are one frame."""
+        """Sends the words of one pace in one frame, from E3 on."""
         now = asyncio.get_running_loop().time()
         left = PACE - (now - self.spoken_at) if self.spoken_at is not None and self.era.protocol >= 4 else 0
         if left <= 0 or files:
@@ -81,7 +81,7 @@ class Speech:
         self.timer = None
 
     def send_text(self):
-        """One `chat` delta, in the era's form; a frame for each connection where the eras make them differ."""
+        """Sends one `chat` delta in the era's form, or one per connection if the era makes them differ."""
         text = self.chat_text
         if not self.plan.deltas or text == self.sent_text or self.hides_session:
             return
@@ -102,7 +102,7 @@ class Speech:
         self.sent_text, self.sent_at = text, asyncio.get_running_loop().time()
 
     def flush_before_boundary(self):
-        """Before a tool and before the end the gateway sends what it has; in E1 the words since the last delta never come."""
+        """Sends pending text before a tool and before the end; in E1 the words since the last delta never come."""
         if self.era.name != "E1":
             self.send_text()
         self.speak_rest()
@@ -115,7 +115,7 @@ class Speech:
             self.sent_text, self.sent_at = "", None
 
     def begin_attempt(self):
-        """What was said is forgotten, but for `chat` in E3, which goes on behind it."""
+        """Begins another attempt: earlier text is dropped, except for `chat` in E3, which continues behind it."""
         self.keep_quiet()
         self.segments, self.files = [""], []
         self.said, self.unspoken, self.sent_at = "", "", None

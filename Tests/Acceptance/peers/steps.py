@@ -1,4 +1,4 @@
-"""The words in which a test scripts an agent's run."""
+"""Steps by which a test scripts an agent's run."""
 
 from dataclasses import dataclass, field
 
@@ -22,7 +22,7 @@ class Tool:
 
 @dataclass
 class Approval:
-    """An exec that asks first. `detached` None: what the era does."""
+    """An exec that asks first. With `detached` None the era decides."""
     command: str = "systemctl restart devserver"
     output: str = "restarted"
     detached: bool | None = None
@@ -30,19 +30,19 @@ class Approval:
     expires_seconds: float | None = None
     plugin: bool = False
     request: dict = field(default_factory=dict)
-    """Members of its request beside the usual ones, or instead of them: cwd, nodeId, commandArgv, resolvedPath…"""
+    """Additional or replaced members of its request: cwd, nodeId, commandArgv, resolvedPath…"""
 
 
 @dataclass
 class Retry:
-    """This attempt fails, another begins under the same run id; what was said is forgotten."""
+    """Fails this attempt and begins another under the same run id; earlier text is dropped."""
     message: str = "The model service is overloaded."
     after: float = 0.2
 
 
 @dataclass
 class Fail:
-    """Lifecycle error now; the `chat` error only after the gateway's hold-back."""
+    """A lifecycle error now; the `chat` error follows after the gateway's hold-back."""
     message: str = "rate limit reached for this account"
     kind: str = "rate_limit"
 
@@ -67,34 +67,34 @@ class Broadcast:
 
 @dataclass
 class TimeOver:
-    """The run took longer than its gateway lets it."""
+    """The run exceeds its gateway's time limit."""
 
 
 @dataclass
 class Aside:
-    """An answer beside the conversation, by a run that is nothing else (`/btw`)."""
+    """An answer beside the conversation, by a run of its own (`/btw`)."""
     text: str
 
 
 @dataclass
 class Plan:
-    """What happens when a message comes that contains `match`."""
+    """The steps for a message that contains `match`."""
     match: str
     steps: list
     foreign_run_id: str | None = None
-    """The answer adopts this run (E3 and later): the text comes under it."""
+    """The answer adopts this run (E3 and later), under whose id the text comes."""
     text_only_in_history: bool = False
-    """The `final` has no message; the rows are there."""
+    """The `final` has no message; the rows have the text."""
     call_id: str | None = None
-    """Every tool call of the run has this id: some providers begin to count anew in each run."""
+    """The id of every tool call of the run: some providers restart their count in each run."""
     is_command: bool = False
-    """A command of the gateway: the end without words is no failure of a model."""
+    """A command of the gateway, whose end without text is no failure of a model."""
     deltas: bool = True
-    """False: no `chat` delta at all, only the final (or nothing, with the above)."""
+    """False to send no `chat` delta, only the final (or nothing, with `text_only_in_history`)."""
 
 
 def segments(steps):
-    """The texts of the last attempt, one for each stretch between tools."""
+    """Texts of the last attempt, one per stretch between tools."""
     parts = [""]
     for step in steps:
         if isinstance(step, Say):

@@ -1,4 +1,4 @@
-"""Frames of tools in runs of the scripted gateway: on `tool` to some, on `item` and `command_output` to all."""
+"""Tool frames in runs of the scripted gateway: on `tool` to some clients, on `item` and `command_output` to all."""
 
 
 class ToolFrames:
@@ -34,13 +34,13 @@ class ToolFrames:
             self.agent("command_output", {"itemId": f"command:{call}", "phase": "end", "title": f"command {self.call_title}", "name": name,
                                           "toolCallId": call, "output": output, "status": status, **late})
         self.write_rows(reason="toolUse")
-        # Rows of tools are told to nobody.
+        # Rows of tools have no event.
         self.session.write("toolResult", output, is_told=False)
         self.in_tool = False
         self.begin_message()
 
     def _titles(self, kind, name):
-        """The same from the start to the end."""
+        """Titles that stay the same from start to end."""
         return {"title": f"{name if kind == 'tool' else kind} {self.call_title}", "meta": self.call_title}
 
     def item_kinds(self, name):
@@ -49,7 +49,7 @@ class ToolFrames:
         return ("tool", "command") if name == "exec" else ("tool",)
 
     def tell_progress(self, call, name, output):
-        """The output of a command so far."""
+        """Reports the output of a command so far."""
         self.agent("tool", {"phase": "update", "name": name, "toolCallId": call,
                             "partialResult": {"content": [{"type": "text", "text": output}]}}, "tool")
         for kind in self.item_kinds(name):

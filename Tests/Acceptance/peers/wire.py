@@ -44,17 +44,17 @@ class Response:
 
 @dataclass
 class Endless:
-    """A body that does not end while anybody takes it."""
+    """A body that lasts as long as the client reads."""
     chunk: bytes
     pause: float = 0.0
 
 
 DROP = object()
-"""What a handler returns to reset the connection instead of answering."""
+"""Returned by a handler to reset the connection instead of answering."""
 
 
 class WebSocket:
-    """A socket after its upgrade. `async for text in socket` gives whole text messages."""
+    """A socket after its upgrade. `async for text in socket` yields whole text messages."""
 
     def __init__(self, reader, writer, protocol, request):
         self.reader, self.writer, self.protocol, self.request = reader, writer, protocol, request
@@ -68,7 +68,7 @@ class WebSocket:
     # Sending
 
     def send(self, *messages):
-        """All messages in one write to the socket."""
+        """Sends all messages in one write to the socket."""
         if self.silent or self.closed.is_set():
             return
         for message in messages:
@@ -80,7 +80,7 @@ class WebSocket:
         self._flush()
 
     def send_raw(self, data):
-        """Bytes as they are: broken frames, text that is not UTF-8."""
+        """Sends raw bytes: broken frames, text that is not UTF-8."""
         if not self.silent and not self.closed.is_set():
             self.writer.write(data)
 
@@ -133,7 +133,7 @@ class WebSocket:
         self.closed.set()
 
     def go_silent(self):
-        """From now on nothing is sent and nothing read is acted upon; TCP stays open."""
+        """Stops sending and handling; TCP stays open."""
         self.silent = True
 
     # Receiving
@@ -179,8 +179,8 @@ def reset(writer):
     writer.transport.abort()
 
 
-# Never one that the system gives out, and in a process never the same again: while a peer is down, another test's must not
-# come up in its place and hear its callers.
+# Ports outside of the system's dynamic range, and never reused within a process: while a peer is down, no other test's peer may listen at
+# its port and receive its callers.
 _ports = itertools.chain(range(20_000 + os.getpid() % 60 * 200, 32_700), range(20_000, 32_700))
 _kept = []
 
@@ -190,7 +190,7 @@ def next_port():
     for port in _ports:
         keeper = socket.socket()
         try:
-            # Bound for itself alone, it is shared from then on with who shares too: with a server that is told the number.
+            # Bound exclusively first; SO_REUSEADDR then shares the port with the server that gets its number.
             keeper.bind(("127.0.0.1", port))
             keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         except OSError:
@@ -214,7 +214,7 @@ class Server:
         self._tasks = set()
 
     async def listen(self, path=None):
-        """On loopback, or on a Unix socket."""
+        """Listens on loopback, or on a Unix socket."""
         if path:
             self._listener = await asyncio.start_unix_server(self._serve, path, limit=1 << 20, backlog=512)
             return
@@ -278,7 +278,7 @@ class Server:
         return request
 
     async def _answer(self, request, reader, writer):
-        """Whether the connection goes on."""
+        """Answers a request. Returns whether the connection continues."""
         if request.headers.get("upgrade", "").lower() == "websocket":
             refusal = await self.on_upgrade(request)
             if refusal is not None:

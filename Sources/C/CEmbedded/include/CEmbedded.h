@@ -3,19 +3,19 @@
 
 #include <stddef.h>
 
-/// A file of the project. It lies in the program's read-only data: nothing is looked for or read at run time.
+/// A file of the project in the program's read-only data; no file is read at run time.
 typedef struct {
     const char *name;
     const unsigned char *bytes;
     size_t count;
 } embedded_file;
 
-/// What `config example` prints.
+/// The example configuration, which `config example` prints.
 extern const embedded_file configuration_example;
 
 extern const size_t demo_recording_count;
 
-/// The recorded run of this number that `demo` plays, from 0, by what it shows; null beyond the last.
+/// The recorded run of this number, from 0, for `demo`, named by what it shows; null beyond the last.
 const embedded_file *demo_recording_at(size_t number);
 
 /// The commit's abbreviated hash; empty if the build did not record one.

@@ -3,8 +3,7 @@
 
 #include <stddef.h>
 
-/// One file of the page that behaves like the phone. It lies in the program's read-only data: nothing is read, unpacked or
-/// copied before it is asked for.
+/// One file of the page that imitates the phone, in the program's read-only data, without a copy at run time.
 typedef struct {
     const char *name;
     const char *type;

@@ -1,18 +1,18 @@
-// What the agent asks before it acts. Nothing passes by itself: no key, no time and no closed sheet is a yes.
+// Cards: requests of the agent for an approval. Nothing is approved by default: no key, no timeout and no closed sheet is a yes.
 
 import { byId, icon, make, setHidden, setText, timeText, unmasked, unmaskedLine } from "./dom.js";
 import { endedApprovals, isUnreadable, pendingApprovals, titleOf } from "./state.js";
 import { lengthOf, lines, newestParts, verbatim } from "./verbatim.js";
 
-/** Before this time "Allow" cannot be pressed (relay.md#requestapproval); what is critical is confirmed besides. */
+/** Delay before "Allow" can be pressed (relay.md#requestapproval); critical cards need a second press besides. */
 const COOL_DOWN_MS = { high: 5_000, critical: 2_000 };
 const SEVERITY_WORDS = { low: "Low risk", medium: "Medium risk", high: "High risk", critical: "Critical" };
 
-/** The last line of a card whose chat's next message is taken for a no with its words, as the bridge writes it and as others may. */
+/** Last line of a card that the chat's next message refuses, in the bridge's wording and in variants of it. */
 const INSTEAD = "or write what to do instead";
 const HINTS = [INSTEAD, `tap your answer, ${INSTEAD}`];
 
-/** A card's text without that line. Only its last line is looked at: an agent may have filled the rest with anything. */
+/** Splits a card's text from that line. Only the last line is checked: the agent may have put anything into the rest. */
 function parted(message) {
   const said = (message ?? "").trimEnd();
   const begin = said.lastIndexOf("\n") + 1;
@@ -23,13 +23,13 @@ function parted(message) {
   return isLast ? { said: said.slice(0, cut).trimEnd(), takesWords: true } : { said: message, takesWords: false };
 }
 
-/** The card that the next message of this chat refuses; null: none. */
+/** Id of the card that the chat's next message refuses, or null. */
 export function refusedByWords(state, session) {
   const newest = pendingApprovals(state, session).at(-1);
   return newest && parted(newest.message).takesWords ? newest.id : null;
 }
 
-/** Above an open chat: the pending approvals, here or in another chat; and those that ended with nobody's answer. */
+/** Banner above an open chat: pending approvals of any chat, and those that ended without an answer. */
 export function askBanner(phone) {
   const banner = byId("asks");
   const dismissed = new Set();
@@ -76,8 +76,8 @@ export function approvalSheet(phone) {
   let open = null;
   let timer = null;
 
-  // Closed without an answer, the question stays: the banner brings the sheet back. The browser reports a close later than it
-  // happens, and the sheet may be open again by then, for the next question: that one is not touched.
+  // After a close without an answer the card stays pending, and the banner reopens the sheet. The browser reports a close late: by
+  // then the sheet may be open again for the next card, which is left alone.
   sheet.addEventListener("close", () => {
     if (sheet.open) return;
     clearInterval(timer);
@@ -93,12 +93,12 @@ export function approvalSheet(phone) {
     const asked = open && state.approvals.get(open.id);
     if (asked?.decision) close();
     else if (asked && asked !== open) {
-      // Its key has come.
+      // The key arrived: the card can be read now.
       open = asked;
       sheet.replaceChildren(...contents(asked, state));
       coolDown(asked);
     }
-    // Words would refuse a card that came meanwhile.
+    // A message would refuse a newer card than this one.
     if (open && !takesWords(open, state)) sheet.querySelector(".instead")?.remove();
     if (open || document.querySelector("dialog[open]")) return;
     const next = pendingApprovals(state, state.selected).find((approval) => !putOff.has(approval.id));
@@ -114,13 +114,13 @@ export function approvalSheet(phone) {
   function close() {
     open = null;
     sheet.close();
-    // The browser has given the focus back, but Chromium sends no key there before it has moved once more.
+    // The browser has restored the focus, but Chromium sends no key to the element before the focus has moved once more.
     const focused = document.activeElement;
     focused?.blur();
     focused?.focus();
   }
 
-  /** The buttons come alive after a while, which the sheet shows. */
+  /** Enables the buttons after the delay, and shows the seconds left. */
   function coolDown(approval) {
     const wait = COOL_DOWN_MS[severity(approval)] ?? 0;
     const buttons = [...sheet.querySelectorAll("button.allow")];
@@ -174,12 +174,12 @@ export function approvalSheet(phone) {
     ].filter(Boolean);
   }
 
-  /** Words refuse the newest card of a chat, so that only that one leads to the box. */
+  /** A message refuses the newest card of a chat, so only that one has a button to the box. */
   function takesWords(approval, state) {
     return refusedByWords(state, approval.session) === approval.id;
   }
 
-  /** Writing is elsewhere: the sheet goes, and no other comes between the person and the box; the questions stay open above the chat. */
+  /** Closes the sheet for the box, and puts off every other card, so that none covers it; they stay pending in the banner. */
   function instead(state) {
     return button(INSTEAD, "instead", () => {
       for (const { id } of pendingApprovals(phone.state, state.selected)) putOff.add(id);
@@ -197,7 +197,7 @@ export function approvalSheet(phone) {
       isLong ? make("p", { class: "quiet message-length", text: lengthOf(shown) }) : null];
   }
 
-  /** What did not fit on the card was said before it, in the chat. */
+  /** A link to the messages before the card, which hold the rest of its text. */
   function parts(approval, chat) {
     const run = /\bparts?\b/i.test(approval.title ?? "") ? newestParts(chat?.messages ?? []) : [];
     if (run.length === 0) return null;
@@ -209,7 +209,7 @@ export function approvalSheet(phone) {
       } } }));
   }
 
-  /** What is critical is said yes to twice, the second time in other words and at another place. */
+  /** A critical card needs a second press, on a button of another text in another place. */
   function confirm(approval, words, yes, state) {
     sheet.querySelector("#sheet-title").textContent = "Are you sure?";
     const message = sheet.querySelector(".sheet-message") ?? make("div", { class: "sheet-message" });

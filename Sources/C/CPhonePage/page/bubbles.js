@@ -1,4 +1,4 @@
-// The open chat: bubbles that stream, as Markdown from the first letter on. A bubble is touched only when its message has changed.
+// The open chat: bubbles that stream, rendered as Markdown from the first letter. A bubble is redrawn only when its message has changed.
 
 import { bridgeLine, waitingWords } from "./chats.js";
 import { messageCopyButton } from "./copy.js";
@@ -35,7 +35,7 @@ export function conversation(phone) {
     setHidden(latest, isFollowing);
   };
   scroller.addEventListener("scroll", look, { passive: true });
-  // An opened row is read from its top; what is below it has a button.
+  // An opened row stays in view at its top; a button leads to the messages below.
   list.addEventListener("click", (event) => {
     if (event.target.closest("summary")) isFollowing = false;
   });
@@ -44,7 +44,7 @@ export function conversation(phone) {
     isFollowing = true;
     scroller.scrollTop = scroller.scrollHeight;
   });
-  // A window that gets smaller must not push the newest text out of sight.
+  // When the list grows or the window shrinks, the newest text stays in view.
   new ResizeObserver(() => isFollowing && (scroller.scrollTop = scroller.scrollHeight)).observe(list);
   startMenu(phone);
 
@@ -58,7 +58,7 @@ export function conversation(phone) {
       list.replaceChildren();
       setAttribute(list, "data-session", shown);
     }
-    // Who writes wants to see what becomes of it, whatever was read above.
+    // After a send the list follows the answer, wherever it was scrolled to.
     if (phone.drafts !== sent) isFollowing = true;
     sent = phone.drafts;
     drawHead(state, chat);
@@ -157,7 +157,7 @@ function newBubble(message) {
   return bubble;
 }
 
-/** `marks`: what the message alone does not say of its bubble. */
+/** `marks` are the properties of a bubble that its message does not have. */
 function drawBubble(bubble, message, tasks, asks, isNew, chat, marks) {
   const isSame = bubble.message === message && bubble.asks === asks.length && bubble.tasks.length === tasks.length &&
     bubble.tasks.every((task, index) => task === tasks[index]) && Object.keys(marks).every((name) => bubble.marks[name] === marks[name]);
@@ -217,21 +217,21 @@ function drawBody(bubble, message) {
     setAttribute(body, "dir", "auto");
     body.replaceChildren(text, ...attachments(message.attachments ?? []));
   } else {
-    // Made once: what shimmers begins from the left each time it is made.
+    // Made once: a new element would restart the shimmer from the left.
     if (!body.classList.contains("thinking")) body.replaceChildren(make("span"));
     body.className = "body thinking";
     setText(body.firstChild, bubble.marks.waiting);
   }
 }
 
-/** A button that was pressed is shown by its name; options that are buttons are not shown twice. */
+/** A pressed button is shown by its name; options shown as buttons are left out of the text. */
 function shownOf(message, { name, isAsking }) {
   if (message.isFinal) return name ?? message.text;
   const text = isAsking ? questionAtEndOf(message.preview)?.before ?? message.preview : message.preview;
   return text.trim() === "" ? "" : (message.isCut ? "… " : "") + text;
 }
 
-/** Pictures of this relay are shown; what else comes with a message has a name here, and is opened by nobody. */
+/** Shows pictures from this relay; other attachments appear by name and cannot be opened here. */
 function attachments(files) {
   const isShown = (file) => /^image\/(png|jpeg|gif|webp)$/.test(file.mime ?? "") && isOfThisRelay(file.url);
   const name = (file) => file.name ?? file.mime ?? "file";
@@ -261,7 +261,7 @@ function drawFoot(bubble, message, chat) {
   bubble.again?.remove();
   bubble.again = null;
   if (!asked || isUnreadable(asked) || asked.text.trim() === "") return;
-  // Into the box to write in: what a failed run has done already is for the person to know, before it is asked again.
+  // The text goes into the box and is not sent: the person should check first what the failed run has already done.
   bubble.again = make("button", { type: "button", class: "link again", text: "Try again", title: "Puts your message into the box below; nothing is sent yet",
     on: { click: () => dispatchEvent(new CustomEvent("write", { detail: asked.text })) } });
   bubble.words.after(bubble.again);
@@ -269,19 +269,19 @@ function drawFoot(bubble, message, chat) {
 
 function footOf(message, { isOpen, ending }) {
   if (!message.at || (!message.isFinal && message.role === "agent")) return "";
-  // The agent's own figures, passed on as they are: of any kind.
+  // The agent's figures arrive unchecked, and may be of any type.
   const count = message.usage?.output_tokens;
   const tokens = Number.isFinite(count) && count > 0 ? `${count.toLocaleString()} tokens` : "";
   return [isOpen ? "Not sealed" : "", ENDINGS[ending] ?? "", timeText(message.at), tokens].filter(Boolean).join(" · ");
 }
 
-/** Only whole answers are read out: a growing text would never let a listener go. */
+/** A screen reader gets complete answers only: a growing text would interrupt it all the time. */
 function announce(message, chat) {
   const words = isUnreadable(message) ? "A sealed message came." : message.text.slice(0, 1_000);
   byId("announcer").replaceChildren(make("p", { text: `${titleOf(chat).slice(0, 60)}: ${words}` }));
 }
 
-// What is on its way
+// Drafts
 
 function newDraft(session, draft, phone) {
   const body = make("div", { class: "body plain", dir: "auto", text: draft.name ?? draft.text });

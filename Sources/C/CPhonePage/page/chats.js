@@ -1,4 +1,4 @@
-// The list of chats, with what the bridge is up to above it.
+// The list of chats, with the bridge's state above it.
 
 import { arrange, byId, dayText, icon, make, setAttribute, setHidden, setText, timeText } from "./dom.js";
 import { lastLine, lockOf, openRuns, pendingApprovals, titleOf, waitsForBridge } from "./state.js";
@@ -8,10 +8,10 @@ export const BRIDGE_WORDS = {
   never: "No bridge has connected yet",
 };
 
-/** What a run says that has said nothing yet. */
+/** Text of a run without output so far. */
 export const waitingWords = (state, chat) => (waitsForBridge(state, chat) ? "Waiting for the bridge" : "Thinking…");
 
-/** What the line above the list says: the relay first, for without it nothing else is known. */
+/** Text of the line above the list. The state of the relay comes first: without it the others are unknown. */
 export function bridgeLine(state) {
   if (state.link.kind === "waiting") return { kind: "lost", words: "Relay unreachable; trying again" };
   if (!state.isLoaded || state.link.kind === "connecting") return { kind: "waiting", words: "Connecting…" };
@@ -45,7 +45,7 @@ export function chatList(phone) {
       .sort((a, b) => a.isArchived - b.isArchived || b.updatedAt - a.updatedAt || (a.id < b.id ? 1 : -1));
     setHidden(byId("no-chats"), chats.length > 0 || !state.isLoaded);
     for (const id of rows.keys()) if (!state.chats.has(id)) rows.delete(id);
-    // One stop of the tab key for the whole list; the arrow keys move inside.
+    // The whole list is one tab stop; the arrow keys move inside.
     const stop = state.chats.has(state.selected) ? state.selected : chats[0]?.id;
     arrange(list, chats.map((chat) => {
       const row = rows.get(chat.id) ?? newRow(chat.id);

@@ -1,4 +1,4 @@
-// Calls of the phone to the relay. Every answer is the relay's envelope, or the bare result (relay.md#rest).
+// The phone's calls to the relay. Responses have the relay's envelope, or are the bare result (relay.md#rest).
 
 export class Refusal extends Error {
   constructor(status, code, message) {
@@ -25,7 +25,7 @@ export class Client {
     return this.exchange(path, { method, headers, body: JSON.stringify(body ?? {}) });
   }
 
-  /** How the app uploads is not documented; the simulator takes files here, and answers with what `send` wants of one. */
+  /** The app's upload is undocumented. This route is the simulator's; its response has the form that `send` expects. */
   async upload(file) {
     const headers = this.headers({ "Content-Type": file.type || "application/octet-stream" });
     return this.exchange(`/v1/simulator/files?name=${encodeURIComponent(file.name)}`, { method: "POST", headers, body: file });
@@ -64,7 +64,7 @@ export class Client {
   stop = (session, interaction) => this.call("POST", `${chat(session)}/stop`, interaction ? { interaction_id: interaction } : {});
   newChat = (model) => this.call("POST", "/v1/me/sessions", model ? { model } : {});
   chooseModel = (session, model) => this.call("PATCH", chat(session), { model });
-  // These routes are the simulator's own: which ones the app uses is not documented.
+  // Routes of the simulator: those of the app are undocumented.
   models = () => this.call("GET", "/v1/me/models");
   cron = async (verb, params) => (await this.call("POST", `/v1/me/cron/${verb}`, params)).result ?? {};
   rename = (session, title) => this.call("PATCH", chat(session), { title });

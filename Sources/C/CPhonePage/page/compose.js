@@ -5,7 +5,7 @@ import { refusedByWords } from "./approvals.js";
 import { lockOf, openRuns } from "./state.js";
 import { readOfTab, writeOfTab } from "./storage.js";
 
-// What was typed and not sent outlives a reload, in the tab's own storage alone; of a sealed chat it is in memory only.
+// Unsent text survives a reload, in the storage of the tab; that of a sealed chat stays in memory.
 const KEPT_DRAFTS = 30;
 const LONGEST_DRAFT = 20_000;
 
@@ -33,7 +33,7 @@ export function composeBox(phone) {
   const keep = () => shown && store(shown, text.value);
   const fit = () => {
     text.style.height = "auto";
-    // Hidden, it has no height to go by; its own one line is right then.
+    // A hidden box has no height; one line is right then.
     if (text.scrollHeight) text.style.height = `${Math.min(text.scrollHeight, 180)}px`;
     send.disabled = text.value.trim() === "" && files.length === 0;
     setHidden(problem, true);
@@ -58,7 +58,7 @@ export function composeBox(phone) {
     add(picker.files);
     picker.value = "";
   });
-  // Without this a file that misses the box would take the page's place.
+  // Without this handler, a file dropped beside the box would replace the page.
   for (const name of ["dragover", "drop"]) {
     addEventListener(name, (event) => {
       if (!event.dataTransfer?.types.includes("Files")) return;
@@ -73,7 +73,7 @@ export function composeBox(phone) {
     fit();
     keep();
   });
-  /** Words that another part of the page puts here, behind what was typed; nothing is sent by it. */
+  /** Text from another part of the page, put behind the typed one; nothing is sent. */
   addEventListener("write", ({ detail }) => {
     if (form.hidden) return;
     if (detail) text.value = text.value.trim() === "" ? detail : `${text.value.trimEnd()}\n${detail}`;
@@ -87,7 +87,7 @@ export function composeBox(phone) {
     text.focus();
   });
   text.addEventListener("keydown", (event) => {
-    // While an input method composes text, Enter is its own.
+    // During the composition of an input method, Enter belongs to it.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     form.requestSubmit();
@@ -110,7 +110,7 @@ export function composeBox(phone) {
       if (refused) phone.tell("page_refused", { approval: refused });
     } catch (refusal) {
       if (shown !== from) {
-        // Another chat's box is not theirs: it may be one in the open.
+        // The words must not appear in another chat's box, which may be unsealed.
         kept.set(from, { words, files: along });
         return store(from, words);
       }
@@ -125,7 +125,7 @@ export function composeBox(phone) {
     if (!chat) return;
     setHidden(problem, true);
     for (const interaction of openRuns(chat)) {
-      // A user who has gone to another chat meanwhile is not told there.
+      // The error belongs to its chat, so it is not shown in another one.
       phone.stop(chat.id, interaction).catch((refusal) => chat.id === phone.state.selected && complain(refusal));
     }
     text.focus();
@@ -135,7 +135,7 @@ export function composeBox(phone) {
     const chat = state.chats.get(state.selected);
     setHidden(form, !state.selected || (state.selected !== "new" && !chat));
     if (shown !== state.selected) {
-      // What was not sent yet belongs to its chat.
+      // Unsent words and files belong to their chat.
       if (shown) kept.set(shown, { words: text.value, files });
       const left = kept.get(state.selected);
       text.placeholder = usualHint;

@@ -1,10 +1,10 @@
-// Buttons that copy. Each reads what it copies at the press, from what is shown then: a block that still grows is copied as far as it is.
+// Copy buttons. Each reads the shown text at the press: a block that still grows is copied as far as it has come.
 
 import { byId, icon, make } from "./dom.js";
 
 const SHOWN_MS = 1_600;
 
-/** For the head of a figure: copies the code below it. */
+/** Button in the head of a figure: copies the code below it. */
 export function copyButton() {
   const button = make("button", { type: "button", class: "copy", "aria-label": "Copy the code" }, icon("copy"), "Copy");
   button.addEventListener("click", async () => {
@@ -15,7 +15,7 @@ export function copyButton() {
   return button;
 }
 
-/** For the foot of a message: `text()` is what it says, as it was written. */
+/** Button at the foot of a message; `text()` returns the message as written. */
 export function messageCopyButton(text) {
   const label = "Copy the message";
   const button = make("button", { type: "button", class: "copy copy-message", "aria-label": label, title: label }, icon("copy"));

@@ -1,11 +1,11 @@
-// How a device and the maker of a key agree on one: X25519 followed by HSalsa20 (relay.md#key-agreement-the-trap).
+// Key agreement of a device with the maker of a key: X25519 followed by HSalsa20 (relay.md#key-agreement-the-trap).
 
 const PRIME = 2n ** 255n - 19n;
-// What WebCrypto wants in front of a raw secret.
+// PKCS #8 header that WebCrypto requires before a raw secret.
 const PKCS8 = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x6e, 4, 0x22, 4, 0x20];
 const BASE_POINT = Uint8Array.of(9, ...new Uint8Array(31));
 
-/** 32 bytes of a secret and of a point. By the browser's own X25519; by ours in browsers that have none, or refuse the point. */
+/** X25519 of a secret and a point, 32 bytes each: the browser's own, or `ladder` if it has none or refuses the point. */
 export async function scalarProduct(secret, point) {
   try {
     const mine = await crypto.subtle.importKey("pkcs8", Uint8Array.of(...PKCS8, ...secret), "X25519", false, ["deriveBits"]);
@@ -18,7 +18,7 @@ export async function scalarProduct(secret, point) {
 
 export const publicKey = (secret) => scalarProduct(secret, BASE_POINT);
 
-/** The ladder of RFC 7748, section 5. It is not of constant time: good for trying out, not for secrets that others time. */
+/** The ladder of RFC 7748, section 5. Not of constant time: for trying out, not for secrets that others can time. */
 export function ladder(secret, point) {
   const scalar = (number(secret) & ((1n << 255n) - 8n)) | (1n << 254n);
   const u = (number(point) & ((1n << 255n) - 1n)) % PRIME;
@@ -53,7 +53,7 @@ function power(base, exponent) {
 const number = (bytes) => bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
 const bytes = (value) => Uint8Array.from({ length: 32 }, (_, at) => Number((value >> BigInt(8 * at)) & 255n));
 
-/** NaCl's, of a key of 32 bytes and sixteen zeros. */
+/** HSalsa20 of NaCl, for a key of 32 bytes and sixteen zero bytes. */
 export function hsalsa20(key) {
   const k = words(key), c = words(new TextEncoder().encode("expand 32-byte k"));
   const x = Uint32Array.of(c[0], k[0], k[1], k[2], k[3], c[1], 0, 0, 0, 0, c[2], k[4], k[5], k[6], k[7], c[3]);

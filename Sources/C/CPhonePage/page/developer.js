@@ -1,5 +1,5 @@
-// What a developer looks at: the buckets' levels, the bridge's calls, breaches, warnings, raw events, and faults to order.
-// It is followed only while it is open: without watchers the relay has no cost.
+// The developer panel: levels of the buckets, calls of the bridge, breaches, warnings, raw events, and faults to order.
+// It follows the relay only while it is open, because watchers cost the relay time.
 
 import { bucketGraphs } from "./graphs.js";
 import { arrange, byId, icon, make, setHidden, setText } from "./dom.js";
@@ -8,7 +8,7 @@ import { read, write } from "./storage.js";
 import { Stream } from "./stream.js";
 
 const KEPT = 200;
-// Graphs move with the time, also when nothing happens.
+// Graphs move with time, events or not.
 const TICK_MS = 250;
 const TABS = [["calls", "Calls"], ["events", "Events"], ["breaches", "Breaches"], ["warnings", "Warnings"]];
 
@@ -32,7 +32,7 @@ export function developerPanel(phone, client, redraw) {
 
   const isOpen = () => !pane.hidden;
   const coversAll = matchMedia("(max-width: 759px)");
-  // Where the panel is over everything, it is a place of its own: Back leads out of it, to what was below.
+  // A panel that covers the whole page has an entry in the history: Back closes it.
   function toggle(open) {
     if (open && coversAll.matches && !history.state?.isPanel) history.pushState({ isPanel: true }, "");
     turn(open);
@@ -51,7 +51,7 @@ export function developerPanel(phone, client, redraw) {
     redraw.ask();
   }
 
-  /** Nothing is followed behind a closed panel or a hidden page: a browser has six connections to one server, for all its pages. */
+  /** Closes the stream of a closed panel or a hidden page: a browser has six connections to one server, for all its pages. */
   function attend() {
     const isWatched = isOpen() && !document.hidden;
     clearInterval(ticking);
@@ -79,7 +79,7 @@ export function developerPanel(phone, client, redraw) {
   function follow() {
     watch = new Stream(client, "/v1/simulator/watch", {
       opened: () => {
-        // On attaching, the relay tells again what it keeps.
+        // A new watcher gets the relay's stored entries again.
         Object.assign(feed, { calls: [], breaches: [], warnings: [], isThere: true });
         faults.ask();
         redraw.ask();
@@ -99,7 +99,7 @@ export function developerPanel(phone, client, redraw) {
     if (type === "call") feed.calls.push({ ...data, number: (feed.number += 1) });
     else if (type === "breach") feed.breaches.push({ ...data, number: (feed.number += 1) });
     else if (type === "warning") {
-      // A warning is told again with each of its calls.
+      // Each call repeats its warning, with a higher count.
       feed.warnings = feed.warnings.filter(({ code, method }) => code !== data.code || method !== data.method);
       feed.warnings.push(data);
     } else if (type === "buckets") graphs.take(data);
@@ -109,7 +109,7 @@ export function developerPanel(phone, client, redraw) {
     redraw.ask();
   }
 
-  // A page that is loaded again at the panel's place shows it, so that Back leads out of it as before.
+  // A page reloaded while the panel was open shows the panel, so that Back still closes it.
   if (history.state?.isPanel && coversAll.matches) turn(true);
   if (read("developer", false) && matchMedia("(min-width: 1080px)").matches) toggle(true);
 
@@ -140,7 +140,7 @@ function bridgeText(bridge) {
   return `bridge ${bridge.state}${version}${bridge.sockets > 1 ? ` on ${bridge.sockets} sockets` : ""}`;
 }
 
-// Four lists behind tabs, newest first; a line is made once and opens to the whole.
+// Four lists behind tabs, newest first. A line is drawn once, and opens to the whole entry.
 
 function logs(redraw) {
   const tabs = new Map();
@@ -205,7 +205,7 @@ function fill(panel, entries, line) {
 
 const moment = (milliseconds) => (milliseconds ? new Date(milliseconds).toISOString().slice(11, 23) : "");
 
-/** The line at once, its whole JSON when it is opened. */
+/** A line, whose whole JSON is rendered when it is opened. */
 function logRow(className, parts, entry) {
   const summary = make("summary", {}, ...parts);
   const details = make("details", {}, summary);

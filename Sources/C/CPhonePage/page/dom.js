@@ -1,9 +1,9 @@
-// Elements, without ever reading text as markup: nothing in this page uses innerHTML, so no text of a relay, an agent or a
-// person can become anything but text.
+// Makes elements, and never parses text as markup: nothing in this page uses innerHTML, so that text of a relay, an agent or
+// a person stays text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element. `properties` are attributes; `class`, `text`, `on` (listeners) and `hidden` are treated as one expects. */
+/** Makes an element. `properties` are attributes, besides `class`, `text`, `hidden` and `on` (listeners by event). */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -17,7 +17,7 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** One of the drawings that stand in the page's own HTML. */
+/** A drawing from the page's own HTML. */
 export function icon(name, className = "icon") {
   const drawing = document.createElementNS(SVG, "svg");
   drawing.setAttribute("class", className);
@@ -29,22 +29,22 @@ export function icon(name, className = "icon") {
 }
 
 /**
- * A text with its invisible letters made visible: what turns the direction of writing or takes no room can make a command look
- * like another one. `isExact`: also spaces that look like the common one, and what changes how the letter before it is drawn.
+ * A text with its invisible characters written out: those that turn the direction of writing, or take no room, can make one command look like
+ * another. `isExact` also covers spaces other than the common one, and characters that change how the one before them is drawn.
  */
 export function unmasked(text, isExact = false) {
   return text.replace(isExact ? UNSEEN_EXACTLY : UNSEEN, written);
 }
 
-/** The same on one line. */
+/** The same, with line breaks and tabs written out. */
 export const unmaskedLine = (text) => unmasked(text).replace(/[\n\t]/g, written);
 
-// Without the two that choose between a letter and its picture, which many pictures have.
+// The two variation selectors between a letter and its picture are left out: many pictures contain them.
 const UNSEEN = /(?![\n\t\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const UNSEEN_EXACTLY = /(?![\n\t ])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/gu;
 const written = (letter) => `⟨U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
-/** Changes a text only where it differs: an unchanged node keeps the reader's selection. */
+/** Sets a text if it differs: an unchanged node keeps the reader's selection. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -58,7 +58,7 @@ export function setAttribute(element, name, value) {
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
 }
 
-/** Puts the children in this order, moving no more than it must: what has the focus keeps it. */
+/** Puts the children in this order with the fewest moves, so that a focused one keeps the focus. */
 export function arrange(parent, children) {
   children.forEach((child, index) => {
     if (parent.children[index] !== child) parent.insertBefore(child, parent.children[index] ?? null);

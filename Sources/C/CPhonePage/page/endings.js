@@ -1,7 +1,7 @@
-// How a run ended, where the page can know it. The relay tells it in `finish_reason` alone (relay.md#sendmessageend), and a bridge may
-// leave that out after a failure or a Stop. Where it is left out, a Stop is known to the page that sent it, which keeps the run's name on the
-// device; a failure is known by the bridge's own sentence, with which the text ends (Tests/TidyTests holds these to the bridge's). A Stop that
-// was pressed elsewhere leaves no mark that a page could find.
+// The end of a run, as far as the page can tell. The relay reports it in `finish_reason` alone (relay.md#sendmessageend), which
+// a bridge may omit after a failure or a Stop. Then the page knows the Stops that it sent itself, whose runs it stores on the
+// device, and recognises a failure by the bridge's own sentence at the end of the text (Tests/TidyTests holds these to the
+// bridge's). A Stop from another device leaves no trace that a page could find.
 
 const FAILURES = [
   "The model's rate limit is reached. Please wait a little and ask again. (",
@@ -21,10 +21,10 @@ const STOPPED = [
   "Stopped.",
   "Stopped before it began, so the agent did not get this message. Please send it again if it is still meant.",
 ];
-// The bridge may say one thing more behind the sentence, such as which model answered.
+// The bridge may add a paragraph behind the sentence, such as the model that answered.
 const LAST_PARAGRAPHS = 2;
 
-/** `failed`, `stopped`, `length`, `content_filter`; null: it ended by itself, or nothing is known. `stops` are the runs that were stopped here. */
+/** `failed`, `stopped`, `length`, `content_filter`, or null if it ended normally or is unknown. `stops` are the runs stopped on this page. */
 export function endingOf(message, stops) {
   if (message.role !== "agent" || !message.isFinal) return null;
   switch (message.reason) {

@@ -1,4 +1,4 @@
-// Misfortunes at the press of a button: each kind that the relay lists, so many times, or a random mix of them.
+// Buttons that order faults: each kind that the relay lists, a number of times, or a random mix of them.
 
 import { make, setHidden, setText } from "./dom.js";
 
@@ -30,7 +30,7 @@ export function faultButtons(client) {
 
   let events = 0;
 
-  /** What is planned, unless an event is newer than the answer; the kinds with their sentences are asked once. */
+  /** Shows the planned faults, unless an event is newer than the answer. The list of kinds is loaded once. */
   async function ask() {
     const known = events;
     let list;

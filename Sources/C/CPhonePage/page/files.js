@@ -1,11 +1,11 @@
-// Files that the agent has touched: a row of them below the chat's head, and one that is opened, as text or as a picture.
+// Files touched by the agent: a row of them below the chat's head, and an opened one, as text or as a picture.
 
 import { arrange, byId, icon, make, setHidden, setText, unmasked } from "./dom.js";
 import { codeBlock } from "./markdown.js";
 import { base64Of } from "./sealing.js";
 
 const SHOWN = 30;
-// What a browser lays out without a pause.
+// Length of a text that a browser lays out without a pause.
 const LONGEST = 200_000;
 const PICTURES = /^image\/(png|jpeg|gif|webp|bmp)$/;
 const TEXTS = /^text\/|^application\/(json|xml|yaml|toml)$|^image\/svg/;
@@ -42,7 +42,7 @@ export function agentFiles(phone) {
   }
 
   function show(file, { mime, bytes }) {
-    // No type that a browser would run: it is saved as bytes.
+    // The type keeps a browser from running the file: it can only be saved.
     address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
     const body = PICTURES.test(mime) ? make("img", { src: `data:${mime};base64,${base64Of(bytes)}`, alt: nameOf(file) })
       : TEXTS.test(mime) ? textBlock(new TextDecoder().decode(bytes)) : make("p", { class: "quiet", text: `${mime}, ${bytes.length} bytes` });

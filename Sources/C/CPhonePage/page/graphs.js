@@ -1,4 +1,4 @@
-// The levels of the rate limits' buckets over the last minute, each a small graph.
+// Levels of the rate limits' buckets over the last minute, each as a small graph.
 
 import { make, setText } from "./dom.js";
 
@@ -36,7 +36,7 @@ function newGraph(name) {
   return graph;
 }
 
-/** The level now: the one last reported, and the refill since. */
+/** The current level: the last report plus the refill since. */
 function levelNow(bucket, since) {
   return Math.min(bucket.capacity, bucket.level + (bucket.refill_per_second * since) / 1_000);
 }
@@ -66,7 +66,7 @@ function drawGraph(graph) {
   const colour = getComputedStyle(canvas).color;
   context.beginPath();
   context.moveTo(x(Math.max(points[0].at, now - SPAN_MS)), y(points[0].level));
-  // Between two reports a bucket fills steadily, up to its rim; what was taken out falls steeply, at the report.
+  // Between two reports a bucket fills steadily up to its capacity; taken tokens show as a steep fall at the report.
   points.forEach((point, index) => {
     const before = points[index - 1];
     if (before) {

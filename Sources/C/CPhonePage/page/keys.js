@@ -1,18 +1,18 @@
-// The page as a device: its own key, which it keeps, and the keys of the chats (relay.md#session-key-life-cycle). The relay has them
-// in boxes, one for each device; what this page writes under is the newest that it was given, or made.
+// The page as a device: its own key, which it stores, and the keys of the chats (relay.md#session-key-life-cycle). The relay
+// has each in a box per device. The page seals under the newest key that it was given or made.
 //
-// A key is never made for a chat that others have begun, and where a chat is sealed nothing goes out in the open for want of a key.
+// It makes no key for a chat that others began, and sends nothing unsealed in a sealed chat that it has no key for.
 
 import { publicKey } from "./curve.js";
 import { Sealer, SealingError, base64Of, bytesOfBase64, bytesOfHex, hexOf, missing, random, unwrap, wrap } from "./sealing.js";
 import { read, write } from "./storage.js";
 
 const EMPTY = "AA==";
-// Older keys of a chat: what was said under them can still be read.
+// Keys of a chat kept for reading, the newest included.
 const OLDER = 4;
 
 export class Keys {
-  /** `changed(session)` after a chat has another key; without one, after anything else. */
+  /** Calls `changed(session)` after a chat's key has changed, and `changed()` after any other change. */
   constructor(client, changed) {
     this.client = client;
     this.changed = changed;
@@ -23,7 +23,7 @@ export class Keys {
     this.lacked = new Set();
   }
 
-  /** The relay may have forgotten this device, or be another one: done again whenever the stream is attached. */
+  /** Registers the device on every attach of the stream, because the relay may have forgotten it, or be another one. */
   async refresh() {
     if (this.missing) return this.changed();
     this.secret ??= await ownSecret();
@@ -47,19 +47,19 @@ export class Keys {
     return [...this.devices.values()].filter((device) => device.device_id !== this.device);
   }
 
-  /** A bridge that reads sealed chats has a device; to another one it is spoken in the open. */
+  /** Whether a bridge can read sealed chats: it then has a device. */
   get canSeal() {
     return !this.missing && this.device !== null && this.others().some((device) => device.platform === "bridge");
   }
 
   // Keys of chats
 
-  /** By their names: whether the key has changed while it was in use. */
+  /** The chats with a key, and whether each key changed while in use. */
   held = () => new Map([...this.chats].map(([session, chat]) => [session, chat.isChanged]));
 
   has = (session) => this.chats.has(session);
 
-  /** Nil: the chat has no key that this page knows. */
+  /** The newest key, or null if this page has none. */
   sealer = (session) => this.chats.get(session)?.sealers[0] ?? null;
 
   async open(session, kind, envelope, index) {
@@ -67,12 +67,12 @@ export class Keys {
     return this.opening(session, (sealer) => sealer.open(kind, envelope, index));
   }
 
-  /** The bytes of a file that the agent has touched. */
+  /** Bytes of a file touched by the agent. */
   async openFile(session, envelope, index) {
     return this.opening(session, (sealer) => sealer.openBytes("agent_files", envelope, index));
   }
 
-  /** By the first of the chat's keys that fits. */
+  /** Opens with the first of the chat's keys that fits. */
   async opening(session, open) {
     if (!this.has(session)) this.lack(session);
     let failure = new SealingError("no_key");
@@ -87,21 +87,21 @@ export class Keys {
     throw failure;
   }
 
-  /** There are bridges that seal under keys which they have made, and hand them over when they hear of a device. Asked once a chat. */
+  /** Announces the device once per chat: some bridges seal under keys of their own, and hand them over on the announcement. */
   lack(session) {
     if (this.lacked.has(session) || !this.device) return;
     this.lacked.add(session);
     this.client.announce(this.device).catch(() => this.lacked.delete(session));
   }
 
-  /** Of a chat that this page has begun, or whose key is to be another one. It is handed to all devices before it is used. */
+  /** Makes a key for a chat that this page began, or a new one in place of the old. All devices get it before it is used. */
   async make(session) {
     const root = random(32);
     await this.hand(session, root, [...this.devices.values()]);
     if (this.add(session, root)) this.changed(session);
   }
 
-  /** A bridge that has lost the key, or was told that the chat had ended. */
+  /** Hands the key over again, to a bridge that lost it or that was told that the chat had ended. */
   async handAgain(session) {
     const root = this.sealer(session)?.root;
     if (root) await this.hand(session, root, this.others());
@@ -113,14 +113,14 @@ export class Keys {
       try {
         recipients.push({ device_id: device.device_id, wrapped_session_key: base64Of(await wrap(root, bytesOfHex(device.pubkey))) });
       } catch (error) {
-        // A key that is none: nothing can be sealed for that device.
+        // An invalid public key: that device gets no box.
         if (!(error instanceof SealingError)) throw error;
       }
     }
     if (recipients.length) await this.client.grant(session, recipients, this.device);
   }
 
-  /** What this page knows and the relay has not for that device. */
+  /** Hands over the keys that the relay lacks for that device. */
   async supply(device) {
     const there = new Set((await this.client.keysOf(device.device_id)).keys.map((key) => key.session_id));
     for (const [session, chat] of [...this.chats]) {
@@ -133,13 +133,13 @@ export class Keys {
     try {
       root = await unwrap(bytesOfBase64(box), this.secret);
     } catch {
-      // Not for us, or for a key that we had before; the one who made it may hand it over again.
+      // The box is for another device, or for an earlier key of this one; its maker may hand it over again.
       return;
     }
     if (this.add(session, root, maker)) this.changed(session);
   }
 
-  /** Whether it is another one. */
+  /** Adds a key. Returns false if it is the current one. */
   add(session, root, maker = this.device) {
     const known = this.chats.get(session);
     if (known && hexOf(known.sealers[0].root) === hexOf(root)) {
@@ -152,7 +152,7 @@ export class Keys {
     return true;
   }
 
-  // What the relay tells
+  // Events of the relay
 
   static concerns = (type) => type === "device_added" || type === "device_revoked" || type === "session_key_granted";
 
@@ -171,7 +171,7 @@ export class Keys {
     }
   }
 
-  /** What the lost device knows is not written under any more: each device makes new keys for the chats that it began. */
+  /** Replaces keys that a revoked device knows: each device makes new keys for the chats that it began. */
   async renew() {
     for (const [session, chat] of [...this.chats]) if (chat.maker === this.device) await this.make(session);
   }
@@ -192,7 +192,7 @@ function remember(session, sealers) {
   write("keys", Object.fromEntries(chats.slice(-500)));
 }
 
-/** Those of earlier pages. A relay without memory gives the names of its chats again: then they open nothing. */
+/** Keys stored by earlier pages. They open nothing if a relay without memory has reused the name of a chat. */
 function olderSealers(session) {
   const kept = read("keys", {})[session];
   return Array.isArray(kept) ? kept.filter((key) => /^[0-9a-f]{64}$/.test(key)).map((key) => new Sealer(session, bytesOfHex(key))) : [];

@@ -1,4 +1,4 @@
-// Whether a chat is sealed: the lock in its head, and in words what that means. In a new chat the lock is a switch.
+// The lock in a chat's head, which shows whether it is sealed, with an explanation. In a new chat the lock is a switch.
 
 import { byId, setAttribute, setHidden, setText } from "./dom.js";
 import { lockOf } from "./state.js";
@@ -6,7 +6,7 @@ import { lockOf } from "./state.js";
 const SEALED = "Sealed: the relay passes on what it cannot read. Names of tools, states and figures are in the open.";
 const CHANGED = "The key of this chat was changed while it was in use. If you have not taken a device away, ask yourself who did.";
 const LOCKED = "Sealed, and no device has handed its key to this page yet.";
-/** The id is the relay's: in a command that a person is to copy stands nothing that a shell would read otherwise. */
+/** The relay chooses the id, so only harmless characters go into a command that a person copies into a shell. */
 const remedy = (device) => (/^[\w-]{1,80}$/.test(device ?? "") ? ` If the bridge started this chat, run “sophon-bridge devices allow ${device}” on its machine to let this phone read it.` : "");
 
 export function lockView(phone) {

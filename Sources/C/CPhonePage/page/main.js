@@ -1,4 +1,4 @@
-// Puts the parts together: the token, the phone, the views, and the address, which says which chat is open.
+// Connects the parts: the token, the phone, the views, and the address, which names the open chat.
 
 import { approvalSheet, askBanner } from "./approvals.js";
 import { conversation } from "./bubbles.js";
@@ -18,7 +18,7 @@ import { startTheme } from "./theme.js";
 
 startTheme(byId("theme"));
 takeToken();
-// The printed address, given to a page that is already open, changes only the fragment behind the "#".
+// Opening the printed address in a page that is already open changes only the fragment behind the "#".
 addEventListener("hashchange", (event) => {
   if (!takeToken()) return;
   event.stopImmediatePropagation();
@@ -48,7 +48,7 @@ function start(token) {
     document.title = (unread ? `(${unread}) ` : "") + "Phone";
   }
 
-  /** A view that fails takes no other with it. It will fail at every redraw, and is reported once. */
+  /** Draws a view and isolates its exceptions from the others. It would fail at every redraw, so each is reported once. */
   function show(view, state) {
     try {
       view(state);
@@ -58,7 +58,7 @@ function start(token) {
     }
   }
 
-  /** Where there is room for both, an empty half is of no use. */
+  /** A wide page opens the newest chat, instead of an empty half. */
   function chooseFirst(state) {
     if (state.selected || location.hash || !isWide.matches) return;
     const newest = [...state.chats.values()].filter((chat) => !chat.isArchived).sort((a, b) => b.updatedAt - a.updatedAt)[0];
@@ -73,7 +73,7 @@ function start(token) {
     const session = location.hash === "#/new" ? "new" : match ? decoded(match[1]) : null;
     document.documentElement.dataset.view = session ? "chat" : "list";
     phone.select(session);
-    // At once: what is typed next belongs to the chat that is chosen now.
+    // Drawn at once, because the next typed letter belongs to the newly selected chat.
     redraw.now();
   }
 
@@ -82,7 +82,7 @@ function start(token) {
     history.replaceState(null, "", `#/chat/${encodeURIComponent(session)}`);
     route();
   };
-  /** A chat that was open, and still is, is gone: no way leads back to it. A wide page opens another one by itself. */
+  /** Leaves a removed chat if it is still open, without a way back to it. A wide page opens another one by itself. */
   phone.onRemoved = (session) => {
     if (location.hash !== `#/chat/${encodeURIComponent(session)}`) return;
     history.replaceState(null, "", location.pathname);
@@ -116,9 +116,9 @@ function start(token) {
   phone.start();
 }
 
-/** No token, or one that the relay does not know. */
+/** The form for a token, if there is none, or if the relay refuses it. */
 function door(message) {
-  // Each redraw comes here, and by then the address or another tab may have brought a token that is not refused.
+  // Each redraw calls this, and the address or another tab may have stored a new token since.
   if (read("token", null) === token) forget("token");
   byId("app").hidden = true;
   byId("door").hidden = false;

@@ -1,7 +1,7 @@
-// Markdown as elements made one by one. What is not understood stays text; links lead to http and https alone, and nothing is fetched.
+// Markdown as elements made one by one. Unknown syntax stays text; links lead to http and https alone, and nothing is fetched.
 //
-// The text may be hostile. So that no text takes longer than its length allows, no expression here can be matched in two ways (what
-// repeats and then has to meet an end is cut by hand), and what looks ahead inside a block looks only LONGEST_SPAN far.
+// The text may be hostile, so rendering is linear in its length: no expression here can match in two ways (a repetition that must
+// meet an end is cut by hand), and no search inside a block looks further than LONGEST_SPAN.
 
 import { copyButton } from "./copy.js";
 import { make } from "./dom.js";
@@ -17,7 +17,7 @@ export function markdown(text) {
   return fragment;
 }
 
-/** Each block with the place of its first letter in the text, which has no returns. */
+/** Each block with the index of its first letter in the text, which must have no carriage returns. */
 export function* blocksOf(text) {
   const lines = text.split("\n");
   let line = 0;
@@ -46,7 +46,7 @@ function* blocks(lines, depth) {
   }
 }
 
-// Blocks: each gives the element and the line after it, or null where it does not begin here.
+// Blocks: each returns the element and the next line, or null if no such block begins here.
 
 function fence(lines, at) {
   const opening = /^ {0,3}(`{3,}|~{3,})/.exec(lines[at]);
@@ -63,14 +63,14 @@ function fence(lines, at) {
 
 const firstWord = (text) => /^\S*/.exec(text.trim())[0];
 
-/** The text without those of these letters that it ends with. */
+/** The text without those of these letters at its end. */
 function withoutEnd(text, letters) {
   let end = text.length;
   while (end > 0 && letters.includes(text[end - 1])) end -= 1;
   return text.slice(0, end);
 }
 
-/** Code with a button that copies it. */
+/** Code with a copy button. */
 export function codeBlock(text, language = "") {
   const label = make("span", { text: language || "code", dir: "auto" });
   return make("figure", { class: "code" }, make("figcaption", {}, label, copyButton()),
@@ -81,7 +81,7 @@ function heading(lines, at) {
   const opening = /^ {0,3}(#{1,6})\s/.exec(lines[at]);
   if (!opening) return null;
   const words = lines[at].slice(opening[0].length).trim();
-  // Marks at the end belong to the heading's frame if they stand apart.
+  // Closing marks belong to the heading's syntax if a space precedes them.
   const inner = withoutEnd(words, "#");
   const text = inner === "" || /\s/.test(inner.at(-1)) ? inner.trim() : words;
   // The page has its own first and second level.
@@ -125,7 +125,7 @@ function list(lines, at, depth) {
       const line = lines[next];
       const isDeeper = line.length - line.trimStart().length >= Math.min(indent, 2);
       if (line.trim() === "") {
-        // A blank line belongs to the item if what follows it does.
+        // A blank line belongs to the item if the next line does.
         const after = lines[next + 1] ?? "";
         if (after.trim() === "" || after.length - after.trimStart().length < Math.min(indent, 2)) break;
         inner.push("");
@@ -161,7 +161,7 @@ function listItem(lines, depth) {
   return directed(element);
 }
 
-// A cell with more letters is not squeezed to the width of one word.
+// A cell with more letters is not shrunk to the width of one word.
 const LONG_CELL = 32;
 const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").slice(0, 32).map((cell) => cell.trim());
 
@@ -172,7 +172,7 @@ function table(lines, at) {
   const marks = cells(divider);
   if (marks.length !== head.length || !marks.every((mark) => /^:?-+:?$/.test(mark))) return null;
   const align = marks.map((mark) => (mark.endsWith(":") ? (mark.startsWith(":") ? "center" : "end") : "start"));
-  // No cell that is not written: a short line under a wide head would be many elements for two letters.
+  // Missing cells are not filled in: two letters under a wide head would make many elements.
   const row = (tag, texts) => make("tr", {}, ...texts.slice(0, head.length).map((text, index) =>
     directed(inlineInto(make(tag, { class: `align-${align[index]}${text.length > LONG_CELL ? " long" : ""}` }), text))));
   const body = make("tbody");
@@ -196,7 +196,7 @@ function paragraph(lines, at) {
   return { element: directed(inlineInto(make("p"), lines.slice(at, next).join("\n"))), next };
 }
 
-/** Only once everything is in it: a browser looks for the direction again with each child that comes into it. */
+/** Sets the direction of a complete element: a browser determines it again for each added child. */
 function directed(element) {
   element.dir = "auto";
   return element;
@@ -205,7 +205,7 @@ function directed(element) {
 const LETTER = /\p{L}/u;
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
-/** By the first letter. A browser that looks by itself does not look into parts that have a direction of their own, as items and cells do. */
+/** Direction of the first letter. With "auto" a browser ignores children with a direction of their own, such as items and cells. */
 function directionOf(text) {
   const letter = LETTER.exec(text.slice(0, LONGEST_SPAN))?.[0];
   return letter && RIGHT_TO_LEFT.test(letter) ? "rtl" : "ltr";
@@ -213,7 +213,7 @@ function directionOf(text) {
 
 // Inside a block
 
-/** Each mark looks for its end, and only LONGEST_SPAN far. Nothing is remembered of a search that found none. */
+/** Each mark searches for its end within LONGEST_SPAN. Failed searches are not cached. */
 function inlineInto(element, text, depth = 0) {
   let plain = "";
   let at = 0;
@@ -237,7 +237,7 @@ function inlineInto(element, text, depth = 0) {
       plain += text[at + 1];
       at += 2;
     } else if (SPANS[letter]) {
-      // The whole run of a mark that means nothing here is text.
+      // A run of a mark without a meaning here is text as a whole.
       let end = at + 1;
       while (text[end] === letter) end += 1;
       plain += text.slice(at, end);
@@ -256,7 +256,7 @@ function inlineInto(element, text, depth = 0) {
 const SPANS = { "`": codeSpan, "*": emphasis, _: emphasis, "~": struck, "[": link, "!": picture, h: address };
 const SPECIAL = new Set([...Object.keys(SPANS), "\n", "\\"]);
 
-/** Where `mark` stands next, within bounds; -1 if it does not. */
+/** Index of the next `mark` within LONGEST_SPAN, or -1. */
 function find(text, mark, from) {
   const index = text.slice(from, from + LONGEST_SPAN).indexOf(mark);
   return index < 0 ? -1 : from + index;
@@ -306,7 +306,7 @@ function link(text, at, depth) {
   return { element: inlineInto(anchor(target), text.slice(at + 1, middle), depth + DEEPEST), next: end + 1 };
 }
 
-/** What it is called, with a link: a picture that was fetched would tell its server who reads. */
+/** A link with the picture's name: fetching the picture would tell its server who reads. */
 function picture(text, at, depth) {
   if (text[at + 1] !== "[") return null;
   const found = link(text, at + 1, depth);
@@ -326,9 +326,9 @@ function address(text, at) {
   return { element, next: at + shown.length };
 }
 
-/** Nothing but http and https, as the browser itself reads it: `java\nscript:` is one of its spellings. */
+/** The address if the browser's own parser reads it as http or https, else null: `java\nscript:` is a spelling too. */
 function webAddress(text) {
-  // Refused at once, most of what is none: the browser takes its time to say so.
+  // A cheap check first, because the browser's parser is slow to refuse.
   if (text.length > LONGEST_ADDRESS || !/^https?:/i.test(text)) return null;
   try {
     const url = new URL(text);

@@ -1,4 +1,4 @@
-// The chat's own menu: its name, the archive, its key, and its end, which is asked about.
+// The chat's menu: its name, the archive, its key, and its removal, which asks for a confirmation.
 
 import { byId, setText } from "./dom.js";
 import { lockOf, openRuns, titleOf } from "./state.js";
@@ -18,7 +18,7 @@ export function startMenu(phone) {
   };
   byId("archive").addEventListener("click", done(async (chat) => {
     await phone.client.archive(chat.id, !chat.isArchived);
-    // A bridge forgets the key of a chat that has ended (relay.md#others).
+    // A bridge drops the key of a chat that has ended (relay.md#others).
     if (chat.isArchived) await phone.keys.handAgain(chat.id);
   }));
   byId("hand-key").addEventListener("click", done((chat) => phone.keys.handAgain(chat.id)));
@@ -51,7 +51,7 @@ function askText(text, hint) {
   });
 }
 
-/** Nothing brings a deleted chat back. The dialog begins at "Cancel", and a closed dialog is no yes. */
+/** A deleted chat cannot be restored: the dialog begins at "Cancel", and a closed dialog is no yes. */
 function askRemoval(chat) {
   const dialog = byId("ask-removal");
   setText(byId("ask-removal-chat"), titleOf(chat));

@@ -1,4 +1,4 @@
-// Which model answers in a chat: the agent's own, or one of its list. It belongs to the chat, and goes along with every message.
+// The choice of a chat's model: the agent's own, or one of its list. It belongs to the chat, and is sent with every message.
 
 import { arrange, byId, make, setAttribute, setHidden, setText } from "./dom.js";
 
@@ -11,7 +11,7 @@ export function modelChoice(phone) {
   let known = [];
   const options = new Map();
   let isAsking = false;
-  // What was chosen, until the relay has said yes or no; of which chat.
+  // The choice and its chat, until the relay has accepted or refused it.
   let asked = null;
 
   const say = (text) => {
@@ -30,7 +30,7 @@ export function modelChoice(phone) {
       answer = refusal.message;
     }
     isAsking = false;
-    // Not over what was said of a choice meanwhile.
+    // An answer to a choice may stand here by now, and stays.
     if (words.textContent === ASKING) say(answer);
     draw(phone.state);
   };
@@ -44,7 +44,7 @@ export function modelChoice(phone) {
     } catch (refusal) {
       words = refusal.message;
     }
-    // Chosen again meanwhile: what was said to the first choice counts no more.
+    // A newer choice was made: the answer to this one is obsolete.
     if (asked !== mine) return;
     asked = null;
     if (phone.state.selected === mine.session) say(words);
@@ -54,7 +54,7 @@ export function modelChoice(phone) {
     if (!opener.contains(event.target)) opener.removeAttribute("open");
   });
 
-  /** The same element as long as it is listed: the list may be open, with a hand on it. */
+  /** Keeps the element of a listed model: the list may be open, with a pointer on it. */
   const option = (id, words) => {
     if (!options.has(id)) options.set(id, make("option", { value: id }));
     setText(options.get(id), words);
@@ -66,7 +66,7 @@ export function modelChoice(phone) {
     setAttribute(opener.firstElementChild, "data-chosen", model ? "" : null);
     setText(byId("model-name"), model ? nameOf(model, known) : "Agent’s own model");
     const listed = new Map(known.map((one) => [one.id, described(one)]));
-    // What was chosen once may not be in today's list.
+    // A model chosen earlier may be missing from today's list.
     if (model && !listed.has(model)) listed.set(model, model);
     arrange(choice, [["", "The agent’s own"], ...listed].map(([id, words]) => option(id, words)));
     for (const id of options.keys()) if (id && !listed.has(id)) options.delete(id);

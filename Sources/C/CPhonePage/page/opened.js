@@ -1,16 +1,16 @@
-// What the relay tells in its sealed form, with its plain twins beside (relay.md#key-schedule): events, histories and snapshots.
-// `seal` then says how that went: `opened`; `no_key`, which may still come; `broken`, by no key that we have. Plain things have none.
+// Opens sealed fields, which the relay sends beside plain twins (relay.md#key-schedule), in events, histories and snapshots.
+// `seal` gives the result: `opened`; `no_key`, which may still arrive; `broken` if no known key fits. Unsealed objects have no `seal`.
 
 const TEXTS = { text: "messages", delta: "messages", status_label: "tasks", error: "tasks" };
 const VALUES = { args: "tasks", partial_result: "tasks", result: "tasks" };
-// Of a file that the agent has touched: under a key of its own, which its blind index names.
+// Fields of a file touched by the agent, sealed under a key of the file's own, which its blind index names.
 const FILE = ["path", "display_name"];
 const DETAILS = ["title", "message", "command", "host", "tool_call_id", "approval_slug"];
 const NAMES = [...Object.keys(TEXTS), ...Object.keys(VALUES), ...FILE, "details"];
 
 export const isSealed = (data) => NAMES.some((name) => data?.[`${name}_ct`] !== undefined);
 
-/** The same object where nothing is sealed. Where both forms are there, the sealed one counts (relay.md#sessionmessage-the-user-wrote). */
+/** The opened object, or the same one if nothing is sealed. Sealed fields replace plain ones (relay.md#sessionmessage-the-user-wrote). */
 export async function opened(data, keys, session = data.session_id) {
   if (!isSealed(data)) return data;
   const plain = { ...data, seal: "opened" };
@@ -32,7 +32,7 @@ async function read(name, sealed, keys, session, index) {
   if (name in TEXTS) return { [name]: await keys.open(session, TEXTS[name], sealed) };
   const value = JSON.parse(await keys.open(session, name === "details" ? "approvals" : VALUES[name], sealed));
   if (name !== "details") return { [name]: value };
-  // What is sealed is what the question is about; whose it is and how grave, the relay says.
+  // The sealed details give the content of the question alone; the relay states whose it is, and how severe.
   return Object.fromEntries(DETAILS.filter((detail) => typeof value?.[detail] === "string").map((detail) => [detail, value[detail]]));
 }
 

@@ -1,4 +1,4 @@
-// The phone's habits: in which order it asks, what it does after a break, and what it keeps. It owns the state; views read it.
+// The behaviour of the phone: the order of its calls, its recovery after a break, and its stored values. It owns the state; views read it.
 
 import { Refusal } from "./client.js";
 import { Keys } from "./keys.js";
@@ -10,16 +10,16 @@ import { read, readOfTab, write, writeOfTab } from "./storage.js";
 import { Stream } from "./stream.js";
 
 const RAW_LIMIT = 300;
-// So many stopped runs and pressed buttons are remembered over a reload.
+// Stopped runs and pressed buttons remembered over a reload.
 const REMEMBERED = 200;
-// So many chats of the list show their first and last words without being opened.
+// Chats in the list that show their first and last words before they are opened.
 const PREVIEWS = 20;
-// Longer than this nothing is held back for keys: it is shown as what it is, and opened when they are there.
+// Longest wait for keys: afterwards sealed content is shown as sealed, and opened when its key arrives.
 const KEYS_PATIENCE_MS = 2_000;
 const VERSION_WAITS_MS = [250, 1_000, 4_000];
 
 export class Phone {
-  /** `changed` is called after every change of the state. */
+  /** Calls `changed` after every change of the state. */
   constructor(client, changed) {
     this.client = client;
     this.changed = changed;
@@ -31,14 +31,14 @@ export class Phone {
     this.drafts = 0;
     this.resume = new Resume((session) => this.loadHistory(session));
     this.keys = new Keys(client, (session) => this.keysChanged(session));
-    // New chats whose key could not be handed over yet.
+    // New chats whose key was not handed over yet.
     this.wanted = new Set();
     this.hasAskedKeys = false;
     this.line = Promise.resolve();
     this.waiting = 0;
   }
 
-  /** Cold launch (relay.md#resume): who I am, my pending approvals and chats, and only then live events. */
+  /** Cold launch (relay.md#resume): the account, the pending approvals and the chats, and only then live events. */
   async start() {
     try {
       await this.refresh();
@@ -60,7 +60,7 @@ export class Phone {
     });
   }
 
-  /** An answer cannot know of what the stream brought while it was on its way: only of what was `known` when it was asked. */
+  /** The answer does not cover events that arrived while it was on its way: only the chats `known` at the request. */
   async refresh() {
     const known = new Set(this.state.chats.keys());
     const models = new Map([...this.state.chats].map(([id, chat]) => [id, chat.model]));
@@ -71,7 +71,7 @@ export class Phone {
   async refreshSnapshot() {
     const known = new Set(this.state.approvals.keys());
     const snapshot = await this.client.snapshot();
-    // Before the keys were asked for, what is sealed cannot be shown: the stream, which asks, comes here again.
+    // Sealed approvals are left out before the keys are loaded: the opened stream loads them, and refreshes again.
     if (!this.hasAskedKeys) snapshot.pending_approvals = (snapshot.pending_approvals ?? []).filter((approval) => !isSealed(approval));
     this.tell("page_snapshot", { ...await openedSnapshot(snapshot, this.keys), known });
   }
@@ -81,7 +81,7 @@ export class Phone {
     return Promise.race([this.keys.refresh().catch(() => {}), patience]).then(() => (this.hasAskedKeys = true));
   }
 
-  /** What came before its key is read again; `session` is nil when devices have changed. */
+  /** Reads content again that arrived before its key; `session` is undefined when devices have changed. */
   keysChanged(session) {
     this.tell("page_keys", { missing: this.keys.missing, canSeal: this.keys.canSeal, held: this.keys.held(), device: this.keys.device });
     const chat = session && this.state.chats.get(session);
@@ -92,7 +92,7 @@ export class Phone {
     }
   }
 
-  /** What happened before the stream listened is asked, at the launch as after a break: it is not sent again. */
+  /** Loads what happened before the stream listened, at launch and after a break: the stream does not repeat it. */
   async opened() {
     this.figures.connects += 1;
     this.isAttached = true;
@@ -100,7 +100,7 @@ export class Phone {
     const keys = this.loadKeys();
     this.inOrder(() => keys);
     await keys;
-    // If this fails, so will the stream, which then comes here again; what is known already is of use until then.
+    // If this fails, the stream fails too and opens again; the known state is of use until then.
     await this.refresh().catch(() => {});
     this.resume.begin(this.state);
     await this.loadSelected();
@@ -123,12 +123,12 @@ export class Phone {
     this.tell(type, data);
     if (type === "session_created" && !this.state.chats.get(data.session_id)?.createdAt) this.refreshSoon();
     if (type !== "installation_updated") return;
-    // An answer that is under way may be older than this event, and be read after it.
+    // A refresh in flight may be older than this event, and arrive after it.
     if (data.state === "connected") this.learnVersion();
     else this.refreshSoon();
   }
 
-  /** The event has no version (relay.md#sse-events), and a bridge says its own a moment after it has connected. */
+  /** The event has no version (relay.md#sse-events), and a bridge reports its own a moment after it has connected. */
   async learnVersion() {
     for (const wait of VERSION_WAITS_MS) {
       await new Promise((resolve) => setTimeout(resolve, wait));
@@ -137,7 +137,7 @@ export class Phone {
     }
   }
 
-  /** Opening takes a moment: what comes after it is not to overtake it. */
+  /** Runs events in order: opening one takes a moment, and later ones must not overtake it. */
   inOrder(work, then = () => {}) {
     if (!work && this.waiting === 0) return then();
     this.waiting += 1;
@@ -146,7 +146,7 @@ export class Phone {
     });
   }
 
-  /** The ring did not reach back to where we were: the durable history has what was missed (relay.md#resume). */
+  /** The ring did not reach back to the last event: the durable history has the missed ones (relay.md#resume). */
   gap(isAnotherRelay) {
     this.figures.gaps += 1;
     this.tell("page_gap", { isAnotherRelay });
@@ -167,7 +167,7 @@ export class Phone {
     this.state = fold(before, { type, data });
     if (this.state === before) return;
     this.changed();
-    // A piece of text opens and ends nothing.
+    // A delta neither opens nor ends a run.
     if (type === "message_delta") return;
     this.resume.remember(this.state);
     const unread = {};
@@ -175,21 +175,21 @@ export class Phone {
     if (this.state.isLoaded && type !== "page_account") write("unread", unread);
   }
 
-  // What the person does
+  // Actions of the person
 
   select(session) {
     this.tell("page_selected", { session_id: session });
     this.loadSelected();
   }
 
-  /** Not before the stream listens: events in between would be in neither of them. */
+  /** Waits for the stream: events between history and stream would be in neither. */
   loadSelected() {
     if (!this.isAttached) return Promise.resolve(true);
     const chat = this.state.chats.get(this.state.selected);
     return chat && chat.history === "none" ? this.loadHistory(chat.id) : Promise.resolve(true);
   }
 
-  /** One after the other, the newest first, in the background. */
+  /** Loads histories in the background, one at a time, the newest first. */
   async loadPreviews() {
     const newest = [...this.state.chats.values()].sort((a, b) => b.updatedAt - a.updatedAt).slice(0, PREVIEWS);
     for (const { id } of newest) {
@@ -198,7 +198,7 @@ export class Phone {
     }
   }
 
-  /** One question for a chat at a time; who asks again meanwhile gets the same answer, unless it is too old `anew`. */
+  /** Runs one request per chat at a time; a second caller shares its answer, or with `anew` the next one's. */
   loadHistory(session, anew = false) {
     const under = this.loading.get(session);
     if (under) return anew ? under.then(() => this.loadHistory(session)) : under;
@@ -211,20 +211,20 @@ export class Phone {
     return asked;
   }
 
-  /** Those that were announced before the stream listened. A relay may have no such list. */
+  /** Loads the files announced before the stream listened. A relay may not have this list. */
   loadFiles(session) {
     this.client.files(session).then((result) => openedFiles(result, this.keys, session)).then(
       (result) => this.tell("page_files", { ...result, session_id: session }), () => {});
   }
 
-  /** What is in a file that the agent has touched: its type and bytes. */
+  /** Type and bytes of a file touched by the agent. */
   async readFile(file) {
     const { mime_type: mime, base64, encrypted } = await this.client.file(file.session, file);
     const bytes = encrypted ? await this.keys.openFile(file.session, base64, file.index) : bytesOfBase64(base64);
     return { mime, bytes };
   }
 
-  /** `sealed`: whether a new chat is to be. `name`: what the button says that sends this. */
+  /** `sealed` asks for a new chat to be sealed; `name` is the label of the button that sends this. */
   async send(text, session, draftId, sealed = false, files = [], name = null) {
     const id = draftId ?? `draft-${(this.drafts += 1)}`;
     const draft = { id, text, name, files, at: Date.now(), error: null, message: null };
@@ -238,7 +238,7 @@ export class Phone {
         this.onNewChat?.(session);
       }
       const body = await this.body(session, text);
-      // Their bytes and names are not sealed (relay.md#not-sealed).
+      // The relay sees the files' bytes and names (relay.md#not-sealed).
       if (files.length) body.attachments = await Promise.all(files.map((file) => this.client.upload(file)));
       const sent = await this.client.send(session, body);
       if (name) this.named(sent.message_id, name);
@@ -249,11 +249,11 @@ export class Phone {
     }
   }
 
-  /** What goes to the relay: sealed where the chat is, and never in the open in its place. */
+  /** Body of a message: sealed if the chat is, and never plain instead. */
   async body(session, text) {
     if (this.wanted.has(session) && !this.keys.has(session)) await this.keys.make(session);
     const chat = this.state.chats.get(session);
-    // Whether others have sealed it is in its history.
+    // The history shows whether others sealed the chat.
     if (!this.keys.has(session) && chat?.history !== "loaded" && chat?.count > 0) await this.loadHistory(session);
     const sealer = this.keys.sealer(session);
     if (sealer) return { text_ct: await sealer.seal("messages", text) };
@@ -261,7 +261,7 @@ export class Phone {
     throw new Refusal(0, "no_key", this.keys.missing ?? "This chat is sealed, and no other device has handed its key over yet.");
   }
 
-  /** Of the chat that is open; of a new one it is kept until that is made. */
+  /** Sets the model of the open chat; for a new one it is held until the chat is made. */
   async chooseModel(model) {
     const session = this.state.selected;
     if (session === "new") return this.tell("page_new_model", { model });
@@ -291,11 +291,11 @@ export class Phone {
       this.tell("page_not_stopped", { interaction });
       throw refusal;
     }
-    // The relay keeps no mark of it: what this page knows, its next one is to know as well.
+    // The relay has no record of the Stop, so it is stored for the next load of this page.
     write("stops", [...read("stops", []).filter((stopped) => stopped !== interaction), interaction].slice(-REMEMBERED));
   }
 
-  /** Someone else may have been faster: then the relay knows no such open question, and the snapshot says so. */
+  /** Another device may have decided first: the relay then answers 404, and the snapshot shows it. */
   async decide(approval, decision) {
     try {
       await this.client.decide(approval, decision);

@@ -1,7 +1,7 @@
-// Markdown in one line of plain words, for where a text is only hinted at. No expression here can be matched in two ways.
+// Markdown as one line of plain words, for previews. No expression here can match in two ways.
 
 const MARKS = [
-  // A link or a picture is what it is called; its address is not shown.
+  // Links and pictures are reduced to their names.
   [/!?\[([^[\]\n]{0,400})\]\([^()\s]{0,2000}\)/g, "$1"],
   [/^[ \t]{0,3}(?:#{1,6}|>|[-+*])[ \t]+/gm, ""],
   [/^[ \t|:-]{3,400}$/gm, ""],

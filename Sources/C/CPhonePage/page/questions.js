@@ -1,5 +1,6 @@
-// The options of a question as buttons. The relay knows no questions: a bridge asks in the bubble's text and takes the chat's next
-// message for the answer (DESIGN.md#questions). So the options are read from that text, and a button sends no more than what a person could write.
+// Options of a question as buttons. The relay has no questions: a bridge asks in the bubble's text, and takes the chat's next
+// message as the answer (DESIGN.md#questions). The options are therefore parsed from that text, and a button sends only text that a
+// person could type.
 
 import { make, setHidden, unmasked } from "./dom.js";
 
@@ -7,7 +8,7 @@ const OPTION = /^(\d{1,3})\. (\S.*)$/;
 const HINT = /^Reply with (the number of one option|the numbers of all that you choose, such as 1, 3)(, or in your own words)?\. \/skip declines\.$/;
 const MOST = 100;
 
-/** The question with which the text ends, and what stands before its options; null: it ends with something else, or with a question that has no options. */
+/** The question at the end of a text, and the text before its options, or null if no question with options stands there. */
 export function questionAtEndOf(text) {
   const lines = text.trimEnd().split("\n");
   const hint = HINT.exec(lines.at(-1));
@@ -15,7 +16,7 @@ export function questionAtEndOf(text) {
   const options = [];
   let at = lines.length - 2;
   while (at >= 0 && lines[at].trim() === "") at -= 1;
-  // From the last to the first, without a gap in their numbers.
+  // Backwards from the last option, without a gap in the numbers.
   for (; at >= 0; at -= 1) {
     const option = OPTION.exec(lines[at]);
     if (!option || (options.length > 0 && Number(option[1]) !== options[0].number - 1)) break;
@@ -33,7 +34,7 @@ export function askingMessage(chat) {
   return chat.messages.findLast((message) => message.role === "agent" && !message.isFinal && questionAtEndOf(message.preview)) ?? null;
 }
 
-/** Below the text of a bubble. `draw` is called with the text that ends with the question, or with null. */
+/** The row of buttons below a bubble's text. `draw` takes the text that ends with the question, or null. */
 export function optionsRow(phone, session) {
   const element = make("div", { class: "options", role: "group", "aria-label": "Answers" });
   let shown = null;
@@ -42,10 +43,10 @@ export function optionsRow(phone, session) {
   const enable = (isOn) => {
     for (const button of element.querySelectorAll("button")) button.disabled = !isOn || (button.classList.contains("primary") && chosen.size === 0);
   };
-  /** What a person could have written; the chat shows it by its name. */
+  /** Sends text that a person could type; the chat shows it by its name. */
   const send = async (text, name) => {
     const asked = shown;
-    // A second tap would be the answer to the next question.
+    // A second tap would answer the next question.
     enable(false);
     await phone.send(text, session, undefined, false, [], unmasked(name));
     const failed = phone.state.chats.get(session)?.drafts.some((draft) => draft.text === text && draft.error);

@@ -1,4 +1,4 @@
-// However many events come, the page is drawn at most once in 33 ms, and only when the browser paints anyway.
+// Limits redraws to one per 33 ms, at the browser's own paints, for any number of events.
 
 const INTERVAL_MS = 33;
 
@@ -14,7 +14,7 @@ export class Redraw {
     if (this.isAsked) return;
     this.isAsked = true;
     const wait = Math.max(0, this.last + INTERVAL_MS - performance.now());
-    // A hidden page paints nothing, but its title still shows unread messages.
+    // A hidden page is never painted, but its title still shows unread messages.
     setTimeout(() => (document.hidden ? this.now() : requestAnimationFrame(() => this.now())), wait);
   }
 

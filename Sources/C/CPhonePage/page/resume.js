@@ -1,5 +1,5 @@
-// Runs that were open when the page was closed or killed. Their names stay on the device; on the next launch the history is
-// asked every 3 s, for at most 24 s, until it has the final answer (relay.md#pending-run-resume-in-the-app). The stream may be faster.
+// Runs that were open when the page was closed or killed. Their ids are stored on the device; the next launch loads the history
+// every 3 s, for up to 24 s, until it has the final answer (relay.md#pending-run-resume-in-the-app). The stream may be faster.
 
 import { openRuns } from "./state.js";
 import { read, write } from "./storage.js";
@@ -8,13 +8,13 @@ const INTERVAL_MS = 3_000;
 const LIMIT_MS = 24_000;
 
 export class Resume {
-  /** `load(session)` asks the history and tells the phone; it gives false when that failed. */
+  /** `load(session)` loads the history into the phone, and returns false if that failed. */
   constructor(load) {
     this.load = load;
     this.polls = new Map();
   }
 
-  /** After each change: what is open now is what a next page would resume. */
+  /** Stores the open runs after each change, for the next launch to resume. */
   remember(state) {
     if (!state.isLoaded) return;
     const open = [];
@@ -22,13 +22,13 @@ export class Resume {
       if (chat.history === "none" && chat.messages.length === 0) continue;
       for (const interaction of openRuns(chat)) open.push({ session: chat.id, interaction });
     }
-    // Those of chats whose history was not asked yet are still to be resumed.
+    // Stored runs of chats whose history is not loaded yet stay in the list.
     const unseen = read("runs", []).filter((run) => state.chats.has(run.session) && !this.isKnown(state, run));
     write("runs", [...open, ...unseen].slice(0, 64));
     for (const run of this.polls.values()) if (this.isOver(state, run)) this.end(run);
   }
 
-  /** All runs that an earlier page left open, and those that were open when the relay went away. */
+  /** Resumes all runs that an earlier page left open, and those open when the relay went away. */
   begin(state) {
     for (const run of read("runs", [])) {
       if (this.polls.has(key(run)) || !state.chats.has(run.session)) continue;

@@ -1,4 +1,4 @@
-// The agent's routines: what it does by itself, and when. They are the agent's; this is a window on them.
+// The agent's routines, which it runs on a schedule. The agent owns them; this view lists and changes them.
 
 import { arrange, byId, icon, make, setHidden, setText } from "./dom.js";
 
@@ -22,7 +22,7 @@ export function routineSheet(phone) {
     arrange(list, jobs.map((job) => row(job, act)));
     say(jobs.length ? "" : "No routines yet.");
   };
-  /** Shows what the agent has then, or why it would not. */
+  /** Runs a call, then shows the agent's list, or the error. */
   const act = async (verb, params) => {
     for (const button of sheet.querySelectorAll("button")) button.disabled = true;
     try {
@@ -74,7 +74,7 @@ export function scheduleOf(fields) {
   return { kind: "cron", expr: fields.expr.trim() };
 }
 
-/** In words for a person. */
+/** A schedule in words. */
 export function scheduleWords(schedule) {
   if (schedule?.kind === "cron") return `cron ${schedule.expr}${schedule.tz ? ` (${schedule.tz})` : ""}`;
   if (schedule?.kind === "at") return `once, ${new Date(schedule.at).toLocaleString()}`;

@@ -1,8 +1,8 @@
-// Sealed texts: envelopes, the keys of a chat, and boxes for one device (relay.md#end-to-end-encryption).
+// Sealing: envelopes, the keys of a chat, and boxes for one device (relay.md#end-to-end-encryption).
 
 import { hsalsa20, scalarProduct, publicKey } from "./curve.js";
 
-/** `code`: `encoding`, `malformed`, `version`, `not_authentic`, `not_text`, `empty`, `no_key`. */
+/** `code` is `encoding`, `malformed`, `version`, `not_authentic`, `not_text`, `empty` or `no_key`. */
 export class SealingError extends Error {
   constructor(code) {
     super(`sealed: ${code}`);
@@ -10,7 +10,7 @@ export class SealingError extends Error {
   }
 }
 
-/** Null, or why this browser cannot seal here. Its ciphers are there on this machine and over https alone. */
+/** Why this browser cannot seal here, or null. Browsers offer their ciphers to pages from this machine and over https alone. */
 export function missing() {
   if (globalThis.crypto?.subtle) return null;
   return globalThis.isSecureContext === false
@@ -34,7 +34,7 @@ export function base64Of(bytes) {
   return btoa(letters);
 }
 
-/** Of the standard alphabet with its padding; nothing that a browser would put up with besides. */
+/** Decodes the standard alphabet with padding; other spellings that a browser accepts are refused. */
 export function bytesOfBase64(text) {
   let letters;
   try {
@@ -112,14 +112,14 @@ export const openEnvelope = async (envelope, key) => unsealed(envelope, await ci
 
 // Boxes
 
-/** The key of a box between a secret and a public key. Who gave a point of small order knows the product: none is made with it. */
+/** Key of a box between a secret and a public key. A point of small order is refused: its giver would know the product. */
 export async function boxKey(secret, theirs) {
   const product = await scalarProduct(secret, theirs);
   if (product.every((byte) => byte === 0)) throw new SealingError("malformed");
   return derived(hsalsa20(product), "sophon/v1/sealed-box");
 }
 
-/** A session key for one device. */
+/** Puts a session key into a box for one device. */
 export async function wrap(sessionKey, theirs) {
   const ephemeral = random(32);
   const envelope = await sealed(sessionKey, await cipher(await boxKey(ephemeral, theirs)));
@@ -134,7 +134,7 @@ export async function unwrap(box, secret) {
   return sessionKey;
 }
 
-/** Seals and opens what is said in one chat under one key of it. `kind`: `messages`, `tasks`, `approvals`, `agent_files` with an `index`. */
+/** Seals and opens content of one chat under one key. `kind` is `messages`, `tasks`, `approvals`, or `agent_files` with an `index`. */
 export class Sealer {
   constructor(session, root) {
     this.session = session;
@@ -152,7 +152,7 @@ export class Sealer {
     return base64Of(await sealed(encode(text), await this.cipher(kind)));
   }
 
-  /** An empty text is not authenticated: anyone on the way may have emptied it. */
+  /** Opens a text. An empty one is not authenticated: anybody on the way may have emptied it. */
   async open(kind, envelope, index) {
     return textOf(await this.openBytes(kind, envelope, index));
   }

@@ -1,7 +1,7 @@
-// What the phone knows, as a value, and how an event changes it: `fold(state, event)` gives the next state and touches nothing.
-// What did not change is the same object in both, which tells the views what to leave alone.
+// The phone's state as a value, and its changes by events: `fold(state, event)` returns the next state and changes nothing else.
+// Unchanged parts are the same objects in both, so views can skip them.
 //
-// Events of the relay have its names (relay.md#sse-events); those that begin with `page_` are the page's own.
+// Events of the relay have their names from it (relay.md#sse-events); names that begin with `page_` are the page's own.
 
 import { plainLine } from "./plain.js";
 
@@ -39,7 +39,7 @@ const FOLDS = {
   page_sending: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, drafts: [...chat.drafts, data.draft] })),
   page_sent: sent,
   page_not_sent: (state, data) => changeDraft(state, data, { error: data.error }),
-  // Runs that were stopped here, and what buttons that were pressed here say, by the message that was sent.
+  // Runs stopped on this page, and labels of buttons pressed on it, by the message sent.
   page_stops: (state, { interactions }) => ({ ...state, stops: new Set([...state.stops, ...interactions]) }),
   page_refused: (state, { approval }) => ({ ...state, refused: new Set([...state.refused, approval]) }),
   page_not_stopped: (state, { interaction }) => ({ ...state, stops: new Set([...state.stops].filter((stopped) => stopped !== interaction)) }),
@@ -78,13 +78,13 @@ function sessionFields(session) {
   return fields;
 }
 
-/** A chat that the account does not name is gone, unless it began after the account was asked. */
+/** Removes chats that the account does not list, unless they began after the request. */
 function account(state, data) {
   const chats = new Map([...state.chats].filter(([id]) => data.known && !data.known.has(id)));
   for (const session of data.sessions ?? []) {
     const chat = state.chats.get(session.session_id) ?? newChat(session.session_id);
     const updatedAt = Math.max(session.updated_at ?? session.created_at ?? 0, chat.updatedAt);
-    // One that was chosen while the answer was on its way is newer.
+    // A model chosen while the request was in flight is newer.
     const isOwn = data.models && chat.model !== (data.models.get(chat.id) ?? null);
     const model = isOwn ? chat.model : session.model ?? null;
     chats.set(chat.id, { ...chat, title: session.title ?? null, model, ...sessionFields(session), updatedAt, count: session.messages ?? chat.count });
@@ -94,7 +94,7 @@ function account(state, data) {
   return { ...state, isLoaded: true, account, chats, selected };
 }
 
-/** `connected`, `degraded`, `revoked` or `never`, also where only the older fields are there. */
+/** The state is `connected`, `degraded`, `revoked` or `never`, derived from the older fields if it is missing. */
 function installation(data) {
   const state = data.state ?? (data.is_revoked ? "revoked" : data.is_connected ? "connected" : "never");
   return {
@@ -121,9 +121,9 @@ function selected(state, data) {
 
 // Messages
 //
-// `preview` is what was streamed. It is whole if we saw the message begin: no history can add to it what the stream does not bring.
-// If not, `pieces` are the deltas that came since, and the history brings `base`, what was before them. It may have overtaken the
-// stream and hold deltas that are still to come, so both are kept apart until the deltas have left the base behind.
+// `preview` is the streamed text. It is whole if the page saw the message begin; no history can extend it then. If not, `pieces`
+// are the deltas received so far, and the history brings `base`, the text before them. The history may be ahead of the stream and
+// contain deltas still to come, so both are kept apart until the deltas have passed the end of the base.
 
 function newMessage(data) {
   return {
@@ -137,7 +137,7 @@ function changeMessage(chat, id, change) {
   return { ...chat, messages: chat.messages.map((message) => (message.id === id ? change(message) : message)) };
 }
 
-/** A message of the agent without a run is complete as it comes. */
+/** An agent's message without a run is complete when it arrives. */
 const standsAlone = (message) => message.role === "agent" && !message.interaction && (message.text.trim() !== "" || isUnreadable(message));
 
 function messageAdded(state, data) {
@@ -171,7 +171,7 @@ function grown(message, delta) {
   return message.base === null ? { preview: message.preview + delta, pieces } : met(message.base, pieces);
 }
 
-/** Where no more of the deltas can be in the base, the seam is certain and the preview whole. */
+/** Once the deltas cannot lie within the base, the seam is certain and the preview whole. */
 function met(base, pieces) {
   const preview = joined(base, pieces);
   return base.includes(pieces.join("")) ? { preview, base, pieces, isWhole: false } : { preview, base: null, pieces: [], isWhole: true };
@@ -211,11 +211,11 @@ function merged(known, stored) {
   message.isFinal = (stored.final ?? true) || (stored.deltas === 0 && standsAlone(message));
   if (message.isFinal) return known?.isFinal && known.text === message.text && known.seal === message.seal ? known : { ...known, ...message };
   if (known?.isFinal || (known?.isWhole && !isUnreadable(known))) return known;
-  // Of what is sealed the relay keeps no deltas (relay.md#sendmessageend): the beginning is missing until the end.
+  // The relay stores no deltas of sealed messages (relay.md#sendmessageend), so the beginning is missing until the end.
   return { ...message, isCut: message.seal !== null, text: "", ...met(message.text.trim() === "" ? "" : message.text, known?.pieces ?? []) };
 }
 
-/** The history's text and the deltas that came meanwhile: the history may hold the first of them already, or all and more. */
+/** Joins the history's text and the deltas since, some or all of which the history may contain already. */
 export function joined(text, pieces) {
   if (text.includes(pieces.join(""))) return text;
   let overlap = "";
@@ -227,7 +227,7 @@ export function joined(text, pieces) {
   return text + pieces.slice(best).join("");
 }
 
-/** Events were missed: what was streamed may have a hole, and histories are old. */
+/** After missed events, streamed texts may have a hole, and histories are out of date. */
 function gap(state, data) {
   const chats = new Map();
   if (data.isAnotherRelay) return { ...emptyState(), selected: state.selected, link: state.link, keys: state.keys, sealsNew: state.sealsNew, stops: state.stops, names: state.names };
@@ -238,7 +238,7 @@ function gap(state, data) {
   return { ...state, chats };
 }
 
-// What the user sends: shown at once, and replaced by the message that the relay reports.
+// Drafts: the user's messages, shown at once, and replaced by the message that the relay reports.
 
 function sent(state, data) {
   const next = changeDraft(state, data, { message: data.message_id });
@@ -264,7 +264,7 @@ function changeTask(state, data, change) {
 function withTask(tasks, data) {
   const known = tasks.find((task) => task.id === data.task_id && (!data.interaction_id || task.interaction === data.interaction_id));
   const before = known ?? { id: data.task_id, interaction: data.interaction_id ?? null, status: "running", kind: "tool" };
-  // An end is an end, whatever comes late.
+  // A late event does not reopen a finished task.
   if (before.status !== "running" && (data.status ?? "running") === "running") return tasks;
   const task = {
     ...before, status: data.status ?? before.status, kind: data.kind ?? before.kind, name: data.name ?? before.name,
@@ -275,7 +275,7 @@ function withTask(tasks, data) {
   return known ? tasks.map((other) => (other === known ? task : other)) : [...tasks, task];
 }
 
-/** From the stream and from the snapshot alike (relay.md#resume): folded by its id, so that it is asked once. */
+/** The same approval comes by the stream and by the snapshot (relay.md#resume): the id keeps it from being asked twice. */
 function approvalRequested(state, data) {
   const known = state.approvals.get(data.approval_id);
   if (!data.approval_id || (known && !(isUnreadable(known) && data.seal === "opened"))) return state;
@@ -290,14 +290,14 @@ function approvalResolved(state, data) {
   return { ...state, approvals: new Map(state.approvals).set(known.id, { ...known, decision: data.decision ?? "deny", reason: data.reason ?? null }) };
 }
 
-/** What the snapshot no longer asks was decided while we were away; not what was asked after the snapshot was. */
+/** Approvals missing from the snapshot were decided while the page was away, unless they are newer than the request. */
 function withoutSettled(state, data) {
   const asked = new Set((data.pending_approvals ?? []).map((approval) => approval.approval_id));
   return [...state.approvals.values()].filter(({ id, decision }) => !decision && !asked.has(id) && data.known?.has(id) !== false)
     .reduce((state, approval) => approvalResolved(state, { approval_id: approval.id, decision: "elsewhere" }), state);
 }
 
-/** Files that the agent has touched, the newest last; one that is announced again moves to the end. */
+/** Files touched by the agent, the newest last; a repeated announcement moves a file to the end. */
 function fileAnnounced(state, data) {
   const id = data.blind_idx ?? data.path;
   if (!id) return state;
@@ -308,15 +308,15 @@ function fileAnnounced(state, data) {
   return changeChat(state, data.session_id, (chat) => ({ ...chat, files: [...chat.files.filter((other) => other.id !== id), file] }));
 }
 
-// Questions that the views and the resuming ask
+// Queries of the views and of `Resume`
 
-/** The runs that have no final message yet: interactions of user messages, and of open agent messages. */
+/** Runs without a final message: interactions of user messages, and of open agent messages. */
 export function openRuns(chat, now = Date.now()) {
   const runs = new Map();
   for (const message of chat.messages) {
     if (!message.interaction) continue;
     if (message.role === "agent") runs.set(message.interaction, !message.isFinal);
-    // After half an hour the relay takes no answer any more (relay.md#sessionmessage-the-user-wrote).
+    // The relay refuses answers after half an hour (relay.md#sessionmessage-the-user-wrote).
     else if (!runs.has(message.interaction) && now - message.at < 1_800_000) runs.set(message.interaction, true);
   }
   return [...runs].filter(([, isOpen]) => isOpen).map(([interaction]) => interaction);
@@ -326,20 +326,20 @@ export function pendingApprovals(state, session) {
   return [...state.approvals.values()].filter((approval) => !approval.decision && !state.refused.has(approval.id) && (!session || approval.session === session));
 }
 
-/** A later card of the same ask has the ask's name and a number. */
+/** The id of an ask: a later card of the same ask appends a number to it. */
 const askOf = ({ id }) => id.replace(/-ask-\d+$/, "");
 
-/** Those of a chat that the relay has ended by itself, and that have not come again; nobody has decided them. */
+/** Approvals of a chat that the relay ended by itself, and that were not asked again. */
 export function endedApprovals(state, session) {
   const all = [...state.approvals.values()].filter((approval) => approval.session === session);
   const newest = new Map(all.map((approval) => [askOf(approval), approval]));
   return all.filter((approval) => approval.reason && newest.get(askOf(approval)) === approval);
 }
 
-/** Sealed, and not opened: its key is not there yet, or it was changed on its way. */
+/** Sealed and not opened: the key is missing, or the content was changed on its way. */
 export const isUnreadable = ({ seal }) => Boolean(seal) && seal !== "opened";
 
-/** `sealed`; `locked`, which is sealed without a key here; or `open`. */
+/** `sealed`; `locked` if this page has no key; or `open`. */
 export function lockOf(state, session) {
   if (state.keys.held.has(session)) return "sealed";
   const chat = state.chats.get(session);
@@ -354,18 +354,18 @@ export function titleOf(chat) {
   return (first?.role === "user" ? line : plainLine(line ?? "")) || chat.drafts[0]?.text.slice(0, 120) || "New chat";
 }
 
-/** In plain words; `waiting` is what a run says that has said nothing yet. */
+/** The chat's last message in plain words; `waiting` is the text of a run without output. */
 export function lastLine(chat, waiting = "Thinking…") {
   const last = chat.messages.at(-1);
   if (!last) return "";
-  // Of what grows, the newest words; of what is done, the first.
+  // A growing text shows its newest words, a complete one its first.
   const text = isUnreadable(last) ? "Sealed message" : last.isFinal ? last.text.slice(0, 400).trim() : last.preview.slice(-120).trim();
   if (!text) return last.role === "agent" && !last.isFinal ? waiting : "";
-  // Only what an agent wrote is Markdown.
+  // Markdown is rendered in an agent's text alone.
   return last.role === "user" ? `You: ${text.replace(/\s+/g, " ").slice(0, 140)}` : plainLine(text).slice(0, 140);
 }
 
-/** Whether what runs in the chat can only wait: no bridge is connected, and none has begun to say anything. */
+/** Whether runs of the chat can only wait: no bridge is connected, and none has streamed anything yet. */
 export function waitsForBridge(state, chat) {
   const bridge = state.account?.installations[0];
   return state.link.kind === "live" && bridge?.state !== "connected" &&

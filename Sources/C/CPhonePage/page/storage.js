@@ -1,5 +1,5 @@
-// What the page keeps on the device, and what it keeps for the tab alone: words that a person or an agent wrote are kept nowhere else.
-// A browser may refuse to keep anything: then it is forgotten with the page.
+// Storage on the device, and storage of the tab, the only place for words written by a person or an agent. A browser may
+// refuse either: values then last as long as the page.
 
 const device = { name: "localStorage", memory: new Map() };
 const tab = { name: "sessionStorage", memory: new Map() };
@@ -7,7 +7,7 @@ const tab = { name: "sessionStorage", memory: new Map() };
 export const read = (name, fallback) => readIn(device, name, fallback);
 export const write = (name, value) => writeIn(device, name, value);
 
-/** The same for the tab: a reload has it, another tab does not, and it goes with the tab. */
+/** The same for the tab: values survive a reload, are invisible to other tabs, and are deleted with the tab. */
 export const readOfTab = (name, fallback) => readIn(tab, name, fallback);
 export const writeOfTab = (name, value) => writeIn(tab, name, value);
 
@@ -26,7 +26,7 @@ function writeIn({ name: store, memory }, name, value) {
   try {
     if (globalThis[store].getItem(`phone.${name}`) !== text) globalThis[store].setItem(`phone.${name}`, text);
   } catch {
-    // Full or forbidden: the copy in memory has to do.
+    // Full or forbidden: the copy in memory serves.
   }
 }
 
@@ -35,11 +35,11 @@ export function forget(name) {
   try {
     localStorage.removeItem(`phone.${name}`);
   } catch {
-    // As above.
+    // Forbidden: only the copy in memory exists.
   }
 }
 
-/** The fragment of an address, which is untrusted; null if it is no encoding of anything. */
+/** Decodes the untrusted fragment of an address; null if it is malformed. */
 export function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -48,7 +48,7 @@ export function decoded(text) {
   }
 }
 
-/** The user's token: from the address, where no server sees it, and from there out of sight. Gives whether there was one. */
+/** Moves the user's token from the address, whose fragment no server sees, into storage. Returns whether there was one. */
 export function takeToken() {
   const match = /^#token=([^&]+)/.exec(location.hash);
   if (!match) return false;

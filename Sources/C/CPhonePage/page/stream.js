@@ -1,14 +1,13 @@
-// Server-sent events over fetch: the browser's own EventSource cannot send the Authorization header, and a token has no
-// place in an address.
+// Server-sent events over fetch: the browser's EventSource cannot send the Authorization header, and a token must not be in an address.
 
 import { Client, Refusal } from "./client.js";
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
-// The relay says something every 15 s; twice that and more without a byte is a dead connection.
+// The relay sends a byte at least every 15 s; three times that in silence is a dead connection.
 const SILENCE_MS = 45_000;
 
-/** Cuts text into events, however it is split up on the way. */
+/** Splits text into events, whatever pieces it arrives in. */
 export function eventReader(tell) {
   let rest = "";
   return (text) => {
@@ -39,8 +38,8 @@ export function eventReader(tell) {
 
 /**
  * Follows a stream until `stop` is called: with Last-Event-ID after a break, and with a back-off of 0.5 s to 10 s.
- * `tell` has `opened()`, `event(event)`, `lost(refusal, waitMilliseconds)` and `refused(refusal)`, the last for an answer
- * that trying again will not change.
+ * `tell` has `opened()`, `event(event)`, `lost(refusal, waitMilliseconds)` and `refused(refusal)`, the last for a response
+ * that a retry cannot change.
  */
 export class Stream {
   constructor(client, path, tell) {

@@ -1,11 +1,11 @@
-// A text that grows, drawn as Markdown. A block that no later letter can change is drawn once and never touched again: all but the last
-// block of the whole lines, since a block is decided by its own lines and the one line behind them (`list` looks one further, and only past
-// a blank line). What is left, the last block and the line that is not whole yet, is drawn anew each time, and only what differs is changed:
-// a selection, the focus and what was scrolled inside a block stay.
+// Draws a growing text as Markdown. Blocks that no later letter can change are drawn once: all but the last block of the complete
+// lines, since its own lines and the next one decide a block (`list` looks one further, and only past a blank line). The rest,
+// which is the last block and the incomplete line, is drawn anew each time and only differences are applied, so that a selection,
+// the focus and scrolling inside a block stay.
 
 import { blocksOf, markdown } from "./markdown.js";
 
-// A last block that takes long to draw is drawn less often: it gets a quarter of the time.
+// A last block that is slow to draw is drawn less often: drawing takes at most a quarter of the time.
 const REST = 3;
 
 export class Streamed {
@@ -17,12 +17,12 @@ export class Streamed {
 
   begin() {
     this.text = "";
-    // So many letters and children are decided.
+    // Letters and children that are final.
     this.from = 0;
     this.settled = 0;
   }
 
-  /** Now, or after the rest that the last drawing has earned. */
+  /** Draws now, or after the pause that the last drawing requires. */
   show(text) {
     this.next = text;
     if (this.timer) return;
@@ -60,13 +60,13 @@ export class Streamed {
     this.from += last.from;
   }
 
-  /** The whole text: what is drawn of it already stays where it is. */
+  /** Draws the complete text; unchanged elements stay. */
   end(text) {
     this.stop();
     become(this.element, markdown(text), 0);
   }
 
-  /** Something else is shown in its place. */
+  /** Stops drawing, because other content replaces this text. */
   stop() {
     clearTimeout(this.timer);
     this.timer = null;
@@ -76,11 +76,11 @@ export class Streamed {
 const withoutReturns = (text) => (text.includes("\r") ? text.replaceAll("\r\n", "\n") : text);
 
 /**
- * The last block as it will probably be: a head of a table is a table before its second line is there, and a mark that was opened in the last
- * line is closed. Only while the text grows: its end is drawn as it is.
+ * The last block in its probable form: a table's head counts as a table before its second line, and a mark opened in the last
+ * line is closed. Applied while the text grows; the end is drawn as it is.
  */
 export function completed(block) {
-  // What is inside a fence is no Markdown.
+  // Text inside a fence is no Markdown.
   if (/^[ >]*(?:`{3}|~{3})/m.test(block)) return block;
   const start = block.lastIndexOf("\n") + 1;
   return block.startsWith("|") ? completedTable(block, start) : block.slice(0, start) + closed(block.slice(start));
@@ -95,7 +95,7 @@ function completedTable(block, start) {
   return `${end < 0 ? closed(head) : head}\n|${"-|".repeat(Math.min(count, 32))}`;
 }
 
-/** With the mark that the line lacks, or the half of it; the same where it lacks none, or is nothing but marks. */
+/** The line with its missing mark, or the missing half of it; unchanged if nothing is missing, or if it has nothing but marks. */
 function closed(line) {
   if (/^[\s*_~`>+-]*$/.test(line)) return line;
   const bare = line.replace(/\\[^]/g, "  ").replace(/`[^`]*`/g, " ");
@@ -109,7 +109,7 @@ function closed(line) {
   return line;
 }
 
-/** The element's children become the fragment's, beginning with the one at `from`; those that are the same stay. */
+/** Turns the element's children, beginning at `from`, into the fragment's; equal ones stay. */
 export function become(element, fragment, from = 0) {
   const wanted = [...fragment.childNodes];
   let known = element.childNodes[from] ?? null;
@@ -122,12 +122,12 @@ export function become(element, fragment, from = 0) {
   while (element.childNodes.length > from + wanted.length) element.lastChild.remove();
 }
 
-/** False: it cannot become the other one. */
+/** Turns a node into another. False if it cannot. */
 function becomes(known, node) {
   if (known.isEqualNode(node)) return true;
   if (known.nodeType !== node.nodeType) return false;
   if (known.nodeType === Node.TEXT_NODE) {
-    // The browser then lays out the addition alone.
+    // An appended text makes the browser lay out the addition alone.
     if (node.data.startsWith(known.data)) known.appendData(node.data.slice(known.data.length));
     else known.data = node.data;
     return true;

@@ -1,4 +1,4 @@
-// Light, dark, or what the system says. It is set before the first paint: this module has no import that waits.
+// Light, dark, or the system's theme. Set before the first paint: this module has no import that waits.
 
 import { read, write } from "./storage.js";
 

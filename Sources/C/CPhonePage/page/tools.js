@@ -1,4 +1,4 @@
-// The folded row "Ran 3 commands" of a run, and what it opens to: each tool with its arguments, progress and result.
+// The folded row "Ran 3 commands" of a run, which opens to each tool with its arguments, progress and result.
 
 import { arrange, icon, make, setHidden, setText, unmasked } from "./dom.js";
 import { codeBlock } from "./markdown.js";
@@ -7,7 +7,7 @@ import { isUnreadable } from "./state.js";
 const COMMANDS = /exec|bash|shell|command|terminal|run/i;
 const ICONS = { running: "dash", completed: "check", failed: "cross", cancelled: "dash" };
 const WORDS = { running: "running", completed: "done", failed: "failed", cancelled: "cancelled" };
-// What a browser lays out without a pause; the rest is a file, not a card.
+// Length of a text that a browser lays out without a pause; a card shows no more.
 const LONGEST = 20_000;
 
 export function toolsRow() {
@@ -34,7 +34,7 @@ export function toolsRow() {
 
 /** "Running df -h /…", "Ran 3 commands", "Used 2 tools, 1 failed". */
 function summary(all, isOpen) {
-  // A wait for the agent is no work of its own.
+  // A wait for the agent is no tool.
   const tasks = all.filter((task) => task.kind !== "wait");
   if (tasks.length === 0) return label(all[all.length - 1]);
   const running = tasks.filter((task) => task.status === "running");
@@ -77,7 +77,7 @@ function drawCard(card, task) {
   if (!card.parts.firstChild) card.parts.append(make("p", { class: "quiet", text: "No details." }));
 }
 
-/** What it said on the way, unless its result says so too; output that stands apart in the result is shown as what it is. */
+/** A tool's progress output unless its result repeats it, and `output` of a result shown apart. */
 function told(task) {
   const { partial, result } = task;
   if (result && typeof result === "object" && !Array.isArray(result) && typeof result.output === "string") {
@@ -93,7 +93,7 @@ function part(name, value) {
   return make("section", { class: `part ${name === "Error" ? "error" : ""}` }, make("h3", { text: name }), codeBlock(plain(value)));
 }
 
-/** A text as it is; one lonely text inside an object likewise; anything else as JSON to read. */
+/** A text as it is, also as the only field of an object; anything else as formatted JSON. */
 function plain(value) {
   let text = typeof value === "string" ? value : null;
   if (text === null && value && typeof value === "object" && !Array.isArray(value)) {

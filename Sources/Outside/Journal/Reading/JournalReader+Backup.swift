@@ -2,8 +2,9 @@ import CSQLite
 import Glibc
 
 extension JournalReader {
-    /// Copies the journal's state of one moment into an empty file, a few pages at a time. No snapshot is held between two steps, so that a
-    /// running bridge can checkpoint its write-ahead log. `stepped` receives the progress in pages; an error that it throws cancels the copy.
+    /// Copies the journal's state of one moment into an empty file, a few pages at a time. Between two steps the copy
+    /// holds no snapshot, so that a running bridge can checkpoint its write-ahead log. `stepped` receives the progress
+    /// in pages; an error from it cancels the copy.
     package func backUp(to path: String, stepped: (_ copied: Int, _ pages: Int) throws -> Void) throws {
         try backUp(to: path, at: CopyPace(pages: 256), stepped: stepped)
     }
@@ -12,7 +13,7 @@ extension JournalReader {
         var pace = pace
         do {
             let copy = try Database(path: path, mode: .writing)
-            // A copy that is cut short is thrown away, and its caller syncs one that is whole.
+            // An interrupted copy is thrown away, and the caller syncs a whole one.
             try copy.script("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
             guard let backup = sqlite3_backup_init(copy.handle, "main", database.handle, "main") else {
                 throw copy.error()
@@ -35,7 +36,7 @@ extension JournalReader {
         } catch let error as DatabaseError { throw error.failure }
     }
 
-    /// Whether a file of this path lies in that folder itself, under whatever name it is reached.
+    /// Whether the path's folder is that directory, under any of its names.
     package static func lies(_ path: String, in directory: String) -> Bool {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -45,15 +46,15 @@ extension JournalReader {
     }
 }
 
-/// How many pages the next step of a copy takes. SQLite begins a copy again when another process has written between two steps; steps that grow
-/// each time reach the end beside any bridge (https://www.sqlite.org/c3ref/backup_finish.html).
+/// Number of pages in the next step of a copy. SQLite restarts a copy after another process wrote between two steps;
+/// growing steps reach the end beside any bridge (https://www.sqlite.org/c3ref/backup_finish.html).
 struct CopyPace {
     private(set) var pages: Int32
     private var copied = 0
 
     init(pages: Int32) { self.pages = pages }
 
-    /// `copied`: pages since the copy was begun last.
+    /// `copied` is the number of pages since the copy last restarted.
     mutating func stepped(to copied: Int) {
         if copied < self.copied + Int(pages) { pages = pages > Int32.max / 2 ? Int32.max : pages * 2 }
         self.copied = copied

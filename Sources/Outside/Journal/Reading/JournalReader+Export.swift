@@ -9,12 +9,12 @@ extension JournalReader {
         ("folds", ["turn", "kind"]), ("events", ["rowid"]), ("stops", ["connection", "session", "interaction"]),
         ("settings", ["connection", "name"]),
     ]
-    /// A reader that waits between two pages holds no snapshot, so that a running bridge can go on to empty its log.
+    /// Rows per page. Between two pages the export holds no snapshot, so that a running bridge can empty its log.
     static let page = 50
 
-    /// Every row as a JSON object on a line of its own, with the name of its table. What is no UTF-8 is given as
-    /// `{"base64": …}`. Not a copy to go on from, but all that was said: it may hold what the user wrote. Each page of rows is of one
-    /// moment; a bridge may write between two pages.
+    /// Gives every row as a JSON object on a line of its own, with the name of its table; values that are no UTF-8
+    /// become `{"base64": …}`. The export contains everything said, including the user's messages, and cannot be
+    /// imported. Each page of rows is of one moment; a bridge may write between two pages.
     package func export(_ line: (String) -> Void) throws(JournalFailure) {
         for table in Self.tables {
             var last: [Database.Value] = []

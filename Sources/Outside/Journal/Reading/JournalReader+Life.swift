@@ -1,9 +1,9 @@
 package import Vocabulary
 
 extension JournalReader {
-    /// The turns that an id names: of a message, an interaction, a turn, an update, a call's key, a request, a task, an
-    /// approval or a run. The last three are looked for in the names of calls, in the words of events and, while the turn is
-    /// open, in its record.
+    /// The turns named by an id: of a message, an interaction, a turn, an update, a call's key, a request, a task, an
+    /// approval or a run. For the last three the search covers the names of calls, the words of events and, while the
+    /// turn is open, its record.
     package func life(of id: String) throws(JournalFailure) -> [TurnLife] {
         guard !id.isEmpty else { return [] }
         return try reading { () throws(DatabaseError) in
@@ -18,7 +18,7 @@ extension JournalReader {
         }
     }
 
-    /// A JSON string is looked for with its quotation marks, so that no id is taken for the beginning of another.
+    /// The search in JSON includes the quotation marks, so that an id does not match a longer one.
     private static let named = """
         SELECT number FROM turns WHERE name = ?1 OR instr(record, ?2) > 0
         UNION SELECT turn FROM parts WHERE instr(content, ?2) > 0

@@ -1,7 +1,7 @@
 package import Vocabulary
 
 extension JournalReader {
-    /// What connections keep by name, in order.
+    /// Settings of all connections, in order of connection and name.
     package func settings() throws(JournalFailure) -> [(connection: ConnectionName, name: String, value: [UInt8])] {
         try reading { () throws(DatabaseError) in
             var settings: [(connection: ConnectionName, name: String, value: [UInt8])] = []

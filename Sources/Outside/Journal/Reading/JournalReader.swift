@@ -1,13 +1,13 @@
 import Glibc
 package import Vocabulary
 
-/// Looks into a journal, whether or not a bridge runs; changes nothing, and keeps no transaction open for long.
+/// Reads a journal, with or without a running bridge. It changes nothing, and ends each transaction soon.
 ///
-/// Not `Sendable`: one thread at a time.
+/// Not `Sendable`: a reader serves one thread at a time.
 package final class JournalReader {
     let database: Database
 
-    /// An earlier version's journal can be copied, and only the next start of a bridge makes it readable.
+    /// `ofAnyVersion` also opens a journal of an earlier version, to copy it. Before other reads a bridge must migrate it.
     package init(directory: String, ofAnyVersion takesAny: Bool = false) throws(JournalFailure) {
         database = try JournalFile.openForReading(in: directory, ofAnyVersion: takesAny)
     }
@@ -33,7 +33,7 @@ package final class JournalReader {
         }
     }
 
-    /// The turns in ascending order. `open` filters them by state, `last` limits them to the newest.
+    /// Turns in ascending order. `open` filters them by state, `last` limits them to the newest.
     package func turns(open: Bool?, last: Int = .max) throws(JournalFailure) -> [TurnSummary] {
         let condition = open.map { "WHERE closed_at IS \($0 ? "" : "NOT ")NULL" } ?? ""
         return try reading { () throws(DatabaseError) in
@@ -56,7 +56,7 @@ package final class JournalReader {
         try reading { () throws(DatabaseError) in try deadLetterRows() }
     }
 
-    /// What is wrong with the file; empty: it is whole.
+    /// Faults of the file; empty if it is sound.
     package func verify() throws(JournalFailure) -> [String] {
         var faults: [String] = []
         do throws(DatabaseError) {
@@ -79,7 +79,7 @@ package final class JournalReader {
                 faults.append("turn \(row.text(0)) is open, and its record is missing")
             }
         } catch {
-            // Damage that hinders even the look at it is what was asked for; another hindrance is not.
+            // Corruption that stops the check is itself a finding; rethrow everything else.
             guard case .damaged = error.failure.code else { throw error.failure }
             faults.append(error.words)
         }
@@ -88,7 +88,7 @@ package final class JournalReader {
 
     // MARK: Within
 
-    /// So that all rows are of one moment.
+    /// Runs the reads in one transaction, so that all rows are of one moment.
     func reading<Value>(_ body: () throws(DatabaseError) -> Value) throws(JournalFailure) -> Value {
         do throws(DatabaseError) {
             try database.run("BEGIN")
@@ -135,7 +135,7 @@ package final class JournalReader {
             (SELECT count(*) FROM calls WHERE turn = turns.number AND delivered = 0)
         FROM turns
         """
-    /// With max(), SQLite takes the other columns from the row that has it.
+    /// SQLite takes the bare columns from the row with the max().
     private static let dead = """
         SELECT turns.connection, turns.name, calls.key, calls.path, count(tries.number),
             coalesce(tries.result, 'its answer was never read'), coalesce(max(tries.tried_at), calls.kept_at)
@@ -151,7 +151,7 @@ package final class JournalReader {
         SELECT place >> \(Parts.bits), place & \(Parts.last) FROM parts LEFT JOIN turns ON turns.number = place >> \(Parts.bits)
         WHERE turns.number IS NULL OR closed_at IS NOT NULL OR parts.turn <> turns.number ORDER BY place
         """
-    /// How many parts a turn has, its record alone says: of the last ones none is missed here.
+    /// Gaps among a turn's parts. The number of parts is in the record alone, so a missing end goes unnoticed here.
     private static let missingParts = """
         SELECT name, (place & \(Parts.last)) - 1 FROM parts AS later JOIN turns ON turns.number = place >> \(Parts.bits)
         WHERE place & \(Parts.last) > 1 AND NOT EXISTS (SELECT 1 FROM parts WHERE place = later.place - 1) ORDER BY place

@@ -1,27 +1,27 @@
 package import Vocabulary
 
-/// The journal at a glance.
+/// Numbers of a journal as a whole.
 package struct JournalSummary: Hashable, Sendable {
     package struct Connection: Hashable, Sendable {
         package var name: ConnectionName
         package var openTurns = 0
-        /// Of them, those that have a message and no record yet.
+        /// Open turns that have a message and no record yet.
         package var waitingTurns = 0
         package var closedTurns = 0
-        /// Calls that were given up.
+        /// Calls that the bridge gave up.
         package var deadLetters = 0
         package var stops = 0
         package var settings = 0
     }
 
     package var path: String
-    /// The file and its log.
+    /// Size of the file and its log.
     package var byteCount: Int
     package var version: Int
     package var connections: [Connection]
 }
 
-/// One turn, in a list of them.
+/// A turn as a row of a list.
 package struct TurnSummary: Hashable, Sendable {
     package var connection: ConnectionName
     package var turn: TurnID
@@ -34,7 +34,7 @@ package struct TurnSummary: Hashable, Sendable {
     package var undelivered: Int
 }
 
-/// All that is known of one turn, for `explain`. Moments are milliseconds since 1970.
+/// Everything stored about one turn, for `explain`. Times are milliseconds since 1970.
 package struct TurnLife: Hashable, Sendable {
     package struct Message: Hashable, Sendable {
         package var message: MessageID
@@ -51,7 +51,7 @@ package struct TurnLife: Hashable, Sendable {
 
     package struct Call: Hashable, Sendable {
         package var key: IdempotencyKey
-        /// `PostName` as JSON; nil: the call was not kept, only its tries.
+        /// `PostName` as JSON, or nil if the journal has only the call's tries.
         package var name: String?
         package var path: String?
         package var keptAt: Int64?
@@ -69,12 +69,12 @@ package struct TurnLife: Hashable, Sendable {
         package var wall: Int64
     }
 
-    /// Calls of which there were many, once the turn is closed.
+    /// Summary of the many calls of one kind, in place of their rows, once the turn is closed.
     package struct Fold: Hashable, Sendable {
         /// `text` or `progress`.
         package var kind: String
         package var calls: Int
-        /// Of the text that was streamed.
+        /// Bytes of streamed text.
         package var bytes: Int
         package var retries: Int
         package var lastResult: String
@@ -93,14 +93,14 @@ package struct TurnLife: Hashable, Sendable {
     package var folds: [Fold] = []
 }
 
-/// A call that was tried, never delivered, and given up: its turn is closed. Pieces of text are none: the end repairs them.
+/// A call of a closed turn that was tried and never delivered. Pieces of text do not count, because the end repeats them.
 package struct DeadLetter: Hashable, Sendable {
     package var connection: ConnectionName
     package var turn: TurnID
     package var key: IdempotencyKey
     package var path: String
     package var tries: Int
-    /// What the last try came to.
+    /// Result of the last try.
     package var lastResult: String
     package var lastTriedAt: Int64
 }

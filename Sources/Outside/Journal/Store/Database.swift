@@ -3,7 +3,7 @@ import Glibc
 
 /// One connection to the file, with its prepared statements.
 final class Database: @unchecked Sendable {
-    // Unchecked, because it is used by one thread at a time: by the one that opens it, then by the one it is handed to.
+    // Unchecked: one thread at a time uses it, first the one that opens it, then the one that gets it.
 
     enum Value {
         case integer(Int64)
@@ -19,9 +19,9 @@ final class Database: @unchecked Sendable {
 
     let path: String
     let handle: OpaquePointer
-    /// By their text. A few dozen, all written in this room.
+    /// Prepared statements by their text: a few dozen, all written in this room.
     private var statements: [String: OpaquePointer] = [:]
-    /// How many pages the write-ahead log holds since the last commit; written by SQLite's hook.
+    /// Pages in the write-ahead log since the last commit; written by SQLite's hook.
     private let logPages: UnsafeMutablePointer<Int32>
 
     init(path: String, mode: Mode) throws(DatabaseError) {
@@ -44,7 +44,7 @@ final class Database: @unchecked Sendable {
         handle = opened
         logPages = .allocate(capacity: 1)
         logPages.initialize(to: 0)
-        // Another program that reads the file may lock it for a moment.
+        // Another reader may lock the file for a moment.
         sqlite3_busy_timeout(handle, 2_000)
     }
 
@@ -56,12 +56,12 @@ final class Database: @unchecked Sendable {
 
     // MARK: Statements
 
-    /// Runs a statement that gives no rows, or whose rows are not needed.
+    /// Runs a statement and ignores its rows.
     func run(_ sql: String, _ values: [Value] = []) throws(DatabaseError) {
         try rows(sql, values) { _ throws(DatabaseError) in }
     }
 
-    /// Several statements at once, not kept.
+    /// Runs several statements, without caching them.
     func script(_ sql: String) throws(DatabaseError) {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw error() }
     }
@@ -72,7 +72,7 @@ final class Database: @unchecked Sendable {
         let statement = try prepared(sql)
         defer {
             sqlite3_reset(statement)
-            // What was bound may be large, and the statement stays.
+            // Bound values may be large, and the statement stays in the cache.
             sqlite3_clear_bindings(statement)
         }
         for (index, value) in values.enumerated() { try bind(value, Int32(index + 1), statement) }
@@ -92,13 +92,13 @@ final class Database: @unchecked Sendable {
         return found
     }
 
-    /// How many rows the last statement changed.
+    /// Number of rows changed by the last statement.
     var changes: Int { Int(sqlite3_changes(handle)) }
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     // MARK: The log
 
-    /// From now on the WAL is checkpointed on request only.
+    /// Turns off automatic checkpoints of the WAL, and counts its pages.
     func watchLog() {
         sqlite3_wal_hook(
             handle,
@@ -110,7 +110,7 @@ final class Database: @unchecked Sendable {
 
     var pagesInLog: Int { Int(logPages.pointee) }
 
-    /// How many pages stay in the log; a reader may keep some there.
+    /// Returns the pages that stay in the log; a reader may keep some there.
     func checkpoint(truncating: Bool) throws(DatabaseError) -> Int {
         var inLog: Int32 = 0
         var done: Int32 = 0
@@ -147,7 +147,7 @@ final class Database: @unchecked Sendable {
         case .text(var text):
             code = text.withUTF8 { bytes in
                 bytes.withMemoryRebound(to: CChar.self) {
-                    // Without an address SQLite would bind NULL, and an empty text may have none.
+                    // SQLite binds NULL for a null pointer, and an empty text may have no address.
                     csqlite_bind_text(statement, index, $0.baseAddress ?? Self.nothing, UInt64($0.count))
                 }
             }
@@ -161,7 +161,7 @@ final class Database: @unchecked Sendable {
         return UnsafePointer(byte)
     }()
 
-    /// As the path of a URI: what would end it or mean something else is written as its number.
+    /// Escapes the path for a URI.
     private static func escaped(_ path: String) -> String {
         path.utf8.map { byte in
             let isPlain = byte < 0x80 && !"%?#".utf8.contains(byte)
@@ -194,7 +194,7 @@ struct Row {
     func optionalText(_ column: Int) -> String? { type(column) == SQLITE_NULL ? nil : text(column) }
 
     func bytes(_ column: Int) -> [UInt8] {
-        // In this order: the pointer decides the form that is counted.
+        // The order matters: the call for the pointer decides the format whose bytes are counted.
         guard let start = sqlite3_column_blob(statement, Int32(column)) else { return [] }
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, Int32(column)))))
     }

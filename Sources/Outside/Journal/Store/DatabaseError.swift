@@ -1,15 +1,15 @@
 import CSQLite
 import Vocabulary
 
-/// What SQLite said when something could not be done.
+/// An error of SQLite.
 struct DatabaseError: Error {
     /// SQLite's primary result code.
     var code: Int32
-    /// SQLite's own words, or ours.
+    /// SQLite's error message, or one of this room.
     var words: String
     var path: String
 
-    /// It is about the one statement, and the transaction may go on without it.
+    /// The error concerns one statement, and the transaction can continue without its job.
     var concernsOneJob: Bool { [SQLITE_CONSTRAINT, SQLITE_TOOBIG, SQLITE_MISMATCH].contains(code) }
 
     var failure: JournalFailure {
@@ -28,7 +28,7 @@ struct DatabaseError: Error {
             JournalFailure(
                 .conflict, "cannot use \(path): \(words); look whether two bridges work with copies of it")
         case SQLITE_IOERR:
-            // Also where the disk fills up while the log's index is made.
+            // Covers a disk that fills up while SQLite makes the log's index.
             JournalFailure(
                 .other,
                 "cannot use \(path): \(words); make room on its disk, or look for faults of it in the system's log")

@@ -2,11 +2,11 @@ import CSQLite
 import Glibc
 import Vocabulary
 
-/// Where the journal lies, and how it is opened.
+/// The journal's path, and how it is opened.
 enum JournalFile {
     static func path(in directory: String) -> String { directory + "/journal.db" }
 
-    /// For the one that writes. Makes the directory (0700) and the file (0600) where they are missing.
+    /// Opens the journal for its one writer. Makes a missing directory (0700) and file (0600).
     static func openForWriting(in directory: String) throws(JournalFailure) -> Database {
         try makeDirectory(directory)
         let path = path(in: directory)
@@ -17,7 +17,7 @@ enum JournalFile {
         } catch { throw error.failure }
         _ = try Migrations.version(of: database)
         do throws(DatabaseError) {
-            // Before the file has its first page.
+            // `auto_vacuum` must be set before the file has its first page.
             if try database.integer("PRAGMA page_count") == 0 { try Shrinking.prepareNew(database) }
             try prepare(database)
         } catch { throw error.failure }
@@ -34,17 +34,18 @@ enum JournalFile {
                 path: database.path)
         }
         try database.script("PRAGMA foreign_keys = ON")
-        // Where the writer begins; it asks for more where a job does.
+        // The writer's default; it raises the level for a job that requires it.
         try database.script("PRAGMA synchronous = NORMAL")
-        // SQLite overwrites cleared bytes where that costs no further write; a close asks for more (`EntryWriter.close`).
+        // SQLite overwrites deleted bytes where that costs no extra write; closing a turn raises the level
+        // (`EntryWriter.close`).
         try database.script("PRAGMA secure_delete = FAST")
-        // After a burst the log gives its room back.
+        // After a burst the log is truncated to 16 MB.
         try database.script("PRAGMA journal_size_limit = 16777216")
         database.watchLog()
     }
 
-    /// Read-only, whether or not a bridge runs. It never checkpoints the WAL: two connections that do
-    /// so may lose a page in SQLite 3.40 (its WAL-reset race).
+    /// Opens the journal read-only, with or without a running bridge. A reader never checkpoints the WAL: two
+    /// connections that do so may lose a page in SQLite 3.40 (its WAL-reset race).
     static func openForReading(
         in directory: String, ofAnyVersion takesAny: Bool = false
     ) throws(JournalFailure) -> Database {
@@ -67,8 +68,8 @@ enum JournalFile {
         return database
     }
 
-    /// Readers share memory with the writer, in a file which they make themselves when there is none: where they may not,
-    /// and there is no WAL, there is no writer, and the file can be read directly.
+    /// A reader shares memory with the writer, through a file that it makes if there is none. If it may not make one
+    /// and there is no WAL, there is no writer, and it reads the file directly.
     private static func openShared(_ path: String) throws(DatabaseError) -> Database {
         do throws(DatabaseError) {
             let database = try Database(path: path, mode: .reading)
@@ -87,7 +88,7 @@ enum JournalFile {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw unwritable("open \(path)") }
         defer { close(descriptor) }
-        // It holds conversations: readable by its owner alone, whatever its mode was before. SQLite gives the log the same bits.
+        // The file contains conversations, so its mode is reset to the owner alone. SQLite gives the log the same bits.
         guard fchmod(descriptor, 0o600) == 0 else { throw unwritable("close \(path) to others") }
     }
 

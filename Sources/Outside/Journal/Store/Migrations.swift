@@ -1,7 +1,7 @@
 import CSQLite
 import Vocabulary
 
-/// The tables, as numbered steps: each is applied once, in a transaction of its own, and never changed afterwards.
+/// The schema as numbered steps: each is applied once, in a transaction of its own, and never changed afterwards.
 enum Migrations {
     /// "SOPH": the application id that distinguishes a journal from other SQLite files.
     static let application: Int64 = 0x534F_5048
@@ -9,7 +9,7 @@ enum Migrations {
     static let steps = [first, second, third, fourth]
     static var newest: Int { steps.count }
 
-    /// Refuses what a later version wrote, and what is no journal.
+    /// The file's schema version. Throws for a file of a later version, and for a database of another program.
     static func version(of database: Database) throws(JournalFailure) -> Int {
         do throws(DatabaseError) {
             let version = Int(try database.integer("PRAGMA user_version") ?? 0)
@@ -40,8 +40,9 @@ enum Migrations {
         }
     }
 
-    /// The record of an open turn is its part 0, beside parts that are written once: a record in the row of its turn left a page for each
-    /// closed turn. A record from before stays in `turns` until the next one; `record` is empty where part 0 has it.
+    /// The record of an open turn becomes its part 0, beside parts that are written once: records in the rows of
+    /// `turns` left a page for each closed turn. An older record stays in `turns` until the next one; `record` is empty
+    /// if part 0 has it.
     private static let fourth = """
         CREATE TABLE parts (
             place INTEGER PRIMARY KEY,  -- the number of the turn times 2^20, plus that of the part
@@ -57,14 +58,14 @@ enum Migrations {
         CREATE INDEX undelivered_calls ON calls (turn) WHERE delivered = 0 AND end_offset IS NULL AND body IS NULL;
         """
 
-    /// A stop has the relay's time and its reach beside it; a stop from before has neither, and reaches every run.
+    /// A stop gets the relay's time and its reach. An older stop has neither, and reaches every run.
     private static let third = """
         ALTER TABLE stops ADD COLUMN made INTEGER;
         ALTER TABLE stops ADD COLUMN own_runs_alone INTEGER;
         """
 
-    /// The address of a turn's bubble has columns beside its record, so that it can be ended also when the record cannot be read. What is
-    /// known of turns from before is taken out of their messages and records.
+    /// The address of a turn's bubble gets columns beside the record, so that the bubble can be ended even if the
+    /// record cannot be read. For older turns it comes from their messages and records.
     private static let second = """
         ALTER TABLE turns ADD COLUMN session TEXT;
         ALTER TABLE turns ADD COLUMN interaction TEXT;
@@ -99,7 +100,7 @@ enum Migrations {
         INSERT INTO meta SELECT 'unfolded', coalesce(max(number), 0) FROM turns;
         """
 
-    /// All moments are milliseconds since 1970.
+    /// All times are milliseconds since 1970.
     private static let first = """
         -- A turn: one question and its answer. Numbers grow in the order in which turns were accepted or first kept.
         CREATE TABLE turns (

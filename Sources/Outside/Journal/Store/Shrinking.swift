@@ -2,31 +2,32 @@ import CSQLite
 import Glibc
 import Vocabulary
 
-/// Pages that nothing needs any more go back to the system, a few at a time. A file can do so once it was made for it: by a
+/// Gives free pages back to the system, a few at a time. A file can shrink if it was made with `auto_vacuum`, or after
+/// a
 /// `VACUUM`, which needs as much room again as the file takes (https://www.sqlite.org/pragma.html#pragma_auto_vacuum).
 struct Shrinking {
     let database: Database
 
-    /// Free pages that are kept for what is written next (1 MB).
+    /// Free pages kept for the next writes (1 MB).
     static let pagesKept = 256
-    /// From so many free pages on (2 MB) they are given back.
+    /// Shrinking begins above this many free pages (2 MB).
     static let pagesBeforeShrinking = 512
     static let pagesInStep = 64
-    /// What `PRAGMA auto_vacuum` says of a file that can give pages back.
+    /// Value of `PRAGMA auto_vacuum` for a file that can shrink.
     private static let incremental: Int64 = 2
 
-    /// Of a file that has no table yet.
+    /// Sets up a file that has no table yet.
     static func prepareNew(_ database: Database) throws(DatabaseError) {
         try database.script("PRAGMA auto_vacuum = INCREMENTAL")
     }
 
-    /// Nil: it can shrink. Else why not, with what to do.
+    /// Why the file cannot shrink, with the remedy, or nil if it can.
     func makePossible(in directory: String) -> String? {
         do throws(DatabaseError) {
             if try database.integer("PRAGMA auto_vacuum") == Self.incremental { return nil }
             let pages = try database.integer("PRAGMA page_count") ?? 0
             let bytes = pages * (try database.integer("PRAGMA page_size") ?? 4_096)
-            // The rebuilt copy lies in the log first, and a second one in the directory for temporary files.
+            // `VACUUM` writes the rebuilt copy to the log, and before that another one to the directory for temporary files.
             let needed = 2 * bytes + 1 << 20
             if let free = Self.freeBytes(directory), free < needed {
                 return sentence(
@@ -52,7 +53,7 @@ struct Shrinking {
         return overflow ? .max : bytes
     }
 
-    /// One step; false when nothing is left to be given back.
+    /// Runs one step. False if nothing is left to give back.
     func step() throws(DatabaseError) -> Bool {
         let free = Int(try database.integer("PRAGMA freelist_count") ?? 0)
         guard free > Self.pagesKept else { return false }
@@ -60,7 +61,7 @@ struct Shrinking {
         return Int(try database.integer("PRAGMA freelist_count") ?? 0) < free
     }
 
-    /// Never for a file that was made without `auto_vacuum`, as when its migration found no room: a step would give nothing back.
+    /// False if the file lacks `auto_vacuum`, for example because its `VACUUM` had no room: a step would give nothing back.
     var isWorthwhile: Bool {
         guard let mode = try? database.integer("PRAGMA auto_vacuum"), mode == Self.incremental else { return false }
         let free = try? database.integer("PRAGMA freelist_count")

@@ -2,10 +2,10 @@ import Glibc
 import Locking
 import Vocabulary
 
-/// Wakes one thread that has nothing to do. Each `raise` ends one `wait`.
+/// Wakes one waiting thread. Each `raise` ends one `wait`.
 final class Wakeup: @unchecked Sendable {
-    // Unchecked, because `count` is touched only while `mutex` is held, which the compiler cannot see. A condition variable needs
-    // its bare mutex, so that `Locked` does not serve here.
+    // Unchecked: `mutex` guards `count`, which the compiler cannot see. `Locked` does not serve here, because a
+    // condition variable needs the bare mutex.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let raised = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var count = 0
@@ -14,7 +14,7 @@ final class Wakeup: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // By the monotonic clock: one that is set meanwhile would end a wait early, or hours late.
+        // The monotonic clock: setting the wall clock would end a wait early, or hours late.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(raised, &attributes)
         pthread_condattr_destroy(&attributes)
@@ -41,7 +41,7 @@ final class Wakeup: @unchecked Sendable {
         count -= 1
     }
 
-    /// False when the time was over first.
+    /// False if the time ran out first.
     func wait(atMost duration: Duration) -> Bool {
         var until = timespec()
         clock_gettime(CLOCK_MONOTONIC, &until)
@@ -58,7 +58,7 @@ final class Wakeup: @unchecked Sendable {
     }
 }
 
-/// What another thread will say, for a thread that waits for it.
+/// A value that one thread gives to another, which waits for it.
 final class Answer<Value: Sendable>: Sendable {
     private let value = Locked<Value?>(nil)
     private let arrival = Wakeup()

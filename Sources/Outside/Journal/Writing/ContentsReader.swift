@@ -1,22 +1,22 @@
 import Vocabulary
 
-/// Where the parts of a turn are: together, and in order.
+/// Row ids of a turn's parts: adjacent, and in order.
 enum Parts {
     static let bits: Int64 = 20
 
     static let last: Int64 = 1 << bits - 1
 
-    /// A part holds a kilobyte, so that memory ends long before the parts of one turn do. No number of a damaged file traps, and none
-    /// leads to the parts of another turn.
+    /// A part holds about a kilobyte, so memory runs out long before a turn's places do. The masks keep any number from
+    /// a damaged file from trapping, or from reaching another turn's parts.
     static func place(of part: Int64, in turn: Int64) -> Int64 { turn &<< bits | part & last }
 
-    /// The first place of a turn and its last.
+    /// First and last place of a turn.
     static func places(of turn: Int64) -> [Database.Value] {
         [.integer(place(of: 0, in: turn)), .integer(place(of: last, in: turn))]
     }
 }
 
-/// What a start continues from. Each question has an index: what was closed is never looked at.
+/// Reads the rows that a start continues from. Each query has an index, so that no closed turn is read.
 struct ContentsReader {
     let database: Database
     let connection: ConnectionName
@@ -30,7 +30,7 @@ struct ContentsReader {
     static let callsOfTurn = """
         SELECT key, name, path, body, end_offset, kept_at, delivered FROM calls WHERE turn = ? ORDER BY number
         """
-    /// CROSS JOIN keeps SQLite from beginning with the messages.
+    /// CROSS JOIN keeps SQLite from beginning with `messages`.
     static let acceptedOpenings = """
         SELECT turns.name, messages.opening, messages.session, messages.interaction FROM turns CROSS JOIN messages ON messages.turn = turns.number
         WHERE turns.connection = ? AND turns.closed_at IS NULL AND turns.record IS NULL AND messages.opening IS NOT NULL
@@ -40,12 +40,12 @@ struct ContentsReader {
         SELECT session, interaction, made, own_runs_alone FROM stops
         WHERE connection = ?1 AND (asked_at >= ?2 OR interaction IN (\(EntryWriter.unbegun))) ORDER BY asked_at
         """
-    /// Of closed turns too: the newest, and no more than a bridge remembers.
+    /// Cards of closed turns too; the newest, and no more than a bridge remembers.
     static let cards = """
         SELECT turns.name, calls.name FROM calls INDEXED BY cards JOIN turns ON turns.number = calls.turn
         WHERE calls.path = '/v1/bridge/createTask' AND turns.connection = ? ORDER BY calls.number DESC LIMIT 4096
         """
-    /// Asked for one by one, as messages come (`EntryWriter`).
+    /// Marks of envelopes are not loaded: `EntryWriter` looks each up when its message comes.
     static let isMark = "name >= '\(AcceptedMessage.markPrefix)' AND name < 'replay;'"
     static let settings = "SELECT name, value FROM settings WHERE connection = ? AND NOT (\(isMark))"
 
@@ -89,7 +89,7 @@ struct ContentsReader {
         return contents
     }
 
-    /// Without its record, up to the first that is missing.
+    /// Parts without the record, up to the first gap.
     private func parts(of turn: Int64) throws(DatabaseError) -> [[UInt8]] {
         var parts: [[UInt8]] = []
         try database.rows(Self.partsOfTurn, Parts.places(of: turn)) { row throws(DatabaseError) in

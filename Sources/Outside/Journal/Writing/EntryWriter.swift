@@ -1,17 +1,17 @@
 import CSQLite
 import Vocabulary
 
-/// Entries to rows, within the writer's transaction.
+/// Writes entries as rows, within the writer's transaction.
 struct EntryWriter {
     let database: Database
     let connection: ConnectionName
     let now: Int64
 
-    /// How long message ids are kept (DESIGN.md#a-runs-journey, step 1).
+    /// Retention of message ids (DESIGN.md#a-runs-journey, step 1).
     static let messageMilliseconds: Int64 = 30 * 24 * 60 * 60 * 1_000
-    /// How long a stop waits for its message (DESIGN.md#the-turn-machine).
+    /// Retention of a stop that waits for its message (DESIGN.md#the-turn-machine).
     static let stopMilliseconds: Int64 = 30 * 60 * 1_000
-    /// Turns whose message was taken, and which have no record: a stop of one of them waits for as long as nothing runs.
+    /// Turns with an accepted message and no record yet. A stop of one of them is kept until its turn begins.
     static let unbegun = "SELECT name FROM turns WHERE connection = ?1 AND closed_at IS NULL AND record IS NULL"
     static let forgetStops = """
         DELETE FROM stops WHERE connection = ?1 AND asked_at < ?2 AND interaction NOT IN (\(unbegun))
@@ -46,7 +46,7 @@ struct EntryWriter {
             WHERE turns.connection = ? AND turns.name = ? AND messages.message != ?
             """,
             [.text(connection.text), .text(message.turn.text), .text(message.message.text)])
-        // One bubble for each turn: a second message under its interaction would be lost in it.
+        // Each turn has one bubble: the answer to a second message of the same interaction would have none.
         if taken != nil { return .turnIsTaken }
         if let mark = message.markSetting {
             var kept: [UInt8]?
@@ -58,7 +58,7 @@ struct EntryWriter {
             try keepSetting(mark.name, mark.value)
         }
         let turn = try number(of: message.turn)
-        // One that was seen more than 30 days ago and not purged yet is replaced.
+        // The row of a message last seen more than 30 days ago may not be purged yet, and is replaced.
         try database.run(
             """
             INSERT OR REPLACE INTO messages
@@ -78,7 +78,7 @@ struct EntryWriter {
 
     // MARK: Within
 
-    /// The number of a turn, which is made when it is named for the first time.
+    /// The turn's number; the first entry of a turn makes its row.
     private func number(of turn: TurnID) throws(DatabaseError) -> Int64 {
         let name: [Database.Value] = [.text(connection.text), .text(turn.text)]
         if let found = try database.integer("SELECT number FROM turns WHERE connection = ? AND name = ?", name) {
@@ -88,7 +88,7 @@ struct EntryWriter {
         return sqlite3_last_insert_rowid(database.handle)
     }
 
-    /// The row of the turn and its indexes stay as they are unless its place has changed.
+    /// Stores the record as part 0. The turn's row and its indexes change only if its place did.
     private func keep(_ turn: TurnID, _ record: [UInt8], _ place: TurnPlace?) throws(DatabaseError) {
         let number = try number(of: turn)
         try keep(0, of: number, record)
@@ -104,7 +104,7 @@ struct EntryWriter {
             ])
     }
 
-    /// The same content again writes nothing.
+    /// Stores a part. The same content again writes nothing.
     private func keep(_ part: Int, of turn: Int64, _ content: [UInt8]) throws(DatabaseError) {
         try database.run(
             """
@@ -113,7 +113,7 @@ struct EntryWriter {
             """, [.integer(Parts.place(of: Int64(part), in: turn)), .integer(turn), .blob(content)])
     }
 
-    /// A call that was kept may have been tried: it is never replaced while its turn is open, and the same again changes
+    /// A stored call may have been sent: it is never replaced while its turn is open. The same call again changes
     /// nothing.
     private func keep(_ call: StoredCall) throws(DatabaseError) {
         try database.run(
@@ -157,7 +157,7 @@ struct EntryWriter {
             "UPDATE calls SET delivered = 1 WHERE turn = ? AND key = ?", [.integer(turn), .text(entry.key.text)])
     }
 
-    /// Most calls are tried once: then the try is stored with its call, and costs no row. False: it is not so.
+    /// Most calls are tried once. Their try is stored in the row of the call, and needs none of its own. False for other tries.
     private func keepBesideCall(_ entry: CallTry, _ turn: Int64) throws(DatabaseError) -> Bool {
         guard entry.isDelivered, entry.attempt == 1 else { return false }
         try database.run(
@@ -175,7 +175,7 @@ struct EntryWriter {
 
     private func close(_ turn: TurnID, _ outcome: String, _ wall: Int64) throws(DatabaseError) {
         let number = try number(of: turn)
-        // The words of the turn are overwritten, also in pages that become free as a whole.
+        // The turn's text is overwritten, also in pages that become free as a whole.
         try database.script("PRAGMA secure_delete = ON")
         defer { try? database.script("PRAGMA secure_delete = FAST") }
         try database.run(

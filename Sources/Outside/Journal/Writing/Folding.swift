@@ -1,15 +1,15 @@
 import Vocabulary
 
-/// Makes one row of all pieces of text of a closed turn, and one of all progress of its tools: most of what is written about a
-/// turn is about these, and a single one of them is of no interest afterwards.
+/// Folds the pieces of text of a closed turn into one row, and the progress of its tools into another. Together they
+/// are most of a turn's rows, and single ones are of no use afterwards.
 struct Folding {
     let database: Database
 
-    /// Of turns that were closed by a version that did not fold, in one step.
+    /// Turns per step, for turns closed by a version that did not fold.
     static let turnsInStep = 20
 
     private static let text = "key IN (SELECT key FROM calls WHERE turn = ?1 AND end_offset IS NOT NULL)"
-    /// Never stored: that they were made is known by their tries.
+    /// Progress calls are not stored; their tries alone show that they were made.
     private static let progress = "key NOT IN (SELECT key FROM calls WHERE turn = ?1)"
 
     func fold(_ turn: Int64) throws(DatabaseError) {
@@ -20,7 +20,7 @@ struct Folding {
         ) { row throws(DatabaseError) in (calls, bytes) = (row.integer(0), row.integer(1)) }
         try fold(turn, "progress", Self.progress, calls: nil, bytes: 0)
         if calls > 0 {
-            // The tries of text that are stored with their calls count like those with rows of their own.
+            // Tries stored in the rows of their calls count like those with rows of their own.
             try database.run(
                 """
                 INSERT INTO tries (turn, key, attempt, result, delivered, request, milliseconds, tried_at)
@@ -33,7 +33,7 @@ struct Folding {
         try moveSingleTries(turn)
     }
 
-    /// Most calls are tried once. Then the try is stored with its call, and costs no row and no second copy of the key.
+    /// Most calls are tried once. Moving the try to the row of its call saves a row and a second copy of the key.
     private func moveSingleTries(_ turn: Int64) throws(DatabaseError) {
         try database.run(
             """
@@ -52,8 +52,8 @@ struct Folding {
             """, [.integer(turn)])
     }
 
-    /// Writes the turn's calls anew without their bodies. A row that becomes shorter leaves its page as it is: of ten calls with bodies each
-    /// page would hold no more than before. The calls of a closed turn are in the order of the closes then.
+    /// Rewrites the turn's calls without their bodies. A row that merely becomes shorter stays in its page, so the
+    /// pages would hold no more rows than before. Afterwards the calls of closed turns are in the order of the closes.
     func compact(_ turn: Int64) throws(DatabaseError) {
         let columns = """
             turn, key, name, path, end_offset, kept_at, delivered, result, request, milliseconds, tried_at
@@ -69,7 +69,7 @@ struct Folding {
         }
     }
 
-    /// `calls` nil: as many as have tries.
+    /// `calls` is the number of folded calls, or nil to count those with tries.
     private func fold(
         _ turn: Int64, _ kind: String, _ chosen: String, calls: Int64?, bytes: Int64
     ) throws(DatabaseError) {
@@ -85,7 +85,7 @@ struct Folding {
             "SELECT tried_at, result FROM tries WHERE turn = ?1 AND \(chosen) ORDER BY tried_at DESC, number DESC LIMIT 1",
             [.integer(turn)]
         ) { row throws(DatabaseError) in (last, result) = (row.integer(0), row.text(1)) }
-        // A turn that was opened again adds to what it left before.
+        // A turn that was reopened adds to its earlier folds.
         try database.run(
             """
             INSERT INTO folds (turn, kind, calls, bytes, retries, result, first_at, last_at)
@@ -102,7 +102,7 @@ struct Folding {
 
     // MARK: Turns from before
 
-    /// The turns that are still to be looked at, by their greatest number; nil: none.
+    /// Greatest number among the turns still to fold, or nil if there are none.
     func unfolded() throws(DatabaseError) -> Int64? {
         try database.integer("SELECT value FROM meta WHERE name = 'unfolded' AND value > 0")
     }

@@ -20,13 +20,13 @@ struct JournalJob: Sendable {
         }
     }
 
-    /// It has no completion: the journal itself retries it.
+    /// A job without a completion, which the journal itself retries.
     var isLeftToUs: Bool {
         guard case .entries(let entries, _, done: nil) = work else { return false }
         return !entries.isEmpty
     }
 
-    /// A job without a waiting caller is deferred to the next one: a call whose try is lost is repeated under its key.
+    /// A job that may wait for the next one: a call whose try is lost is repeated under its key.
     var mayWait: Bool { isLeftToUs && isOnlyTries }
 
     var isOnlyTries: Bool {
@@ -56,26 +56,26 @@ struct JournalJob: Sendable {
     }
 }
 
-/// The writer's queue. Tries wait for the next job, so that most cost no commit of their own; alone they wait for `patience`.
+/// The writer's queue. Tries wait for the next job, so that most need no commit of their own; without one they wait for `patience`.
 final class JournalQueue: Sendable {
     enum Order {
         case commit([JournalJob])
-        /// When nothing else waits: one step of it.
+        /// One step of a purge, when nothing else waits.
         case purge(ConnectionName, before: Int64)
-        /// Likewise.
+        /// One step of `JournalWriter.tidy`, when nothing else waits.
         case tidy
         case close
     }
 
     static let patience = Duration.seconds(1)
-    /// Jobs that wait at most.
+    /// Most tries that wait together.
     static let waitingJobs = 100
 
     private struct State {
         var jobs: [JournalJob] = []
-        /// The moment until which all of them may wait; nil where some may not, or none is queued.
+        /// Time until which all queued jobs may wait, or nil if one may not, or if none is queued.
         var waitsUntil: ContinuousClock.Instant?
-        /// Of jobs that wait or are being written.
+        /// Bytes of jobs that wait or are being written.
         var heldBytes: [ConnectionName: Int] = [:]
         var purges: [ConnectionName: Int64] = [:]
         var isClosed = false
@@ -85,7 +85,7 @@ final class JournalQueue: Sendable {
     private let state = Locked(State())
     private let wakeup = Wakeup()
 
-    /// False: it is closed.
+    /// False if the queue is closed.
     func put(_ job: JournalJob) -> Bool {
         change { state in
             guard !state.isClosed else { return false }
@@ -102,14 +102,14 @@ final class JournalQueue: Sendable {
 
     func heldBytes(of connection: ConnectionName) -> Int { state.withLock { $0.heldBytes[connection] ?? 0 } }
 
-    /// They were committed, or failed: their completions are about to run.
+    /// Releases the bytes of jobs that were committed or failed, before their completions run.
     func settled(_ jobs: [JournalJob]) {
         state.withLock { state in
             for job in jobs { state.heldBytes[job.connection, default: 0] -= job.heldBytes }
         }
     }
 
-    /// They could not be written, and are tried again.
+    /// Counts the bytes of failed jobs again that the writer will retry.
     func stillHeld(_ jobs: [JournalJob]) {
         state.withLock { state in
             for job in jobs { state.heldBytes[job.connection, default: 0] += job.heldBytes }
@@ -128,8 +128,8 @@ final class JournalQueue: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.jobs.isEmpty } }
 
-    /// Waits until there is something. `mayTidy`: there may be something to tidy. `retry`: after this time an empty commit is
-    /// due, for what could not be written.
+    /// Waits for the next order. `mayTidy` if there may be idle work. `retry` is the pause after which an empty commit
+    /// is due, for jobs that failed.
     func next(mayTidy: Bool = false, retry: Duration? = nil) -> Order {
         while true {
             let order: Order? = state.withLock { state in

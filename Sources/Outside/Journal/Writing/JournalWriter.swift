@@ -2,35 +2,35 @@ import CSQLite
 import Glibc
 import Vocabulary
 
-/// The thread that writes.
+/// The writer's thread.
 ///
-/// With a write-ahead log, `synchronous=NORMAL` writes the log at each commit and leaves it to the system when it comes to
-/// the disk: a killed process loses nothing, a power cut may. FULL waits for the disk after each commit, for the whole log, so
-/// it also makes safe what was written before (https://www.sqlite.org/pragma.html#pragma_synchronous).
+/// With a write-ahead log, `synchronous=NORMAL` writes the log at each commit, and the system decides when it reaches
+/// the disk: a killed process loses nothing, a power cut may. FULL syncs the whole log after each commit, which also
+/// makes earlier commits durable (https://www.sqlite.org/pragma.html#pragma_synchronous).
 final class JournalWriter: Sendable {
     let queue: JournalQueue
     private let wall: @Sendable () -> Int64
     private let hooks: JournalHooks
 
-    /// From this many pages (4 MB) the WAL is checkpointed when idle, from four times as many at once.
+    /// Pages (4 MB) from which the WAL is checkpointed when the queue is empty; from four times as many, in any case.
     static let pagesBeforeCheckpoint = 1_000
 
     private struct Progress {
-        /// The last commits may not survive a power cut.
+        /// The last commits may be lost by a power cut.
         var hasUnsynced = true
         var isFull = false
-        /// How long the log was at the last checkpoint.
+        /// Length of the log at the last checkpoint.
         var pagesAtCheckpoint = 0
-        /// What could not be written and is left to us, in order: it goes before whatever is handed in later.
+        /// Failed jobs without a completion, in order; they are retried ahead of later jobs.
         var deferred: [JournalJob] = []
-        /// Commits in a row that failed.
+        /// Failed commits in a row.
         var failures = 0
         var mayTidy = true
         var isShrinking = false
     }
 
-    /// Of more than these the tries are dropped: a call whose answer is not known is sent again under its key. A close, a stop or
-    /// an owed abort is never dropped; its bytes count as held, so that no more is taken than memory allows.
+    /// Above this number the tries among them are dropped: a call whose answer is unknown is sent again under its key. A close,
+    /// a stop or an owed abort is never dropped; its bytes count as held, so that intake stops at the memory limit.
     static let deferredJobs = 1_000
     private static let longestRetry = Duration.seconds(30)
     private let backOff: BackOff
@@ -52,7 +52,7 @@ final class JournalWriter: Sendable {
             case .tidy: tidy(database, &progress)
             case .close:
                 if !progress.deferred.isEmpty { commit([], database, &progress) }
-                // Readers may keep the log; the next one to open the file continues from there.
+                // Readers may keep the log; the next writer continues from it.
                 _ = try? database.checkpoint(truncating: true)
                 return
             }
@@ -73,7 +73,7 @@ final class JournalWriter: Sendable {
         do throws(DatabaseError) {
             try begin(mustSync: mustSync, database, &progress)
             for job in jobs { tellings.append(try carryOut(job, database)) }
-            // A commit that changes no page is no commit to SQLite, and syncs nothing of what was written before.
+            // SQLite syncs nothing at a commit that changed no page, so the barrier changes one to sync earlier commits.
             if mustSync, progress.hasUnsynced { try database.run(Self.touchBarrier) }
             try database.run("COMMIT")
             progress.hasUnsynced = !mustSync
@@ -100,7 +100,7 @@ final class JournalWriter: Sendable {
         progress.failures += 1
         var left: [JournalJob] = []
         for job in jobs where job.isLeftToUs { left.append(job) }
-        // A damaged file takes nothing any more.
+        // A damaged file accepts no write, so retries are pointless.
         if failure.code == .damaged { left = [] }
         var surplus = left.count - Self.deferredJobs
         left.removeAll { job in
@@ -124,7 +124,7 @@ final class JournalWriter: Sendable {
         try database.run("BEGIN IMMEDIATE")
     }
 
-    /// Throws what concerns the whole transaction. Returns the job's completion, to run once it is committed.
+    /// Executes a job and returns its completion, to run after the commit. Throws errors of the whole transaction only.
     private func carryOut(_ job: JournalJob, _ database: Database) throws(DatabaseError) -> () -> Void {
         try database.run("SAVEPOINT job")
         do throws(DatabaseError) {
@@ -169,12 +169,12 @@ final class JournalWriter: Sendable {
             if isFinished { queue.purged(connection, before: before) }
         } catch {
             if database.isInTransaction { try? database.script("ROLLBACK") }
-            // The next purge tries again; nothing is lost but room.
+            // The next purge retries; the rows only take room until then.
             queue.purged(connection, before: before)
         }
     }
 
-    /// A step of idle work: turns of an earlier version are folded, then free pages go back to the system.
+    /// One step of idle work: first folds turns of an earlier version, then gives free pages back.
     private func tidy(_ database: Database, _ progress: inout Progress) {
         let (folding, shrinking) = (Folding(database: database), Shrinking(database: database))
         let wasShrinking = progress.isShrinking
@@ -187,26 +187,26 @@ final class JournalWriter: Sendable {
             } else {
                 progress.mayTidy = false
             }
-            // A look that found nothing to do leaves nothing to be made safe.
+            // A step without work wrote nothing that could need a sync.
             if progress.mayTidy { progress.hasUnsynced = true }
             try database.run("COMMIT")
         } catch {
             if database.isInTransaction { try? database.script("ROLLBACK") }
-            // It is taken up again with the next turn that is closed.
+            // The next closed turn retries.
             (progress.mayTidy, progress.isShrinking) = (false, false)
         }
-        // The database file shrinks at the checkpoint.
+        // The file itself shrinks at the checkpoint.
         if wasShrinking, !progress.isShrinking { _ = try? database.checkpoint(truncating: false) }
     }
 
     private func checkpointIfDue(_ database: Database, _ progress: inout Progress) {
         let pages = database.pagesInLog
-        // After a whole checkpoint the log begins again with the next commit.
+        // After a complete checkpoint the next commit starts the log again.
         if pages < progress.pagesAtCheckpoint { progress.pagesAtCheckpoint = 0 }
         let news = pages - progress.pagesAtCheckpoint
         guard news >= Self.pagesBeforeCheckpoint else { return }
         guard queue.isEmpty || news >= 4 * Self.pagesBeforeCheckpoint else { return }
-        // One that fails, or that a reader cuts short, is tried again when as much has come again: the log loses nothing.
+        // A checkpoint that fails, or that a reader cuts short, is retried after as many pages again; the log loses nothing.
         _ = try? database.checkpoint(truncating: false)
         progress.pagesAtCheckpoint = pages
     }

@@ -1,25 +1,25 @@
 import Vocabulary
 
-/// Forgets what is old, a few turns at a time, so that no job waits long for it.
+/// Deletes old turns, a few at a time, so that no job waits long.
 struct Purge {
     let database: Database
     let connection: ConnectionName
 
-    /// A turn may have hundreds of calls and tries, which go with it.
+    /// A turn may have hundreds of calls and tries, which are deleted with it.
     static let turnsInStep = 20
 
     private static let closed = """
         DELETE FROM turns WHERE number IN
             (SELECT number FROM turns WHERE connection = ? AND closed_at < ? LIMIT \(turnsInStep))
         """
-    /// Turns that something happened to, but that never had a message or a record.
+    /// Turns with an event, but never a message or a record.
     private static let strays = """
         DELETE FROM turns WHERE number IN
             (SELECT number FROM turns WHERE connection = ? AND closed_at IS NULL AND record IS NULL AND kept_at < ?
             AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.turn = turns.number) LIMIT \(turnsInStep))
         """
 
-    /// Marks of envelopes: each value begins with the moment of its message.
+    /// Marks of envelopes; each value begins with the time of its message.
     private static let marks = """
         DELETE FROM settings WHERE connection = ?1 AND name IN
             (SELECT name FROM settings WHERE connection = ?1 AND \(ContentsReader.isMark)
@@ -27,7 +27,7 @@ struct Purge {
         """
     static let marksInStep = 200
 
-    /// True when nothing is left. Messages, calls, tries and events go with their turn.
+    /// Runs one step. True if nothing is left. Messages, calls, tries and events are deleted with their turn.
     func step(before wall: Int64, now: Int64) throws(DatabaseError) -> Bool {
         let name = Database.Value.text(connection.text)
         for statement in [Self.closed, Self.strays, Self.marks] {
