@@ -46,6 +46,22 @@ class Questions(BrowserTest):
         until(lambda: page.texts(".message.user .body") == ["Paint it", "Light Green: new"], "after a reload too")
         self.assertNotIn("Light Green", page.run("return JSON.stringify({ ...localStorage })"))
 
+    def test_a_refused_answer_opens_the_buttons_again_and_a_taken_one_does_not(self):
+        page = self.page
+        self.asks(QUESTION)
+        page.run("""const real = window.fetch;
+            window.fetch = (address, options) =>
+                options?.method === "POST" ? Promise.reject(new TypeError("away")) : real(address, options);
+            window.reachable = () => { window.fetch = real; };""")
+        page.click(".options .option")
+        page.shown(".message.user.failed")
+        until(lambda: page.is_enabled(".options .option"), "the answer can be given again")
+        page.run("window.reachable()")
+        page.click(".options .option")
+        until(lambda: self.written() == ["Paint it", "1"], "the number was sent")
+        until(lambda: page.texts(".message.user .body").count("Red") == 2, "the chat shows both tries")
+        self.assertFalse(page.is_enabled(".options .option"))
+
     def test_several_are_chosen_and_sent_together(self):
         page = self.page
         self.asks(SEVERAL)

@@ -215,7 +215,7 @@ def codex(path):
             questions[number] = turn, names
             turn["said"] += [codex_question(one) for one in params["questions"]]
         elif direction == "in" and method == "turn/started" and params["threadId"] in threads:
-            # One that goes on with a goal: a turn that no message of ours began.
+            # A turn that continues a goal has no message of ours.
             key = params["threadId"], params["turn"]["id"]
             turns[key] = turns.get(key) or prompt(None)
         elif turn is None or direction == "out":
@@ -229,7 +229,7 @@ def codex(path):
             turn["open"] = ""
         elif method == "error" and params["willRetry"]:
             turn["open"] = ""
-        # A turn that has ended does not change any more.
+        # A turn that has ended no longer changes.
     return codex_ends(path, runs, turns)
 
 

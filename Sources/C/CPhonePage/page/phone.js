@@ -243,9 +243,11 @@ export class Phone {
       const sent = await this.client.send(session, body);
       if (name) this.named(sent.message_id, name);
       this.tell("page_sent", { session_id: session, draft_id: id, message_id: sent.message_id });
+      return true;
     } catch (refusal) {
       if (!session) throw refusal;
       this.tell("page_not_sent", { session_id: session, draft_id: id, error: refusal.message });
+      return false;
     }
   }
 

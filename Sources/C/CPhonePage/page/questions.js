@@ -48,9 +48,8 @@ export function optionsRow(phone, session) {
     const asked = shown;
     // A second tap would answer the next question.
     enable(false);
-    await phone.send(text, session, undefined, false, [], unmasked(name));
-    const failed = phone.state.chats.get(session)?.drafts.some((draft) => draft.text === text && draft.error);
-    if (failed && shown === asked) enable(true);
+    const isSent = await phone.send(text, session, undefined, false, [], unmasked(name));
+    if (!isSent && shown === asked) enable(true);
   };
   const answer = (question, number) => (question.isNumbered ? `#${number}` : String(number));
 
