@@ -86,6 +86,8 @@ final class SystemNoticesTests {
         #expect(SystemChildren.fault(of: good) == nil)
         good.arguments = ["/no/such/program"]
         #expect(SystemChildren.fault(of: good)?.code == .notFound)
+        good.arguments = ["/usr/bin"]
+        #expect(SystemChildren.fault(of: good)?.code == .notExecutable)
     }
 
     @Test("a webhook that nobody listens at is a failure")

@@ -13,8 +13,7 @@ enum ProgramSearch {
         var isThere = false
         for folder in search.split(separator: ":") where folder.hasPrefix("/") {
             let path = "\(folder)/\(command)"
-            var about = stat()
-            guard stat(path, &about) == 0, about.st_mode & S_IFMT == S_IFREG else { continue }
+            guard isFile(path) else { continue }
             if access(path, X_OK) == 0 { return path }
             isThere = true
         }
@@ -23,6 +22,11 @@ enum ProgramSearch {
             : ChildFailure(
                 .notFound,
                 "the command \(command) was not found in \(search)")
+    }
+
+    static func isFile(_ path: String) -> Bool {
+        var about = stat()
+        return stat(path, &about) == 0 && about.st_mode & S_IFMT == S_IFREG
     }
 
     /// The failure of `exec` or `chdir` in the child.
@@ -58,8 +62,12 @@ extension SystemChildren {
             let path = try ProgramSearch.path(
                 of: plan.arguments.first ?? "", environment: plan.environment.entries(of: Launching.ownEnvironment()))
             let whole = path.hasPrefix("/") ? path : "\(plan.folder)/\(path)"
-            guard access(whole, X_OK) != 0 else { return nil }
-            return ProgramSearch.failure(of: whole, folder: plan.folder, stage: 3, error: errno)
+            guard access(whole, X_OK) == 0 else {
+                return ProgramSearch.failure(of: whole, folder: plan.folder, stage: 3, error: errno)
+            }
+            // `access` permits a folder, `exec` refuses it.
+            return ProgramSearch.isFile(whole)
+                ? nil : ProgramSearch.failure(of: whole, folder: plan.folder, stage: 3, error: EACCES)
         } catch {
             return error
         }
