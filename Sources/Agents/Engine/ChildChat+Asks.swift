@@ -7,7 +7,7 @@ extension ChildChat {
     private func isHeard(_ ask: Ask<D.Slip>) -> Bool {
         let isBetween = dialect.habits.asksBetweenRuns
         if let turn = prompts.turn, turn.isStopping {
-            return isBetween && ask.run != nil && ask.run != turn.run
+            return isBetween && ask.run != turn.run
         }
         return isBetween || prompts.turn != nil || !prompts.held.isEmpty
     }
@@ -16,8 +16,8 @@ extension ChildChat {
         guard isHeard(ask), !asks.isFull, ask.content != .unshowable else {
             return say(.dropped, to: ask, now) + [.note("a dialog (\(ask.kind)) cannot be shown")]
         }
-        // Work in the background asks beside all runs; its ask gets a run, and thus a bubble, of its own.
-        let isBeside = dialect.habits.asksBetweenRuns && ask.run == nil && prompts.turn == nil
+        // Work in the background asks beside all runs; its ask gets a run, and thus a bubble, of its own, and outlives them.
+        let isBeside = dialect.habits.asksBetweenRuns && ask.run == nil
         let ownRun = isBeside ? RunID("\(runMark)ask-\(ask.name)") : nil
         asks.asked(ask, ownRun: ownRun, at: now.now)
         let begun = ownRun.map { [signal(.started, of: $0)] } ?? []

@@ -154,8 +154,7 @@ extension ChildChat {
     mutating func stopOverdue(_ now: Occasion) -> [Order] {
         // A prompt that waits in the child was not stopped: its loop would begin afterwards.
         if reading.mayRun { way.doom = "it ignored a stop" }
-        reading.abandonRun()
-        let ended = endsTurn("", now)
+        let ended = abandonRun("its process was ended for a stop behind it") + endsTurn("", now)
         return !isWanted && seat.isAwaited ? ended + giveUpPlace() : ended
     }
 
@@ -182,15 +181,27 @@ extension ChildChat {
             return []
         case .hadBefore(let run):
             guard prompts.turn?.run == run else { return [] }
-            reading.abandonRun()
+            let ended = abandonRun("its end could not be followed")
             // The agent says that it had the prompt: no finding proves the opposite.
             prompts.turn?.prompt = nil
-            return losesTurn("\(dialect.name) had this message before, and does not say what became of it", now)
+            return ended
+                + losesTurn("\(dialect.name) had this message before, and does not say what became of it", now)
         case .tells(let words):
             guard let run = prompts.turn?.run ?? reading.going else { return [] }
             return [.observed([.told(run, words)])]
         case .note(let words): return [.note(words)]
         }
+    }
+
+    /// Drops the run of the reading. A run that no prompt of the bridge began gets its end: no frame tells it later.
+    mutating func abandonRun(_ reason: String) -> [Order] {
+        let other = reading.going == prompts.turn?.run ? nil : reading.going
+        reading.abandonRun()
+        guard let other else { return [] }
+        let end: RunEvent =
+            errands.namedStop == other
+            ? .finished(RunEnd(reason: .aborted)) : .failed(RunFailure(kind: .agentGone, message: reason))
+        return [.observed([signal(end, of: other)])]
     }
 
     /// Forwards the observations, and moves the turn by them.

@@ -59,7 +59,7 @@ extension ChildChat {
             case .absent, .open, .leaving, .waiting: false
             }
         way.doom = nil
-        var orders = cards(seat.isFree(waiting)) + heard(reading.settle(), now)
+        var orders = cards(seat.isFree(waiting)) + heard(reading.settle(), now) + abandonRun(reason)
         if let named = errands.namedStop.take() { orders.append(.observed([.abortAnswered(named)])) }
         if hasRun { orders += losesTurn(reason, now) }
         readsAnew()

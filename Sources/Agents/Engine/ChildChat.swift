@@ -272,7 +272,7 @@ struct ChildChat<D: Dialect> {
             home.moves(to: prompts.turn?.folder ?? prompts.held.first?.folder)
             let orders = begin(.reach, now)
             return way.doom == nil ? orders : orders + advance(now)
-        case .open where way.endsAfterTurn && prompts.turn == nil && asks.isEmpty: return leave(now)
+        case .open where way.endsAfterTurn && prompts.turn == nil && reading.isFree && asks.isEmpty: return leave(now)
         case .open: return next(now) + leaveIfLeft(now)
         case .reaching, .opening, .greeting, .joining, .keeping, .leaving, .waiting: return []
         }

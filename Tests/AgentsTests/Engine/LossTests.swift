@@ -239,4 +239,44 @@ struct LossTests {
         #expect(said.count == 3 && said[0] == "1 > settle a2 yes", "\(said)")
         #expect(said[2].contains("ask-a2 pi-ses_1 finished stop run"), "\(said)")
     }
+
+    @Test(
+        "an ask of work in the background during a message's run outlives that run and its Stop",
+        arguments: [AskTableTests.State.card, .behindStop])
+    func askBesideRun(state: AskTableTests.State) {
+        var least = AskTableTests.make(state)
+        let asked = least.says(#"{"asks":"a2"}"#)
+        #expect(asked.count == 2 && asked[0].hasSuffix("ask-a2 pi-ses_1 started"), "\(asked)")
+        let ended = least.says(#"{"ended":"r1"}"#)
+        #expect(!ended.contains { $0.contains("a2") }, "\(ended)")
+        let said = least.decides("a2", .approve)
+        #expect(said.first == "1 > settle a2 yes", "\(said)")
+        #expect(said.last?.contains("ask-a2 pi-ses_1 finished stop run") == true, "\(said)")
+    }
+
+    @Test("a run of the agent's own ends with its process")
+    func ownRunDies() {
+        var least = AskTableTests.make(.between)
+        let said = least.exits()
+        #expect(
+            said.first == #"own pi-ses_1 failed agentGone "its process ended with code 0""#, "\(said)")
+    }
+
+    @Test("a named Stop of a run of the agent's own is done when its process ends")
+    func ownRunDiesStopping() {
+        var least = PromptTableTests.make(.written)
+        _ = least.says(#"{"began":"own"}"#)
+        _ = least.aborts("own")
+        let said = least.exits()
+        #expect(said.starts(with: ["own pi-ses_1 finished aborted run -", "stop of own answered"]), "\(said)")
+    }
+
+    @Test("a run of the agent's own ends where the process is killed for a Stop behind it")
+    func ownRunKilled() {
+        var least = PromptTableTests.make(.written)
+        _ = least.says(#"{"began":"own"}"#)
+        _ = least.aborts("r1")
+        let said = least.waits(20_000)
+        #expect(said.contains { $0.hasPrefix("own pi-ses_1 failed agentGone") }, "\(said)")
+    }
 }
