@@ -215,6 +215,20 @@ struct KeyFilesTests {
         #expect(!DeviceOrders.isPending(path) && orders.pending() == [])
     }
 
+    @Test("decisions are found as they were given, even after the clock was set back; an earlier version's come first")
+    func orderOfOrders() throws {
+        defer { remove() }
+        let orders = DeviceOrders(stateDirectory: folder + "/state")
+        func order(_ number: Int) -> DeviceOrders.Order {
+            let phone = DeviceBook.Device(id: DeviceID("phone-\(number)"), publicKey: [])
+            return DeviceOrders.Order(number.isMultiple(of: 2) ? .allow : .revoke, phone, of: settings.name)
+        }
+        let times: [Int64] = [1_770_000_000_000, 1_770_000_000_000, 1_600_000_000_000, 1_770_000_000_001]
+        for (number, time) in times.enumerated() { _ = try orders.add(order(number), wallMilliseconds: time) }
+        try JSONFile.write(order(9), to: folder + "/state/device-order-\(UUID().uuidString).json")
+        #expect(orders.pending().map(\.order) == [order(9), order(0), order(1), order(2), order(3)])
+    }
+
     @Test("what the relay says of a device does nothing to a terminal")
     func labels() {
         #expect(DeviceLabel.plain("Ada's iPhone 📱") == "Ada's iPhone 📱")
