@@ -151,6 +151,28 @@ struct KeyFilesTests {
         #expect(FileManager.default.contents(atPath: folder + "/config/" + name) == Data(text.utf8))
     }
 
+    @Test("keys in both folders: the other file keeps its name while the one that is used cannot be written")
+    func copiesStay() throws {
+        defer { remove() }
+        try put(
+            #"{ "keys": { "ses_1": "\#(Self.hex)" }, "savedAt": "2026-01-02T00:00:00.000Z" }"#, "session-keys.json")
+        let other = folder + "/state/session-keys.json"
+        try FileManager.default.createDirectory(atPath: folder + "/state", withIntermediateDirectories: true)
+        try Data(#"{ "keys": { "ses_2": "\#(Self.hex)" }, "savedAt": "2026-01-01T00:00:00.000Z" }"#.utf8)
+            .write(to: URL(filePath: other))
+        // A directory in the place of the file that is written first, so that no user can write it.
+        let unfinished = folder + "/config/session-keys.json.new"
+        try FileManager.default.createDirectory(atPath: unfinished, withIntermediateDirectories: true)
+        for _ in 1...2 {
+            let opened = try open()
+            #expect(opened.copies?.differ == true && opened.copies?.keptAs == nil)
+            #expect(opened.ring.isSealed(SessionID("ses_1")) && opened.ring.isSealed(SessionID("ses_2")))
+        }
+        try FileManager.default.removeItem(atPath: unfinished)
+        #expect(try open().copies?.keptAs == other + ".other")
+        #expect(try open().ring.isSealed(SessionID("ses_2")))
+    }
+
     @Test("the writing thread says once that it cannot write, and when it can again; nothing is kept until then")
     func writer() throws {
         defer { remove() }
