@@ -247,6 +247,7 @@ package struct Delivery: Sendable {
     mutating func refile(_ slot: Int, at now: Instant) {
         tellLater(lanes[slot].giveUpForgotten(at: now), of: lanes[slot].address.turn)
         count(slot)
+        held.cuttable.insert(slot)
         if lanes[slot].mayGo { return remove(slot) }
         switch lanes[slot].readiness(at: now) {
         case .nothing:
@@ -280,6 +281,7 @@ package struct Delivery: Sendable {
         lines.setTimer(slot, to: nil)
         slots.leave(lanes[slot].address.turn)
         held.lanes -= lanes[slot].ledger.countedBytes
+        held.cuttable.remove(slot)
         lanes[slot] = .vacant
     }
 
