@@ -50,7 +50,7 @@ package struct DeviceOrders: Sendable {
     package func add(
         _ order: Order, wallMilliseconds: Int64 = SystemClock().wallMilliseconds
     ) throws(FileError) -> String {
-        let newest = names.compactMap(Self.time).max() ?? 0
+        let newest = names.compactMap(Self.time(of:)).max() ?? 0
         let time = "\(max(wallMilliseconds, newest + 1))"
         let padding = String(repeating: "0", count: max(0, Self.digits - time.count))
         let path = "\(directory)/\(Self.prefix)t\(padding)\(time)-\(UUID().uuidString)\(Self.suffix)"
