@@ -81,12 +81,14 @@ package struct SealingFiles: Sendable {
     }
 
     /// For a bridge that begins: the next save would write over the other file, or remove it. What it alone holds goes into the one that is
-    /// used, and it stays under another name. Where either folder cannot be written it stays as it is: the next start reads it again.
+    /// used, and it stays under another name. Where its folder cannot be written it stays as it is.
     package func setAside(_ loaded: Loaded) -> Copies? {
         guard var copies = loaded.copies, copies.differ else { return loaded.copies }
-        guard (try? put(loaded.stored.keys, copies.used)) != nil else { return copies }
-        let name = Self.asideNames(copies.other).first { access($0, F_OK) != 0 }
-        if let name, rename(copies.other, name) == 0 { copies.keptAs = name }
+        let isPut = (try? put(loaded.stored.keys, copies.used)) != nil
+        guard let name = Self.asideNames(copies.other).first(where: { access($0, F_OK) != 0 }) else { return copies }
+        // Without the put it needs its first name too: the next start reads no other.
+        let isKept = (isPut ? rename(copies.other, name) : link(copies.other, name)) == 0
+        if isKept { copies.keptAs = name }
         return copies
     }
 
