@@ -108,6 +108,20 @@ struct FileAnnouncementsTests {
         #expect(queue.next(at: .zero) == Self.file("/b", in: "t"))
     }
 
+    @Test(
+        "the announcement under way when its chat ends is not tried again",
+        arguments: [FileAnnouncements.Outcome.unknown, .wait(.seconds(7))])
+    func endedUnderWay(outcome: FileAnnouncements.Outcome) {
+        var queue = FileAnnouncements()
+        queue.add(Self.file("/a"))
+        _ = queue.next(at: .zero)
+        queue.forget(SessionID("s"))
+        queue.answered(outcome, at: .zero)
+        #expect(queue.nextDeadline == nil)
+        queue.add(Self.file("/b", in: "t"))
+        #expect(queue.next(at: Self.second(7)) == Self.file("/b", in: "t"))
+    }
+
     @Test("is bounded")
     func bounded() {
         var queue = FileAnnouncements()

@@ -82,9 +82,9 @@ struct MirroringTests {
         var mirroring = Self.asking()
         let text = String(repeating: "x", count: 100_000)
         for _ in 0..<9 { _ = mirroring.heard(Self.signal("a", .text(.append(text))), at: .zero, wall: 0) }
-        #expect(mirroring.left == 0)
+        #expect(mirroring.record(of: Self.session).runs.map(\.run) == ["a"])
         _ = mirroring.heard(Self.signal("a", .text(.append(text))), at: .zero, wall: 0)
-        #expect(mirroring.left == 1)
+        #expect(mirroring.record(of: Self.session).runs.isEmpty)
         #expect(mirroring.heard(Self.signal("b"), at: .zero, wall: 0) == .none)
         guard case .begins(let made) = mirroring.chatAnswered(.made(Self.chat), for: Self.session, at: .zero) else {
             Issue.record("the chat is there")
@@ -104,14 +104,28 @@ struct MirroringTests {
                 mirroring.heard(signal, at: .zero + .seconds(number), wall: Int64(number)) == .makeChat(other(number)))
         }
         #expect(mirroring.heard(Self.signal("r64", in: other(64)), at: .zero + .seconds(64), wall: 64) == .none)
-        #expect(mirroring.left == 1)
+        #expect(mirroring.record(of: other(64)).runs.isEmpty)
+        let isTold = [mirroring.takeCrowd(), mirroring.takeCrowd()]
+        #expect(isTold == [true, false])
         _ = mirroring.chatIsAsked(for: other(5))
         #expect(mirroring.chatAnswered(.refused, for: other(5), at: .zero + .seconds(64)) == .kept(runs: 1))
         #expect(
             mirroring.heard(Self.signal("r65", in: other(65)), at: .zero + .seconds(65), wall: 65)
                 == .makeChat(other(65)))
-        #expect(mirroring.left == 2)
         #expect(mirroring.record(of: other(5)).runs.isEmpty)
+    }
+
+    @Test("a run in the phone's own chat that finds no room is told, once until one is shown there")
+    func crowdAtHome() {
+        var mirroring = Mirroring(.none, hasHomes: true)
+        mirroring.isAtHome(Self.session, in: Self.chat)
+        var told: [Bool] = []
+        for (run, hasRoom) in [("a", false), ("b", false), ("c", true), ("d", false)] {
+            let step = mirroring.heard(Self.signal(run), at: .zero, wall: 0, hasRoom: hasRoom)
+            #expect((step == .none) == !hasRoom)
+            told.append(mirroring.takeCrowd())
+        }
+        #expect(told == [true, false, false, true])
     }
 
     @Test("text that grows is kept once")

@@ -107,6 +107,21 @@ struct KeyRingDevicesTests {
         #expect(talk.ring.book.devices[DeviceID("phone-1")]?.standing == .pinned)
     }
 
+    @Test("a device that trust pins under another key is the first pinned: no later one is pinned unasked")
+    func trustOfChangedKey() throws {
+        var first = try conversation(minutesAfterPairing: 600)
+        _ = first.announced(try first.phone(1))
+        _ = first.kept()
+        _ = first.revoked("phone-1")
+        var stored = try #require(first.saved)
+        stored.devices?.hasPinned = false
+        var talk = try RingConversation(stored: stored, trusts: true, minutesAfterPairing: 600)
+        #expect(talk.announced(try talk.phone(5, id: "phone-1")).first == "tell deviceChangedKey(phone-1)")
+        #expect(talk.ring.book.devices[DeviceID("phone-1")]?.standing == .pinned)
+        _ = talk.tell { $0.use(.pin, at: $1, using: $2) }
+        #expect(talk.announced(try talk.phone(2)).first == "tell deviceHeld(phone-2)")
+    }
+
     @Test("bridges, and this bridge itself, are no devices that keys are for")
     func bridges() throws {
         var talk = try conversation()

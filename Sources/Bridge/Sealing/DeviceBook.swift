@@ -117,6 +117,7 @@ package struct DeviceBook: Sendable {
         if let known = devices[device.id] {
             guard known.publicKey == device.publicKey else {
                 device.standing = known.standing == .refused ? .refused : trustsAll ? .pinned : .held
+                hasPinned = hasPinned || device.standing == .pinned
                 devices[device.id] = device
                 number(device.id)
                 return .changedKey

@@ -31,9 +31,10 @@ struct GrantQueue: Sendable {
         var device: DeviceID
     }
 
-    mutating func linkUp() {
+    mutating func linkUp(at now: Instant) {
         isUp = true
-        retryAt = nil
+        fill(at: now)
+        retryAt = roomAt(now)
         backOff.succeeded()
         (refused, apart) = ([], [])
     }
@@ -65,11 +66,20 @@ struct GrantQueue: Sendable {
     mutating func began(_ grant: UnderWay, at now: Instant) -> Int {
         number += 1
         underWay[number] = grant
-        if let levelAt { level = min(Self.burst, level + Self.perSecond * max(0, (now - levelAt).seconds)) }
+        fill(at: now)
         level -= 1
-        levelAt = now
-        retryAt = level >= 1 ? nil : now + .milliseconds(Int64((1 - level) / Self.perSecond * 1_000) + 1)
+        retryAt = roomAt(now)
         return number
+    }
+
+    private mutating func fill(at now: Instant) {
+        if let levelAt { level = min(Self.burst, level + Self.perSecond * max(0, (now - levelAt).seconds)) }
+        levelAt = now
+    }
+
+    /// Time at which the rate allows a call, or nil if it allows one now.
+    private func roomAt(_ now: Instant) -> Instant? {
+        level >= 1 ? nil : now + .milliseconds(Int64((1 - level) / Self.perSecond * 1_000) + 1)
     }
 
     /// A grant that was held back is tried now. Without one there is no moment to wake for.

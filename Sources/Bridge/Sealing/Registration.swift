@@ -72,7 +72,7 @@ extension KeyRing {
     /// The relay's socket is open.
     package mutating func linkUp(at now: Instant, using random: some SecretRandom) {
         if registration.isWanted { register(at: now) }
-        grants.linkUp()
+        grants.linkUp(at: now)
         grantOwed(at: now, using: random)
     }
 

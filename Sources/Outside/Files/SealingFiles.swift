@@ -84,9 +84,11 @@ package struct SealingFiles: Sendable {
     /// join the file in use, and the other file is renamed. If its folder is not writable, it stays.
     package func setAside(_ loaded: Loaded) -> Copies? {
         guard var copies = loaded.copies, copies.differ else { return loaded.copies }
-        try? put(loaded.stored.keys, copies.used)
-        let name = Self.asideNames(copies.other).first { access($0, F_OK) != 0 }
-        if let name, rename(copies.other, name) == 0 { copies.keptAs = name }
+        let isPut = (try? put(loaded.stored.keys, copies.used)) != nil
+        guard let name = Self.asideNames(copies.other).first(where: { access($0, F_OK) != 0 }) else { return copies }
+        // Without the put it needs its first name too: the next start reads no other.
+        let isKept = (isPut ? rename(copies.other, name) : link(copies.other, name)) == 0
+        if isKept { copies.keptAs = name }
         return copies
     }
 

@@ -1,6 +1,7 @@
-import BridgeCore
 import Testing
 import Vocabulary
+
+@testable import BridgeCore
 
 @Suite("What lanes hold in bytes")
 struct HeldBytesTests {
@@ -86,6 +87,23 @@ struct HeldBytesTests {
         #expect(posts.contains(.end(EndOfTurn(text: long))))
         #expect(posts.count { if case .message(let message) = $0 { message.text == long } else { false } } == 9)
         #expect(posts.contains { if case .approval(let card) = $0 { card.message == long } else { false } })
+    }
+
+    @Test("above the bound a post has its own lane looked at, and others again once they have something to cut")
+    func nothingToCut() {
+        var delivery = Self.delivery(lanes: 30, bound: 100_000)
+        let long = WholeMessage(part: .more(1), text: String(repeating: "y", count: 60_000))
+        delivery.post(.message(long), on: Self.turn(0), at: Self.now)
+        #expect(delivery.held.cuttable.count == 30)
+        for number in 1..<30 {
+            delivery.post(.message(long), on: Self.turn(number), at: Self.now)
+            #expect(delivery.held.cuttable.isEmpty)
+        }
+        #expect(delivery.heldBytes > 30 * 60_000 && delivery.tally.payloadsCut == 0)
+        delivery.post(Self.end(1, 90_000), on: Self.turn(7), at: Self.now)
+        #expect(delivery.tally.payloadsCut == 1 && delivery.held.cuttable.count == 1)
+        delivery.post(.message(WholeMessage(part: .more(2), text: long.text)), on: Self.turn(8), at: Self.now)
+        #expect(delivery.tally.payloadsCut == 1 && delivery.held.cuttable.isEmpty)
     }
 
     @Test("a lane that loses the only post it had gives up its place in the line")

@@ -151,6 +151,29 @@ struct KeyFilesTests {
         #expect(FileManager.default.contents(atPath: folder + "/config/" + name) == Data(text.utf8))
     }
 
+    @Test("keys in both folders: the other file is read until the one that is used can be written, and is kept")
+    func copiesStay() throws {
+        defer { remove() }
+        try put(
+            #"{ "keys": { "ses_1": "\#(Self.hex)" }, "savedAt": "2026-01-02T00:00:00.000Z" }"#, "session-keys.json")
+        let other = folder + "/state/session-keys.json"
+        try FileManager.default.createDirectory(atPath: folder + "/state", withIntermediateDirectories: true)
+        try Data(#"{ "keys": { "ses_2": "\#(Self.hex)" }, "savedAt": "2026-01-01T00:00:00.000Z" }"#.utf8)
+            .write(to: URL(filePath: other))
+        // A directory in the place of the file that is written first, so that no user can write it.
+        let unfinished = folder + "/config/session-keys.json.new"
+        try FileManager.default.createDirectory(atPath: unfinished, withIntermediateDirectories: true)
+        for name in [".other", ".other2"] {
+            let opened = try open()
+            #expect(opened.copies?.keptAs == other + name && FileManager.default.fileExists(atPath: other))
+            #expect(opened.ring.isSealed(SessionID("ses_1")) && opened.ring.isSealed(SessionID("ses_2")))
+        }
+        try FileManager.default.removeItem(atPath: unfinished)
+        #expect(try open().copies?.keptAs == other + ".other3")
+        #expect(!FileManager.default.fileExists(atPath: other))
+        #expect(try open().ring.isSealed(SessionID("ses_2")))
+    }
+
     @Test("the writing thread says once that it cannot write, and when it can again; nothing is kept until then")
     func writer() throws {
         defer { remove() }
@@ -213,6 +236,20 @@ struct KeyFilesTests {
         #expect(ring.carryOut(order, at: .zero, using: library) == .nothing)
         for found in orders.pending() { try orders.remove(found) }
         #expect(!DeviceOrders.isPending(path) && orders.pending() == [])
+    }
+
+    @Test("decisions are found as they were given, even after the clock was set back; an earlier version's come first")
+    func orderOfOrders() throws {
+        defer { remove() }
+        let orders = DeviceOrders(stateDirectory: folder + "/state")
+        func order(_ number: Int) -> DeviceOrders.Order {
+            let phone = DeviceBook.Device(id: DeviceID("phone-\(number)"), publicKey: [])
+            return DeviceOrders.Order(number.isMultiple(of: 2) ? .allow : .revoke, phone, of: settings.name)
+        }
+        let times: [Int64] = [1_770_000_000_000, 1_770_000_000_000, 1_600_000_000_000, 1_770_000_000_001]
+        for (number, time) in times.enumerated() { _ = try orders.add(order(number), wallMilliseconds: time) }
+        try JSONFile.write(order(9), to: folder + "/state/device-order-\(UUID().uuidString).json")
+        #expect(orders.pending().map(\.order) == [order(9), order(0), order(1), order(2), order(3)])
     }
 
     @Test("what the relay says of a device does nothing to a terminal")

@@ -140,5 +140,7 @@ struct OutputQueueTests {
         _ = Self.rest(&queue)
         for number in 0..<3 { queue.add(Self.log("\(number)")) }
         #expect(queue.logLinesDropped == 5)
+        queue.discardAll()
+        #expect(queue.logLinesDropped == 5)
     }
 }

@@ -255,6 +255,43 @@ struct StatusTests {
         #expect(secrets.covered(inForce.text) == "***")
     }
 
+    @Test("a file with absurd numbers is shown and judged", arguments: [Int64.min, -1, Int64.max])
+    func absurd(number: Int64) throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let count = Int(number)
+        var status = BridgeStatus(version: "1", pid: 7, started: number, ts: number)
+        var connection = BridgeStatus.Connection(
+            name: "default", relayAddress: "https://relay.example", agentKind: "openclaw", since: number)
+        connection.relay.state = .waiting
+        connection.relay.retryAt = number
+        (connection.work.openTurns, connection.work.waiting, connection.work.callsUnderWay) = (count, count, count)
+        (connection.work.deadLetters, connection.work.heldBytes, connection.work.isMemoryFull) = (count, count, true)
+        connection.work.tokens = ["msg": Double(number), "delta": 1e300]
+        connection.work.clockAheadSeconds = number
+        connection.lastError = BridgeStatus.Trouble(at: number, message: "no")
+        connection.chats = [.init(chat: "ses_1", state: "asks", since: number)]
+        var sealing = BridgeStatus.Sealing(encryption: "auto", KeyRing.Figures())
+        (sealing.sealedChats, sealing.devicesPinned, sealing.devicesHeld) = (count, count, count)
+        (sealing.runsWaiting, sealing.messagesWaiting, sealing.keysChanged) = (count, count, count)
+        connection.sealing = sealing
+        status.connections = [connection]
+        var text = String(decoding: StatusFile.bytes(of: status), as: UTF8.self)
+        text.replace(
+            #""name":"default""#,
+            with: #""name":"default","asks":[{"agent":"a","cards":\#(number),"chat":"c","since":\#(number)}],"#
+                + #""another_bridge":{"last":\#(number),"messages":\#(number)}"#)
+        try PrivateFile.write(Array(text.utf8), to: StatusFile.path(in: directory))
+        let read = try #require(try StatusFile.read(in: directory))
+        #expect(read.connections[0].asks?.count == 1 && read.connections[0].anotherBridge?.last == number)
+        #expect(health(read).contains(.relay))
+        for isRunning in [false, true] {
+            #expect(!self.text(read, isRunning: isRunning).isEmpty)
+            let picture = TopPicture(width: 80, height: nil, hasColor: false)
+            #expect(!picture.lines(read, isRunning: isRunning, wallMilliseconds: clock.wallMilliseconds).isEmpty)
+        }
+    }
+
     @Test("a journal that keeps its size is shown with the remedy")
     func journalRemedy() {
         let board = board()

@@ -73,6 +73,23 @@ struct RelayLinkTests {
         #expect(talk.sent == [reply])
     }
 
+    @Test(
+        "no request is answered before ready, of whatever kind",
+        arguments: [
+            #"{"type":"cron.dance.req","req_id":"r1"}"#, #"{"type":"cron.list.req","req_id":"r1","params":7}"#,
+            #"{"type":"models.list.req","req_id":"r1"}"#,
+        ])
+    func requestBeforeReady(frame: String) {
+        let talk = LinkConversation()
+        talk.start()
+        talk.open()
+        _ = talk.orders
+        talk.receive(frame)
+        #expect(talk.orders.allSatisfy { if case .note = $0 { true } else { false } })
+        #expect(talk.link.unknown.counts.keys.allSatisfy { $0.hasPrefix("request before ready") })
+        #expect(!talk.link.unknown.counts.isEmpty)
+    }
+
     @Test("what is no JSON, no object or of no known type is counted and does no harm")
     func unknownFrames() {
         let talk = LinkConversation.live()

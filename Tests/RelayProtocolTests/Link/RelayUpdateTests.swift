@@ -96,7 +96,7 @@ struct RelayUpdateTests {
         #expect(
             talk.orders == [
                 .close(code: 1000, reason: "asking for what was left out"),
-                .lost(reason: "the relay did not send again what there was no room for", retryAt: talk.now),
+                .lost(reason: "the relay did not send again what was not taken", retryAt: talk.now),
                 LinkConversation.dial,
             ])
     }
@@ -122,13 +122,60 @@ struct RelayUpdateTests {
         talk.receive(1)
         talk.receive(2, payload: #"{"session":{"id":"ses_2"}}"#)
         let first = try #require(talk.updates.first)
-        talk.link.letGo(first)
+        talk.link.letGo(first, at: talk.now)
         talk.acknowledge(2)
         #expect(talk.sent == [])
         talk.receive(1)
         #expect(talk.updates == [first])
         talk.acknowledge(1)
         #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"2"}"#])
+    }
+
+    @Test("what could not be recorded and does not come again is asked for on a new socket, which holds nothing back")
+    func letGoForGood() throws {
+        let talk = LinkConversation.live()
+        talk.receive(1)
+        talk.receive(2, payload: #"{"session":{"id":"ses_2"}}"#)
+        let first = try #require(talk.updates.first)
+        talk.link.letGo(first, at: talk.now)
+        talk.acknowledge(2)
+        #expect(talk.sent == [])
+        talk.pass(29)
+        #expect(talk.orders == [])
+        talk.pass(1)
+        #expect(
+            talk.orders == [
+                .close(code: 1000, reason: "asking for what was left out"),
+                .lost(reason: "the relay did not send again what was not taken", retryAt: talk.now),
+                LinkConversation.dial,
+            ])
+        talk.open()
+        talk.receive(#"{"type":"ready"}"#)
+        talk.receive(3)
+        _ = talk.orders
+        talk.acknowledge(3)
+        #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"3"}"#])
+    }
+
+    @Test("what could not be recorded and comes again is waited for no longer, and anew when it fails again")
+    func letGoAgain() throws {
+        let talk = LinkConversation.live()
+        talk.receive(1)
+        let first = try #require(talk.updates.first)
+        talk.link.letGo(first, at: talk.now)
+        talk.pass(20)
+        talk.receive(1)
+        #expect(talk.updates == [first])
+        talk.pass(20)
+        #expect(talk.orders == [])
+        talk.link.letGo(first, at: talk.now)
+        talk.pass(20)
+        #expect(talk.orders == [])
+        talk.receive(1)
+        talk.acknowledge(1)
+        #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"1"}"#])
+        talk.pass(20)
+        #expect(talk.orders == [])
     }
 
     @Test("a number is acknowledged as a number, however large")

@@ -25,13 +25,12 @@ extension Delivery {
     mutating func makeRoom(at now: Instant) {
         let bound = held.bound(of: settings.heldBytes)
         guard held.lanes > bound else { return }
-        var slotsLeft = slots.taken
         // The next post of a lane may be the one that was cut, whose place in the line it must not keep.
         var changed: Set<Int> = []
         defer { for slot in changed.sorted() { refile(slot, at: now) } }
         while held.lanes > bound / 8 * 7 {
             guard
-                let fullest = slotsLeft.max(by: {
+                let fullest = held.cuttable.max(by: {
                     (lanes[$0].ledger.countedBytes, $0) < (lanes[$1].ledger.countedBytes, $1)
                 })
             else {
@@ -42,7 +41,7 @@ extension Delivery {
                 changed.insert(fullest)
                 count(fullest)
             } else {
-                slotsLeft.remove(fullest)
+                held.cuttable.remove(fullest)
             }
         }
     }

@@ -4,12 +4,12 @@ package import Vocabulary
 extension Delivery {
     /// The turn's key has come, or is gone.
     package mutating func use(_ sealing: TurnSealing, of turn: TurnID) {
-        change(turn, at: time.latest) { lane, _ in lane.use(sealing) }
+        change(turn, at: time.latest) { $0.use(sealing) }
     }
 
     /// Drops the lane's pending posts that cannot go out without a key.
     package mutating func dropUnsealed(of turn: TurnID) {
-        change(turn, at: time.latest) { lane, _ in lane.dropUnsealed() }
+        change(turn, at: time.latest) { $0.dropUnsealed() }
     }
 
     /// The body for each try of the call from now on, or nil if the call is not under way.

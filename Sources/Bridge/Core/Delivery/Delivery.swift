@@ -73,35 +73,35 @@ package struct Delivery: Sendable {
         _ post: Post, followedBy more: [Post] = [], on turn: TurnID, at instant: Instant
     ) {
         let now = time.read(instant)
-        change(turn, at: now) { lane, _ in lane.replace(post, followedBy: more, at: now) }
+        change(turn, at: now) { $0.replace(post, followedBy: more, at: now) }
     }
 
     /// A refused post without a replacement is a dead letter, except an open, whose text goes out as messages.
     package mutating func skip(on turn: TurnID) {
         if let slot = slots[turn], let refused = lanes[slot].refusedName, refused != .open { tally.deadLetters += 1 }
-        change(turn, at: time.latest) { lane, _ in lane.skip() }
+        change(turn, at: time.latest) { $0.skip() }
     }
 
     package mutating func stopPreview(of turn: TurnID) {
-        change(turn, at: time.latest) { lane, _ in lane.stopPreview() }
+        change(turn, at: time.latest) { $0.stopPreview() }
     }
 
     package mutating func closeWindow(of turn: TurnID) {
-        change(turn, at: time.latest) { lane, _ in lane.closeWindow() }
+        change(turn, at: time.latest) { $0.closeWindow() }
     }
 
     package mutating func abandon(_ turn: TurnID) {
-        change(turn, at: time.latest) { lane, _ in lane.abandon() }
+        change(turn, at: time.latest) { $0.abandon() }
     }
 
     /// The card's ask has ended.
     package mutating func withdraw(_ card: ApprovalID, of turn: TurnID) {
-        change(turn, at: time.latest) { lane, _ in lane.withdraw(card) }
+        change(turn, at: time.latest) { $0.withdraw(card) }
     }
 
     /// The turn is closed: the lane sends the posts that are left, then goes away.
     package mutating func closeLane(_ turn: TurnID) {
-        change(turn, at: time.latest) { lane, _ in lane.close() }
+        change(turn, at: time.latest) { $0.close() }
     }
 
     // MARK: - Settings
@@ -124,7 +124,7 @@ package struct Delivery: Sendable {
         var wait = lines.nextTimer
         var best: (key: DeliveryLines.Key, slot: Int, bucket: RelayBucket)?
         for bucket in RelayBucket.inOrder {
-            guard let first = candidate(in: bucket, at: now), traffic.hasConnection(for: bucket, settings)
+            guard let first = lines.first(in: bucket, at: now), traffic.hasConnection(for: bucket, settings)
             else { continue }
             guard let ready = rates.readyAt(bucket, rank: first.key.rank, at: now) else { continue }
             if ready > now {
@@ -143,7 +143,7 @@ package struct Delivery: Sendable {
 
     /// Status tasks leave the last fifth of their bucket to other tasks.
     private mutating func holdBackStatus(at now: Instant) {
-        while let first = candidate(in: .task, at: now), lanes[first.slot].startsWithStatus,
+        while let first = lines.first(in: .task, at: now), lanes[first.slot].startsWithStatus,
             rates.isLow(.task, at: now)
         {
             if let report = lanes[first.slot].holdBackStatus() {
@@ -231,13 +231,9 @@ package struct Delivery: Sendable {
         refile(slot, at: now)
     }
 
-    mutating func change(
-        _ turn: TurnID, at now: Instant, _ body: (inout Lane, inout [PostReport]) -> Void
-    ) {
-        var reports: [PostReport] = []
+    mutating func change(_ turn: TurnID, at now: Instant, _ body: (inout Lane) -> Void) {
         guard let slot = slots[turn] else { return }
-        body(&lanes[slot], &reports)
-        tellLater(reports, of: turn)
+        body(&lanes[slot])
         refile(slot, at: now)
     }
 
@@ -251,6 +247,7 @@ package struct Delivery: Sendable {
     mutating func refile(_ slot: Int, at now: Instant) {
         tellLater(lanes[slot].giveUpForgotten(at: now), of: lanes[slot].address.turn)
         count(slot)
+        held.cuttable.insert(slot)
         if lanes[slot].mayGo { return remove(slot) }
         switch lanes[slot].readiness(at: now) {
         case .nothing:
@@ -284,14 +281,11 @@ package struct Delivery: Sendable {
         lines.setTimer(slot, to: nil)
         slots.leave(lanes[slot].address.turn)
         held.lanes -= lanes[slot].ledger.countedBytes
+        held.cuttable.remove(slot)
         lanes[slot] = .vacant
     }
 
     // MARK: - Calls
-
-    private func candidate(in bucket: RelayBucket, at now: Instant) -> (key: DeliveryLines.Key, slot: Int)? {
-        return lines.first(in: bucket, at: now)
-    }
 
     private mutating func send(from slot: Int, bucket: RelayBucket, at now: Instant) -> CallAttempt {
         let number = rates.take(from: bucket, at: now)

@@ -9,7 +9,6 @@ struct LaneSlots: Sendable {
     private var given = 0
 
     var count: Int { ofTurn.count }
-    var taken: Set<Int> { Set(ofTurn.values) }
 
     subscript(turn: TurnID) -> Int? { ofTurn[turn] }
 
@@ -162,6 +161,8 @@ struct DeliveryHeld: Sendable {
     var lanes = 0
     /// Bytes of turns besides; the lanes' cards give way to them.
     var beside = 0
+    /// Slots of lanes that have changed since they had nothing left to cut.
+    var cuttable: Set<Int> = []
 
     /// Half of the limit is the lanes' own: otherwise a long text would cut cards that the relay takes at once.
     func bound(of limit: Int) -> Int { max(limit / 2, limit - beside) }

@@ -104,9 +104,7 @@ extension LaneRecord {
         }
         let answered = Set(stored.filter(\.isAnswered).map(\.key))
         unanswered.removeAll { $0.name.isText && answered.contains($0.key) }
-        if let last = stored.last, !last.isAnswered, last.endOffset == streamed, !ended || !unanswered.isEmpty,
-            !unanswered.contains(where: { $0.key == last.key }), unanswered.isEmpty
-        {
+        if let last = stored.last, !last.isAnswered, last.endOffset == streamed, !ended, unanswered.isEmpty {
             unanswered.append(UnansweredCall(name: .text(endOffset: last.endOffset), key: last.key))
         }
     }

@@ -6,6 +6,7 @@ extension RelayLink {
     mutating func asked(_ id: String, _ root: FrameNode, _ type: FrameNode?, at now: Instant) {
         let type = (type?.string ?? "").head(bytes: 256)
         guard (1...256).contains(id.utf8.count) else { return unknown.countMalformed() }
+        guard isLive else { return unknown.count("request before ready", type) }
         switch RelayRequest.read(root, type, id: id) {
         case .unknown:
             unknown.count("request", type)
@@ -17,7 +18,6 @@ extension RelayLink {
         case .request(let request):
             // A repeated request gets one answer.
             if requests.knows(id) { return }
-            guard isLive else { return unknown.count("request before ready", type) }
             guard requests.hasRoom else {
                 return send(.failed(code: "handler_failed", message: "the bridge has too many requests"), to: id, type)
             }

@@ -10,7 +10,7 @@ extension RelayLink {
     package var nextDeadline: Instant? {
         guard let next = life.nextDeadline ?? life.nextSilence else { return nil }
         guard isLive else { return next }
-        return [next, ledger.gapEnds, requests.nextDeadline, files.nextDeadline].compactMap(\.self).min()
+        return [next, ledger.nextDeadline, requests.nextDeadline, files.nextDeadline].compactMap(\.self).min()
     }
 
     mutating func dial(at now: Instant) {
@@ -60,10 +60,10 @@ extension RelayLink {
         case nil:
             guard isLive else { return }
             expireRequests(at: now)
-            guard let gapEnds = ledger.gapEnds, gapEnds <= now else { return }
+            guard let ends = ledger.nextDeadline, ends <= now else { return }
             // A new socket redelivers all unacknowledged updates.
             orders.append(.close(code: 1000, reason: "asking for what was left out"))
-            lose("the relay did not send again what there was no room for", .atOnce, at: now)
+            lose("the relay did not send again what was not taken", .atOnce, at: now)
         }
     }
 

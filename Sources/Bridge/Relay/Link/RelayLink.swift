@@ -150,7 +150,7 @@ package struct RelayLink: ~Copyable {
     package mutating func acknowledge(_ update: RelayUpdate, at now: Instant) { ledger.durable(update.name, at: now) }
 
     /// The update could not be made durable: it is accepted again when it comes again.
-    package mutating func letGo(_ update: RelayUpdate) { ledger.letGo(update.name) }
+    package mutating func letGo(_ update: RelayUpdate, at now: Instant) { ledger.letGo(update.name, at: now) }
 
     /// A deadline may be due.
     package mutating func timePassed(

@@ -8,6 +8,7 @@ import Vocabulary
 /// - An update's identity is its id with its content: the counters of relay nodes differ, so the same
 ///   id with another message is another update (DESIGN.md#a-runs-journey).
 /// - An update that could not be made durable is dropped, and taken again when it comes again. No later one is acknowledged before.
+/// - Any update that must come again has `resendLimit` for it (`nextDeadline`): the relay may have dropped it, and would block all later ones.
 /// - A new socket starts over: the relay redelivers the old one's unacknowledged updates.
 struct UpdateLedger {
     struct Name: Hashable {
@@ -21,14 +22,16 @@ struct UpdateLedger {
         var isNumber: Bool
         var bytes: Int
         var isDurable = false
+        /// Time to give up on the dropped update; nil unless it was dropped.
+        var resendEnds: Instant?
     }
 
     /// Treatment of an update that arrived.
     enum Verdict: Hashable { case take, isWaiting, isAcknowledged, noRoom }
 
     private static let recentLimit = 1_024
-    /// Time in which the relay has had six occasions to resend the left-out update (relay.md#delivery-ack-replay). A new socket is better then.
-    private static let gapLimit = Duration.seconds(30)
+    /// Time in which the relay has had six occasions to resend an update (relay.md#delivery-ack-replay). A new socket is better then.
+    private static let resendLimit = Duration.seconds(30)
 
     private let limit: Int
     private let byteLimit: Int
@@ -43,7 +46,7 @@ struct UpdateLedger {
     private var oldest = 0
     private var gap: Name?
     /// Time to give up on the left-out update; set while there is room for it.
-    private(set) var gapEnds: Instant?
+    private var gapEnds: Instant?
     private var acknowledged: Entry?
     private var isAcknowledgementDue = false
 
@@ -53,6 +56,12 @@ struct UpdateLedger {
     }
 
     var count: Int { entries.count }
+
+    /// Time to give up on an update that does not come again.
+    var nextDeadline: Instant? {
+        let dropped = entries.lazy.compactMap(\.resendEnds).min()
+        return [gapEnds, dropped].compactMap(\.self).min()
+    }
 
     private func hasRoom(for bytes: Int) -> Bool {
         entries.count < limit && (entries.isEmpty || self.bytes + bytes <= byteLimit)
@@ -65,6 +74,7 @@ struct UpdateLedger {
         if waiting.contains(name) { return .isWaiting }
         if let index = entries.firstIndex(where: { $0.name == name }) {
             // The update was dropped, and keeps its place.
+            entries[index].resendEnds = nil
             waiting.insert(entries[index].name)
             return .take
         }
@@ -85,7 +95,10 @@ struct UpdateLedger {
     }
 
     /// The update could not be recorded: take it when it comes again.
-    mutating func letGo(_ name: Name) { waiting.remove(name) }
+    mutating func letGo(_ name: Name, at now: Instant) {
+        guard waiting.remove(name) != nil, let index = entries.firstIndex(where: { $0.name == name }) else { return }
+        entries[index].resendEnds = now + Self.resendLimit
+    }
 
     /// The update is recorded, or needs no record. The order does not matter; an unknown update belongs to another socket.
     mutating func durable(_ name: Name, at now: Instant) {
@@ -101,7 +114,7 @@ struct UpdateLedger {
         acknowledged = entries[count - 1]
         isAcknowledgementDue = true
         entries.removeFirst(count)
-        if gap != nil, gapEnds == nil { gapEnds = now + Self.gapLimit }
+        if gap != nil, gapEnds == nil { gapEnds = now + Self.resendLimit }
     }
 
     /// The frame to send, once for each advance of the acknowledgement.

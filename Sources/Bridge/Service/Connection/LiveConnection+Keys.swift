@@ -109,7 +109,7 @@ extension LiveConnection {
         guard let keys else { return acknowledge(update) }
         keys.change(event) { [weak self] isKept in
             guard let self else { return }
-            if isKept { acknowledge(update) } else { relay?.tell { link, _ in link.letGo(update) } }
+            if isKept { acknowledge(update) } else { relay?.tell { link, now in link.letGo(update, at: now) } }
         }
     }
 

@@ -36,7 +36,7 @@ extension LiveConnection {
     ) {
         // Neither store nor acknowledge the message: the relay sends it again, until there is room.
         guard runner?.ask({ $0.openTurns < $0.settings.turnLimit }) ?? true else {
-            relay?.tell { link, _ in link.letGo(update) }
+            relay?.tell { link, now in link.letGo(update, at: now) }
             return
         }
         let wall = clock.wallMilliseconds
@@ -149,7 +149,8 @@ extension LiveConnection {
                 return halves
             }
             guard let self, both.count == 2 else { return }
-            if both.contains(false) { relay?.tell { link, _ in link.letGo(update) } } else { acknowledge(update) }
+            guard both.contains(false) else { return acknowledge(update) }
+            relay?.tell { link, now in link.letGo(update, at: now) }
         }
         runner?.tell { bridge, now in
             bridge.ended(session: session, isDeleted: isDeleted, coming: names, releasing: served, made: made, at: now)
@@ -231,7 +232,7 @@ extension LiveConnection {
     }
 
     private func letGo(_ update: RelayUpdate, _ failure: JournalFailure) {
-        relay?.tell { link, _ in link.letGo(update) }
+        relay?.tell { link, now in link.letGo(update, at: now) }
         // A conflict says nothing about the disk.
         if failure.code != .conflict { journalFails(failure) }
     }

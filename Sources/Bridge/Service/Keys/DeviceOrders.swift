@@ -38,27 +38,45 @@ package struct DeviceOrders: Sendable {
     private static let prefix = "device-order-"
     private static let suffix = ".json"
     private static let limit = 64
+    /// Digits of an order's time in its name.
+    private static let digits = 15
 
     private let directory: String
 
     package init(stateDirectory: String) { directory = stateDirectory }
 
-    /// Returns the file that holds the order until it is carried out.
-    package func add(_ order: Order) throws(FileError) -> String {
-        let path = "\(directory)/\(Self.prefix)\(UUID().uuidString)\(Self.suffix)"
+    /// Returns the file that holds the order until it is carried out. Its name comes behind those of all pending orders, even after the
+    /// clock was set back.
+    package func add(
+        _ order: Order, wallMilliseconds: Int64 = SystemClock().wallMilliseconds
+    ) throws(FileError) -> String {
+        let newest = names.compactMap(Self.time(of:)).max() ?? 0
+        let time = "\(max(wallMilliseconds, newest + 1))"
+        let padding = String(repeating: "0", count: max(0, Self.digits - time.count))
+        let path = "\(directory)/\(Self.prefix)t\(padding)\(time)-\(UUID().uuidString)\(Self.suffix)"
         try JSONFile.write(order, to: path)
         return path
     }
 
-    /// Pending orders by their file names, which are random: of two orders about one device the one carried out last wins.
+    /// Pending orders as they were given: of two orders about one device the later wins. Those of an earlier version have random names
+    /// and come first.
     package func pending() -> [Found] {
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return [] }
-        let ours = names.filter { $0.hasPrefix(Self.prefix) && $0.hasSuffix(Self.suffix) }
-        return ours.sorted().prefix(Self.limit).map { name in
+        names.sorted().prefix(Self.limit).map { name in
             let path = directory + "/" + name
             let read = try? JSONFile.read(Order.self, from: path, remedy: "delete it", ownedBy: geteuid())
             return Found(path: path, order: read?.value.version == 1 ? read?.value : nil)
         }
+    }
+
+    private var names: [String] {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        return all.filter { $0.hasPrefix(Self.prefix) && $0.hasSuffix(Self.suffix) }
+    }
+
+    /// Milliseconds since 1970, or nil for a name of an earlier version.
+    private static func time(of name: String) -> Int64? {
+        let rest = name.dropFirst(prefix.count)
+        return rest.hasPrefix("t") ? Int64(rest.dropFirst().prefix(digits)) : nil
     }
 
     package func remove(_ found: Found) throws(FileError) { try PrivateFile.remove(found.path) }

@@ -91,7 +91,11 @@ package struct OutputQueue: Sendable {
     }
 
     /// Discards all entries of a place without a reader.
-    package mutating func discardAll() { self = OutputQueue(limits) }
+    package mutating func discardAll() {
+        let dropped = logLinesDropped
+        self = OutputQueue(limits)
+        logLinesDropped = dropped
+    }
 
     // MARK: The bound
 

@@ -34,6 +34,9 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
             && connections.allSatisfy { $0.relay.isUp && $0.agent.link.isUp && $0.work.isMemoryFull != true }
     }
 
+    /// Age in milliseconds.
+    func age(at now: Int64) -> Int64 { StatusText.milliseconds(from: ts, to: now) }
+
     /// Replaces the counts of open turns with the journal's, which are newer: this report may be some seconds old.
     package mutating func count(openTurns: [ConnectionName: Int]) {
         for index in connections.indices {

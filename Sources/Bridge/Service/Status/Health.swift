@@ -29,7 +29,7 @@ package struct Health: Hashable, Sendable {
             add(.stale, "the bridge has not said yet how it is; ask again in some seconds")
             return
         }
-        let age = wallMilliseconds - status.ts
+        let age = status.age(at: wallMilliseconds)
         if age >= StatusFile.freshMilliseconds {
             add(.stale, "the bridge has said nothing for \(age / 1_000) s; look into its log, then restart it")
         }

@@ -9,19 +9,20 @@ package enum StatusText {
     package static func lines(
         _ status: BridgeStatus, isRunning: Bool, wallMilliseconds now: Int64, hour: (Int64) -> String? = { _ in nil }
     ) -> [String] {
+        let age = span(from: status.ts, to: now)
         guard isRunning else {
             return [
-                "not running; the last bridge here (process \(status.pid)) was heard \(span(now - status.ts)) ago",
+                "not running; the last bridge here (process \(status.pid)) was heard \(age) ago",
                 "start it: sophon-bridge run, or sophon-bridge service restart",
             ]
         }
         let state = status.ready ? "ready" : "not ready"
         var lines = [
-            "sophon-bridge \(status.version), process \(status.pid), for \(span(now - status.started)): \(state), "
-                + "as of \(span(now - status.ts)) ago"
+            "sophon-bridge \(status.version), process \(status.pid), for \(span(from: status.started, to: now)): \(state), "
+                + "as of \(age) ago"
         ]
-        if now - status.ts >= StatusFile.freshMilliseconds {
-            lines.append("it has said nothing for \(span(now - status.ts)): look into its log, then restart it")
+        if status.age(at: now) >= StatusFile.freshMilliseconds {
+            lines.append("it has said nothing for \(age): look into its log, then restart it")
         }
         if let fault = status.journalFault { lines.append("the journal cannot be written: \(fault)") }
         if let remedy = status.journalRemedy { lines.append("the journal keeps its size: \(remedy)") }
@@ -29,7 +30,7 @@ package enum StatusText {
         for connection in status.connections {
             lines += self.lines(connection, now)
             guard let another = connection.anotherBridge else { continue }
-            let words = another.words(hour: hour(another.last) ?? "\(span(now - another.last)) ago")
+            let words = another.words(hour: hour(another.last) ?? "\(span(from: another.last, to: now)) ago")
             lines.append("  twice   \(words); what to do: \(BridgeStatus.Another.remedy)")
         }
         // The lines hold reasons, ids and names of the far sides.
@@ -66,8 +67,9 @@ package enum StatusText {
         }
         if let ahead = connection.work.clockAheadSeconds {
             let way = ahead > 0 ? "ahead of" : "behind"
+            let difference = span(Int64(min(ahead.magnitude, 1 << 40)) * 1_000)
             lines.append(
-                "  clock   this machine's is \(span(abs(ahead) * 1_000)) \(way) the relay's; what to do: let the system set it: "
+                "  clock   this machine's is \(difference) \(way) the relay's; what to do: let the system set it: "
                     + "timedatectl set-ntp true")
         }
         if let notices = connection.work.notices { lines.append("  notices \(words(notices))") }
@@ -84,7 +86,7 @@ package enum StatusText {
             lines.append("  unknown \(counts.joined(separator: ", "))")
         }
         if let error = connection.lastError {
-            lines.append("  last error, \(span(now - error.at)) ago: \(error.message)")
+            lines.append("  last error, \(span(from: error.at, to: now)) ago: \(error.message)")
         }
         return lines
     }
@@ -92,7 +94,7 @@ package enum StatusText {
     /// Empty if there is nothing to report.
     private static func lines(_ sealing: BridgeStatus.Sealing) -> [String] {
         var lines: [String] = []
-        if sealing.sealedChats + sealing.devicesPinned + sealing.devicesHeld > 0 || sealing.encryption != "auto" {
+        if max(sealing.sealedChats, sealing.devicesPinned, sealing.devicesHeld) > 0 || sealing.encryption != "auto" {
             let off = sealing.isRegistered || sealing.encryption == "off" ? "" : "; not registered as a device"
             lines.append(
                 "  sealed  \(Counted.words(sealing.sealedChats, "chat")), \(Counted.words(sealing.devicesPinned, "device")) may read, "
@@ -132,7 +134,7 @@ package enum StatusText {
             let verb = asks.count == 1 ? "waits" : "wait"
             let age = asks.count == 1 ? "for" : "the oldest for"
             let words = Counted.words(asks.count, "ask")
-            lines.append("  asks    \(words) \(verb) for an answer, \(age) \(span(now - since))")
+            lines.append("  asks    \(words) \(verb) for an answer, \(age) \(span(from: since, to: now))")
         }
         if let ends = connection.cardEnds, !ends.isEmpty {
             let words = ends.sorted { $0.key < $1.key }.map { "\($0.key) ×\($0.value)" }
@@ -159,12 +161,13 @@ package enum StatusText {
     /// Free calls of each bucket, or nil if they are not known.
     static func tokens(_ work: BridgeStatus.Work) -> String? {
         guard let tokens = work.tokens, !tokens.isEmpty else { return nil }
-        return tokens.sorted { $0.key < $1.key }.map { "\($0.key) \(Int($0.value))" }.joined(separator: ", ")
+        let words = tokens.sorted { $0.key < $1.key }.map { "\($0.key) \(Int(max(-1e9, min($0.value, 1e9))))" }
+        return words.joined(separator: ", ")
     }
 
     /// One sentence, with the remedy if there is one.
     static func words(_ link: BridgeStatus.Link, of whom: String, wallMilliseconds now: Int64) -> String {
-        let since = span(now - link.since)
+        let since = span(from: link.since, to: now)
         let reason = link.reason.map { ": \($0)" } ?? ""
         var words =
             switch link.state {
@@ -179,7 +182,15 @@ package enum StatusText {
 
     static func nextTry(_ link: BridgeStatus.Link, _ now: Int64) -> String {
         guard let retryAt = link.retryAt else { return "" }
-        return retryAt > now ? "; next try in \(span(retryAt - now))" : "; trying again"
+        return retryAt > now ? "; next try in \(span(from: now, to: retryAt))" : "; trying again"
+    }
+
+    static func span(from start: Int64, to end: Int64) -> String { span(milliseconds(from: start, to: end)) }
+
+    /// Times in a file may be absurd: the difference is clamped.
+    static func milliseconds(from start: Int64, to end: Int64) -> Int64 {
+        let (difference, overflows) = end.subtractingReportingOverflow(start)
+        return overflows ? (start > end ? .min : .max) : difference
     }
 
     /// The span in its largest unit.

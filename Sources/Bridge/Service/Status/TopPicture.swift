@@ -42,15 +42,15 @@ package struct TopPicture {
     // MARK: Rows
 
     private func head(_ status: BridgeStatus, _ now: Int64) -> [Row] {
-        let age = StatusText.span(now - status.ts)
+        let age = StatusText.span(from: status.ts, to: now)
+        let life = StatusText.span(from: status.started, to: now)
         let state = status.ready ? "ready" : "not ready"
         var rows = [
             Row(
-                text:
-                    "sophon-bridge \(status.version): \(state), for \(StatusText.span(now - status.started)), as of \(age) ago",
+                text: "sophon-bridge \(status.version): \(state), for \(life), as of \(age) ago",
                 shade: status.ready ? .title : .bad)
         ]
-        if now - status.ts >= StatusFile.freshMilliseconds {
+        if status.age(at: now) >= StatusFile.freshMilliseconds {
             rows.append(Row(text: "it has said nothing for \(age)", shade: .bad))
         }
         if let fault = status.journalFault {
@@ -72,15 +72,13 @@ package struct TopPicture {
         }
         if let asks = connection.asks, let since = asks.map(\.since).min() {
             let noun = asks.count == 1 ? "ask" : "asks"
-            rows.append(
-                Row(
-                    label: "waits", text: "\(asks.count) \(noun) for you, \(StatusText.span(now - since))", shade: .wait
-                ))
+            let age = StatusText.span(from: since, to: now)
+            rows.append(Row(label: "waits", text: "\(asks.count) \(noun) for you, \(age)", shade: .wait))
         }
         if connection.work.isMemoryFull == true {
             rows.append(Row(label: "waits", text: "the agent is not read: memory is full", shade: .bad))
         }
-        if let sealing = connection.sealing, sealing.runsWaiting + sealing.messagesWaiting > 0 {
+        if let sealing = connection.sealing, max(sealing.runsWaiting, sealing.messagesWaiting) > 0 {
             rows.append(
                 Row(
                     label: "waits",
@@ -91,14 +89,14 @@ package struct TopPicture {
             rows.append(Row(label: "waits", text: "\(notices.waiting) notices", shade: .wait))
         }
         if let error = connection.lastError {
-            rows.append(
-                Row(label: "error", text: "\(StatusText.span(now - error.at)) ago: \(error.message)", shade: .bad))
+            let age = StatusText.span(from: error.at, to: now)
+            rows.append(Row(label: "error", text: "\(age) ago: \(error.message)", shade: .bad))
         }
         return rows + (connection.chats ?? []).map { row($0, now) }
     }
 
     private func row(_ label: String, _ link: BridgeStatus.Link, of whom: String, _ now: Int64) -> Row {
-        let since = StatusText.span(now - link.since)
+        let since = StatusText.span(from: link.since, to: now)
         let remedy = link.remedy.map { "; what to do: \($0)" } ?? ""
         let reason = link.reason.map { ": \($0)" } ?? ""
         switch link.state {
@@ -126,7 +124,8 @@ package struct TopPicture {
             default: (chat.state, .plain)
             }
         let place = chat.chat ?? "a sealed chat"
-        return Row(label: "chat", text: "\(StatusText.span(now - chat.since)) \(words): \(place)", shade: shade)
+        let age = StatusText.span(from: chat.since, to: now)
+        return Row(label: "chat", text: "\(age) \(words): \(place)", shade: shade)
     }
 
     // MARK: Lines

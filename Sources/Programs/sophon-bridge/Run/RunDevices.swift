@@ -8,6 +8,8 @@ final class RunDevices: Sendable {
     private let orders: DeviceOrders
     private let log: Log
     private let underWay = Locked<Set<String>>([])
+    /// Orders whose files could not be removed.
+    private let left = Locked<Set<String>>([])
 
     init(_ configuration: Configuration, _ log: Log) {
         orders = DeviceOrders(stateDirectory: configuration.stateDirectory)
@@ -15,7 +17,10 @@ final class RunDevices: Sendable {
     }
 
     func look(_ connections: [LiveConnection]) {
-        for found in orders.pending() {
+        var devices: Set<String> = []
+        for found in orders.pending() where !left.withLock({ $0.contains(found.path) }) {
+            // A decision waits for an earlier one about its device: the later must win.
+            if let order = found.order, !devices.insert("\(order.connection) \(order.device)").inserted { continue }
             guard underWay.withLock({ $0.insert(found.path).inserted }) else { continue }
             guard let order = found.order,
                 let connection = connections.first(where: { $0.name.text == order.connection })
@@ -40,7 +45,12 @@ final class RunDevices: Sendable {
     private func remove(_ found: DeviceOrders.Found) {
         do {
             try orders.remove(found)
-            underWay.withLock { _ = $0.remove(found.path) }
-        } catch { log.warning("devices", [("reason", .text(error.message))]) }
+        } catch {
+            left.withLock { _ = $0.insert(found.path) }
+            log.warning(
+                "an order about a device is carried out again at the next start, unless its file is deleted",
+                [("reason", .text(error.message))])
+        }
+        underWay.withLock { _ = $0.remove(found.path) }
     }
 }

@@ -90,8 +90,6 @@ package struct Mirroring: Sendable {
     private var scheduler = SchedulerRuns()
     private var known: Set<RunID> = []
     private var order: [RunID] = []
-    /// Number of runs that were left.
-    package private(set) var left = 0
     private var crowd = Crowd.none
 
     /// Whether runs are left for want of room, and whether that was reported.
@@ -191,31 +189,19 @@ package struct Mirroring: Sendable {
         guard !known.contains(run), !Self.isOwn(run) else { return .none }
         remember(run)
         if let home = homes[session] {
-            guard hasRoom() else {
-                left += 1
-                return .none
-            }
+            guard hasRoom() else { return noRoom() }
+            crowd = .none
             var beginning = Beginning(session: session, chat: home, run: run, said: [signal])
             beginning.isAtHome = true
             return .begin(beginning)
         }
-        guard isWanted(run, session, signal.event, at: now), chats[session]?.isMuted != true else {
-            left += 1
-            return .none
-        }
-        guard hasRoom() else {
-            left += 1
-            if crowd == .none { crowd = .untold }
-            return .none
-        }
+        guard isWanted(run, session, signal.event, at: now), chats[session]?.isMuted != true else { return .none }
+        guard hasRoom() else { return noRoom() }
         if let chat = chats[session]?.chat, waiting[session]?.isEmpty ?? true, allowed.begins(chat) {
             crowd = .none
             return .begin(Beginning(session: session, chat: chat, run: run, said: [signal]))
         }
-        guard makeRoom() else {
-            left += 1
-            return .none
-        }
+        guard makeRoom() else { return noRoom() }
         var new = Waiting(run: run, wall: wall)
         new.words.take(signal)
         waiting[session, default: []].append(new)
@@ -226,6 +212,12 @@ package struct Mirroring: Sendable {
         guard isNew else { return .none }
         // Sessions that waited before this one go first.
         return unasked.count == 1 && pace.take(at: now) ? .makeChat(unasked.removeFirst()) : .none
+    }
+
+    /// The run is left.
+    private mutating func noRoom() -> Step {
+        if crowd == .none { crowd = .untold }
+        return .none
     }
 
     /// True once for each time that runs begin to be left for want of room.
@@ -359,7 +351,6 @@ package struct Mirroring: Sendable {
         let bytes = waiting[session]?[index].words.bytes ?? 0
         if bytes > Self.wordsLimit || allBytes > Self.allWordsLimit {
             waiting[session]?.remove(at: index)
-            left += 1
         }
     }
 
@@ -372,7 +363,6 @@ package struct Mirroring: Sendable {
                 .min { ($0.value.first?.wall ?? 0) < ($1.value.first?.wall ?? 0) }
             guard let oldest else { return false }
             waiting[oldest.key]?.removeFirst()
-            left += 1
         }
         return true
     }

@@ -32,6 +32,8 @@ package struct FileAnnouncements: Sendable {
         var announcement: FileAnnouncement
         /// Moment of the first try of unknown outcome.
         var since: Instant?
+        /// The chat is gone: the try under way is the last.
+        var isLast = false
 
         func isOf(_ other: FileAnnouncement) -> Bool {
             announcement.session == other.session && announcement.file.path == other.file.path
@@ -57,8 +59,11 @@ package struct FileAnnouncements: Sendable {
         }
     }
 
-    /// Drops the waiting announcements of a chat that is gone.
-    package mutating func forget(_ session: SessionID) { waiting.removeAll { $0.announcement.session == session } }
+    /// Drops the announcements of a chat that is gone.
+    package mutating func forget(_ session: SessionID) {
+        waiting.removeAll { $0.announcement.session == session }
+        if underWay?.announcement.session == session { underWay?.isLast = true }
+    }
 
     package var nextDeadline: Instant? { underWay == nil && !waiting.isEmpty ? notBefore : nil }
 
@@ -89,6 +94,7 @@ package struct FileAnnouncements: Sendable {
 
     /// A file that was touched again meanwhile waits already, in its newer form.
     private mutating func putBack(_ tried: Waiting, first: Bool) {
+        if tried.isLast { return }
         if let index = waiting.firstIndex(where: { $0.isOf(tried.announcement) }) {
             waiting[index].since = tried.since
         } else {
