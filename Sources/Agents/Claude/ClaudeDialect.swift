@@ -110,8 +110,8 @@ package struct ClaudeDialect: Dialect {
         case .begin, .timeIsOver: return .work(.find(pattern: place.transcripts(in: settings.configFolder), limit: 1))
         case .result(.found(let files)):
             if let file = files.first { return .work(.read(path: file, from: 0, limit: Self.transcriptBytes)) }
-            // A missing file proves nothing about a session whose first turn had begun.
-            let isProof = sought.isOfTurn || place.isUnwritten
+            // A missing file proves nothing about a session whose first turn had begun, nor the successor's about a lost one.
+            let isProof = sought.isOfTurn || place.isUnwritten && !here.hasLostSession
             return .done(isProof ? .absent : Self.lost("its process ended, and its session is gone"))
         case .result(.read(let rows, let size)):
             guard Int64(rows.count) == size else {
@@ -288,7 +288,8 @@ package struct ClaudeDialect: Dialect {
         case .prompt(let run, let prompt):
             let uuid = ClaudeFrames.uuid(of: run.text)
             reading.decoder.willBegin(run, uuid: uuid)
-            defer { reading.refused = [] }
+            // A command carries no news: the next message does.
+            defer { if !ClaudeFrames.isCommand(prompt) { reading.refused = [] } }
             return [ClaudeFrames.prompt(prompt, uuid: uuid, refused: reading.refused)]
         // A prompt into a turn would be joined with others, or read as a reminder.
         case .steer: return []

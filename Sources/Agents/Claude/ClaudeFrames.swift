@@ -10,11 +10,13 @@ enum ClaudeFrames {
         }
     }
 
+    static func isCommand(_ prompt: PicturePrompt) -> Bool { prompt.frameText.hasPrefix("/") }
+
     /// A text that begins with a slash is a command of Claude Code and stays unchanged. `refused`: calls that the model takes for
     /// failed, because no person could be asked.
     static func prompt(_ prompt: PicturePrompt, uuid: String, refused: [String] = []) -> [UInt8] {
         var words = prompt.frameText
-        if !refused.isEmpty, !words.hasPrefix("/") {
+        if !refused.isEmpty, !isCommand(prompt) {
             words =
                 "[These calls were refused because nobody could be asked, not by the user: "
                 + "\(refused.joined(separator: "; ")).]\n\n\(words)"

@@ -126,7 +126,9 @@ struct ClaudeReach {
 
     private mutating func waits(for process: ProcessName, _ holder: ClaudeHolder?, _ here: Here) -> Outcome {
         let isOrphan = here.pastProcesses.contains(process)
-        if isOrphan, here.isStopping || holder?.isIdle == true {
+        // An orphan that no file names may have another chat's session.
+        let isOfThisChat = holder != nil || here.pastProcesses.count == 1
+        if isOrphan, here.isStopping && isOfThisChat || holder?.isIdle == true {
             state = .ending
             return .step(.work(.end(process, grace: Self.grace)))
         }

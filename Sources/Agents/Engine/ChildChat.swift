@@ -154,6 +154,7 @@ struct ChildChat<D: Dialect> {
             prompts.turn?.isStopping == true || errands.finds.contains { prompts.sought[$0]?.isStopped == true }
         (here.ownProcesses, here.pastProcesses) = (ownProcesses, pastProcesses)
         here.seeks = prompts.turn?.state == .doubtful || !errands.finds.isEmpty
+        here.hasLostSession = home.hasLostSession
         return here
     }
 

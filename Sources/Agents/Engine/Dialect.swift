@@ -167,6 +167,8 @@ package struct Here: Sendable {
     package var isStopping = false
     /// A fate must be found before the next prompt leaves.
     package var seeks = false
+    /// The agent lost the chat's session: `place` is that of its successor.
+    package var hasLostSession = false
     /// Processes that this bridge or an earlier one started, and those of earlier ones that are not known to have ended.
     package var ownProcesses: Set<ProcessName> = []
     package var pastProcesses: [ProcessName] = []

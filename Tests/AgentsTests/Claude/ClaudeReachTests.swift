@@ -89,6 +89,47 @@ struct ClaudeReachTests {
         #expect(claude.looks(.alive([])) == ["find /h/.claude/projects/*/\(Self.session).jsonl"])
     }
 
+    @Test("a Stop ends an orphan of an early version where no other chat can have it", arguments: [1, 2])
+    func unnamedStopped(count: Int) {
+        let processes = (0..<count).map { ProcessName(id: Int32(41 + $0), startTicks: 9_917) }
+        var claude = Conversation(
+            settings: ClaudeSettings(ClaudeValues(), environment: ["HOME": "/h"]),
+            facts: [Fact("session:\(Conversation.chat)", Array(Self.session.utf8))], turns: [Self.turn("r1")],
+            processes: processes)
+        _ = claude.looksUp("r1")
+        _ = claude.aborts("r1")
+        _ = claude.looks(.found([]))
+        let lines = claude.looks(.alive(processes))
+        #expect(lines.contains("end process 41") == (count == 1), "\(lines)")
+    }
+
+    @Test("the transcript of the session that follows a lost one proves nothing about a run of the lost one")
+    func lostOverRestart() {
+        var claude = Conversation(
+            settings: ClaudeSettings(ClaudeValues(), environment: ["HOME": "/h"]),
+            facts: [Fact("session:\(Conversation.chat)", Array(Self.session.utf8))], turns: [Self.turn("r1")])
+        _ = claude.looksUp("r1")
+        _ = claude.looks(.found([]))
+        let lines = claude.looks(.found([]))
+        #expect(Self.starts(lines, "--session-id=") && !lines[0].contains(Self.session), "\(lines)")
+        let asked = claude.spawns()
+        guard let request = asked.first?.split(separator: "\"").first(where: { $0.hasPrefix("sb-") }) else {
+            return #expect(Bool(false), "\(asked)")
+        }
+        let answer =
+            #"{"type":"control_response","response":{"subtype":"success","request_id":"\#(request)","response":{}}}"#
+        _ = claude.says(answer)
+        _ = claude.keeps()
+        let found = claude.looks(.found([]))
+        #expect(found.contains { $0.hasPrefix("looked up r1 failed") }, "\(found)")
+    }
+
+    private static func turn(_ run: String) -> EarlierTurn {
+        EarlierTurn(
+            session: Conversation.chat, runs: [EarlierTurn.Run(RunID(run), text: "one")], isAccepted: true,
+            isStopping: false, receivedAt: .zero, decisions: [], detached: [])
+    }
+
     @Test("a thousand files of dead processes are no hindrance")
     func many() {
         var claude = Self.listed(isOurs: false)
