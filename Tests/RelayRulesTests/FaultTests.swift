@@ -95,6 +95,39 @@ import Testing
         #expect(desk.asBridge("sendMessage", body).text.contains(#""idempotent":true"#))
     }
 
+    @Test func aFaultBehindTheWriteStaysPlannedWhileTheBucketIsEmpty() throws {
+        var desk = SocketDesk()
+        while desk.asBridge("requestApproval", "{}").status != 429 {}
+        desk.relay.plan(try #require(FaultKind.named("slow")))
+        let call = SocketDesk.bridgeCall("requestApproval", "{}")
+        let refused = desk.relay.respond(to: call, at: desk.at)
+        #expect(refused.response.status == 429)
+        #expect(refused.delivery == .normal && refused.fault == nil)
+        #expect(desk.relay.tally.refusals["rate_limited"] == 2)
+        desk.relay.plan(try #require(FaultKind.named("500")))
+        #expect(desk.relay.respond(to: call, at: desk.at).fault == "500", "it needs no token")
+        #expect(desk.relay.plannedFaults().map(\.kind) == ["slow"])
+        #expect(desk.relay.tally.faults == 1)
+        desk.pass(seconds: 1)
+        let late = desk.relay.respond(to: call, at: desk.at)
+        #expect(late.delivery == .delayed(milliseconds: 1_000) && late.fault == "slow")
+    }
+
+    @Test func aMixStrikesNothingBehindAWriteThatTheBucketRefuses() {
+        var desk = SocketDesk()
+        while desk.asBridge("requestApproval", "{}").status != 429 {}
+        desk.relay.mixFaults(FaultMix(seed: 7, rate: 1, kinds: ["restart"].compactMap(FaultKind.named)))
+        #expect(desk.asBridge("requestApproval", "{}").status == 429)
+        #expect(desk.relay.tally.faults == 0)
+    }
+
+    @Test func whereNothingIsWrittenAFaultBehindTheWriteStaysPlanned() throws {
+        var desk = SocketDesk()
+        desk.relay.plan(try #require(FaultKind.named("reply_lost")), method: "healthz")
+        #expect(desk.call("GET", "/healthz").status == 200)
+        #expect(desk.relay.plannedFaults().map(\.left) == [1])
+    }
+
     // MARK: Connections and updates
 
     @Test func twoBridgesOnOneTokenAreBothToldEverything() {
