@@ -176,6 +176,19 @@ import Testing
         #expect(desk.relay.pendingUpdates().count == 3, "one of the two")
     }
 
+    @Test(arguments: ["faults", "socket/faults"])
+    func aGrantThatIsHeldBackGoesOutWhenTheFaultsAreForgotten(route: String) {
+        var desk = SocketDesk()
+        _ = desk.open()
+        _ = desk.heard()
+        _ = desk.control("POST", "faults", #"{"kind":"grant_late","count":2}"#)
+        _ = desk.control("POST", "updates", #"{"type":"session_key_granted","session_id":"ses_1"}"#)
+        #expect(desk.heard() == [])
+        #expect(desk.control("DELETE", route).status == 200)
+        #expect(desk.heard() == ["update 1"])
+        #expect(desk.relay.pendingUpdates().map(\.type) == ["session_key_granted"])
+    }
+
     @Test func anAcknowledgementThatIsLostLetsTheUpdatesComeAgain() {
         var desk = SocketDesk()
         let socket = desk.open()
