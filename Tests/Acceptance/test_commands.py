@@ -45,6 +45,14 @@ class TableTests(Scenarios):
                     for script in scripts:
                         self.assertRegex(script, rf"{command}\b.*(--|-l ){option}\b")
 
+    @scenario(60)
+    async def test_programs_are_told_the_text_of_the_help_by_one_event(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for arguments in (["--help"], ["help", "run"], ["run", "--help"]):
+                page = await once(*arguments, directory=Path(directory))
+                told = await once(*arguments, "--json", directory=Path(directory))
+                self.assertEqual([(event["event"], event["text"] + "\n") for event in lines_of(told.out)], [("help", page.out)])
+
 
 class CommandLineTests(Scenarios):
     @scenario(60)

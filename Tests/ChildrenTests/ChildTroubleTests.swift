@@ -63,6 +63,14 @@ import WireTesting
         #expect(try kid.failure()?.code == .other)
     }
 
+    @Test func aPipeInTheLogsPlaceThatNobodyReadsIsAFailure() throws {
+        let folder = try KidFolder()
+        let log = folder.path + "/server.log"
+        #expect(mkfifo(log, 0o600) == 0)
+        let kid = Kid(ChildPlan(arguments: ["sh"], folder: "/", life: .outlives, pipes: .none(log: log)))
+        #expect(try kid.failure()?.code == .other)
+    }
+
     @Test func oneThatExitsAtOnceIsToldWithItsLastWords() throws {
         let kid = Kid("echo 'no model configured' >&2; exit 7")
         _ = try kid.spawned()

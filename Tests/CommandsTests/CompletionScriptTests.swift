@@ -22,6 +22,7 @@ struct CompletionScriptTests {
         let bash = try #require(script.text(for: "bash"))
         #expect(bash.contains("'replay --speed') COMPREPLY=($(compgen -W '1 10 max'"))
         #expect(bash.contains("'replay --to') COMPREPLY=($(compgen -W 'simulator'"))
+        #expect(bash.contains("'run --metrics') COMPREPLY=();"))
         #expect(bash.contains("'run --state-dir') COMPREPLY=($(compgen -d"))
     }
 

@@ -3,7 +3,7 @@ import Commands
 /// A program with every kind of option and operand.
 let sampleCommands = [
     CommandDeclaration(
-        name: "run", summary: "the bridge's own work: [all] of it", options: [.stateDirectory],
+        name: "run", summary: "the bridge's own work: [all] of it", options: [.stateDirectory, .metrics],
         hidden: [.init("time-scale", "N", "for tests")], examples: ["sophon-bridge run"]),
     CommandDeclaration(
         name: "demo", summary: "a show", options: [.init("once", nil, "end"), .init("speed", "1|4|max", "how fast")],

@@ -48,6 +48,13 @@ struct InstanceLockTests {
         #expect(try InstanceLock.holder(directory: folder.path + "/none") == .nobody)
     }
 
+    @Test("a pipe in the lock's place is looked at without waiting for its writer")
+    func pipe() throws {
+        let folder = try Folder()
+        #expect(mkfifo(InstanceLock.path(in: folder.path), 0o600) == 0)
+        #expect(try InstanceLock.holder(directory: folder.path) == .nobody)
+    }
+
     @Test("the directory is made, and file and directory are for the owner alone")
     func modes() throws {
         let folder = try Folder()

@@ -219,4 +219,25 @@ struct LocalFilesTests {
         }
         #expect(answers.withLock { $0.filter { $0 == nil }.count } == 100 - early.count)
     }
+
+    @Test("jobs whose threads cannot be started are refused, each of them, also those of callers who came meanwhile")
+    func withoutThreads() {
+        let told = Locked<[String]>([])
+        let meanwhile = Locked(["third", "second"])
+        let pool = Locked<WorkerPool?>(nil)
+        @Sendable func submit(_ name: String) {
+            let own = pool.withLock { $0 }
+            own?.run(
+                { told.withLock { $0.append("\(name) ran") } },
+                orElse: { told.withLock { $0.append("\(name) was refused") } })
+        }
+        let made = WorkerPool(workerLimit: 2) { _ in
+            if let name = meanwhile.withLock({ $0.popLast() }) { submit(name) }
+            return false
+        }
+        pool.withLock { $0 = made }
+        submit("first")
+        #expect(told.withLock { $0 } == ["first was refused", "second was refused", "third was refused"])
+        pool.withLock { $0 = nil }
+    }
 }

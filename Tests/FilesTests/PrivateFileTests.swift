@@ -56,6 +56,15 @@ struct PrivateFileTests {
         } catch { #expect(error.code == .tooLarge) }
     }
 
+    @Test("a pipe in the file's place is refused at once: its writer may never come")
+    func pipe() throws {
+        let pipe = folder.path + "/secret"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let error = #expect(throws: FileError.self) { try PrivateFile.read(pipe) }
+        #expect(error?.code == .unreadable)
+        #expect(error?.message.contains("is no ordinary file") == true)
+    }
+
     @Test("removing tells whether there was something")
     func removing() throws {
         try folder.put("x", "secret")

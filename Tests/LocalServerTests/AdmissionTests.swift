@@ -20,7 +20,7 @@ import WireTesting
 
     @Test(arguments: [
         "evil.example", "evil.example:8787", "localhost.evil.example", "127.0.0.1.evil.example", "localhost:x", "[::1",
-        "",
+        "", "localhost:+80",
     ])
     func foreignNamesAreMisdirected(host: String) throws {
         #expect(try status(host: host) == 421)

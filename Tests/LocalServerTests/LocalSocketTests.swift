@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Glibc
-import LocalServer
 import Testing
 import WireTesting
+
+@testable import LocalServer
 
 @Suite("A server on a Unix socket")
 struct LocalSocketTests {
@@ -73,6 +74,16 @@ struct LocalSocketTests {
             #expect(try failure(path + "x/s")?.code == .notPermitted)
             symlink("/nowhere", path + "l")
             #expect(try failure(path + "l")?.code == .badAddress)
+        }
+    }
+
+    @Test("no file is left where the system lets nobody listen on it")
+    func refused() throws {
+        try withFolder { path in
+            #expect(throws: LocalServerError.self) {
+                try ListeningSocket(ListenAddress(socket: path), listens: { _, _ in -1 })
+            }
+            #expect(mode(path) == nil)
         }
     }
 

@@ -15,6 +15,7 @@ import WireTesting
 
     @Test(arguments: [
         "", "8787", "127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "example.com:80", "::1:80", "[127.0.0.1]:80",
+        "127.0.0.1:+80",
     ])
     func whatIsNoAddressIsRefused(text: String) {
         #expect { try LocalServer(listen: text, handler: Self.answer) } throws: {

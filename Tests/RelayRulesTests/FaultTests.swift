@@ -95,6 +95,39 @@ import Testing
         #expect(desk.asBridge("sendMessage", body).text.contains(#""idempotent":true"#))
     }
 
+    @Test func aFaultBehindTheWriteStaysPlannedWhileTheBucketIsEmpty() throws {
+        var desk = SocketDesk()
+        while desk.asBridge("requestApproval", "{}").status != 429 {}
+        desk.relay.plan(try #require(FaultKind.named("slow")))
+        let call = SocketDesk.bridgeCall("requestApproval", "{}")
+        let refused = desk.relay.respond(to: call, at: desk.at)
+        #expect(refused.response.status == 429)
+        #expect(refused.delivery == .normal && refused.fault == nil)
+        #expect(desk.relay.tally.refusals["rate_limited"] == 2)
+        desk.relay.plan(try #require(FaultKind.named("500")))
+        #expect(desk.relay.respond(to: call, at: desk.at).fault == "500", "it needs no token")
+        #expect(desk.relay.plannedFaults().map(\.kind) == ["slow"])
+        #expect(desk.relay.tally.faults == 1)
+        desk.pass(seconds: 1)
+        let late = desk.relay.respond(to: call, at: desk.at)
+        #expect(late.delivery == .delayed(milliseconds: 1_000) && late.fault == "slow")
+    }
+
+    @Test func aMixStrikesNothingBehindAWriteThatTheBucketRefuses() {
+        var desk = SocketDesk()
+        while desk.asBridge("requestApproval", "{}").status != 429 {}
+        desk.relay.mixFaults(FaultMix(seed: 7, rate: 1, kinds: ["restart"].compactMap(FaultKind.named)))
+        #expect(desk.asBridge("requestApproval", "{}").status == 429)
+        #expect(desk.relay.tally.faults == 0)
+    }
+
+    @Test func whereNothingIsWrittenAFaultBehindTheWriteStaysPlanned() throws {
+        var desk = SocketDesk()
+        desk.relay.plan(try #require(FaultKind.named("reply_lost")), method: "healthz")
+        #expect(desk.call("GET", "/healthz").status == 200)
+        #expect(desk.relay.plannedFaults().map(\.left) == [1])
+    }
+
     // MARK: Connections and updates
 
     @Test func twoBridgesOnOneTokenAreBothToldEverything() {
@@ -141,6 +174,19 @@ import Testing
         _ = desk.control("POST", "updates", grant)
         _ = desk.control("POST", "updates", grant)
         #expect(desk.relay.pendingUpdates().count == 3, "one of the two")
+    }
+
+    @Test(arguments: ["faults", "socket/faults"])
+    func aGrantThatIsHeldBackGoesOutWhenTheFaultsAreForgotten(route: String) {
+        var desk = SocketDesk()
+        _ = desk.open()
+        _ = desk.heard()
+        _ = desk.control("POST", "faults", #"{"kind":"grant_late","count":2}"#)
+        _ = desk.control("POST", "updates", #"{"type":"session_key_granted","session_id":"ses_1"}"#)
+        #expect(desk.heard() == [])
+        #expect(desk.control("DELETE", route).status == 200)
+        #expect(desk.heard() == ["update 1"])
+        #expect(desk.relay.pendingUpdates().map(\.type) == ["session_key_granted"])
     }
 
     @Test func anAcknowledgementThatIsLostLetsTheUpdatesComeAgain() {

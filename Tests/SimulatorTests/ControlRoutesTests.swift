@@ -149,6 +149,19 @@ import WireTesting
         #expect(stage.simulator.sessions.count == 2, "the stage's own, and this one")
     }
 
+    @Test func nobodyWritesIntoAChatThatIsUnknownOrDeleted() throws {
+        let stage = try Stage()
+        let path = "/v1/simulator/sessions"
+        let unknown = try stage.user("POST", path, #"{"text":"hello","session_id":"ses_none"}"#)
+        #expect(unknown.status == 404)
+        #expect(unknown.text.contains(#""code":"session_not_found""#))
+        #expect(try stage.user("DELETE", "/v1/me/sessions/\(stage.session)").status == 200)
+        let deleted = try stage.user("POST", path, #"{"text":"hello","session_id":"\#(stage.session)"}"#)
+        #expect(deleted.status == 410)
+        #expect(deleted.text.contains(#""code":"session_deleted""#))
+        #expect(stage.simulator.sessions.map(\.messages.count) == [1], "good morning")
+    }
+
     @Test func breachesAndStateCanBeRead() throws {
         let stage = try Stage()
         let (sent, bubble) = try stage.openTurn()

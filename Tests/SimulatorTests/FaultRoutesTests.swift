@@ -27,6 +27,15 @@ import WireTesting
         #expect(listed.contains(#"{"kind":"grant_never","strikes":"grant","what":"#))
     }
 
+    @Test func theHealthCheckMeetsTheFaultThatNamesItAndNoOther() throws {
+        let stage = try Stage()
+        #expect(try stage.user("POST", "/v1/simulator/faults", #"{"kind":"500"}"#).status == 200)
+        #expect(try stage.wire().exchange("GET", "/healthz").status == 200)
+        #expect(try stage.user("POST", "/v1/simulator/faults", #"{"kind":"503","method":"healthz"}"#).status == 200)
+        #expect(try stage.wire().exchange("GET", "/healthz").status == 503)
+        #expect(try stage.wire().exchange("GET", "/healthz").status == 200)
+    }
+
     @Test func phonesThatAreAwayAreCutAndFindAGap() throws {
         let stage = try Stage()
         let phone = try stage.phone()

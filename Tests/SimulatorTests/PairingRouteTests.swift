@@ -40,6 +40,18 @@ import WireTesting
         #expect(stage.simulator.waitingPollCount == 0)
     }
 
+    @Test func aPollThatWaitsMeetsAResetAsOne() throws {
+        let stage = try Stage()
+        let code = try start(stage)
+        stage.simulator.plan(Fault(.reset, method: "pairing/poll"))
+        let wire = try poll(stage, code)
+        stage.clock.advance(milliseconds: 26_000)
+        let end = wire.end()
+        #expect(end.count == 0)
+        #expect(end.failure == .reset)
+        #expect(try stage.wire().exchange("GET", "/v1/pairing/poll?code=\(code)").status == 200)
+    }
+
     @Test func aPollWithoutATimeoutIsAnsweredAtOnce() throws {
         let stage = try Stage()
         let reply = try stage.wire().exchange("GET", "/v1/pairing/poll?code=\(try start(stage))")

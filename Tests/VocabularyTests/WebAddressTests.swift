@@ -19,7 +19,8 @@ struct WebAddressTests {
             ("htp://x", WebAddress.Fault.scheme), ("api.sophon.at", .scheme), ("", .scheme), ("https://", .host),
             ("https://a b", .host), ("https://[::1", .host), ("https://[127.0.0.1]", .host), ("https://x/ y", .host),
             ("https://x:0", .port), ("https://x:65536", .port), ("https://x:", .port),
-            ("https://me:secret@x", .credentials), ("https://me:a/b?c@x", .credentials), ("https://x?token=1", .query),
+            ("https://x:+80", .port), ("https://me:secret@x", .credentials), ("https://me:a/b?c@x", .credentials),
+            ("https://x?token=1", .query),
             ("https://x/#y", .query),
         ])
     func faults(text: String, fault: WebAddress.Fault) {

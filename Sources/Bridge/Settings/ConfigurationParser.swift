@@ -96,9 +96,8 @@ package struct ConfigurationParser {
         let start = index
         while let byte, "+-.eE0123456789".utf8.contains(byte) { index += 1 }
         let text = String(decoding: bytes[start..<index], as: UTF8.self)
-        let digits = text.drop { $0 == "-" }
-        let isPlain = !(digits.first == "0" && digits.dropFirst().first?.isNumber == true) && digits.first != "."
-        guard isPlain, let value = Double(text), value.isFinite, !text.hasSuffix(".") else {
+        let hasForm = text.wholeMatch(of: /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/) != nil
+        guard hasForm, let value = Double(text), value.isFinite else {
             index = start
             throw fault("a number")
         }

@@ -70,7 +70,11 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
             guard letters, (1...253).contains(host.utf8.count) else { throw .host }
         }
         if rest.isEmpty { return (host.lowercased(), nil) }
-        guard rest.hasPrefix(":"), let port = UInt16(rest.dropFirst()), port > 0 else { throw .port }
+        let digits = rest.dropFirst()
+        // `UInt16` takes a sign, too.
+        guard rest.hasPrefix(":"), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let port = UInt16(digits), port > 0
+        else { throw .port }
         return (host.lowercased(), port)
     }
 

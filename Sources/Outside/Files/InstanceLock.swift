@@ -53,7 +53,8 @@ package final class InstanceLock: Sendable {
     /// The current holder. The caller does not become one.
     package static func holder(directory: String) throws(FileError) -> Holder {
         let path = path(in: directory)
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        // Without O_NONBLOCK a pipe in the file's place would block the thread without limit.
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return .nobody }
             throw .ofSystem(.unreadable, "cannot read \(path)", remedy: "let this user read it")

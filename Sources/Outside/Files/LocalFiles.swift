@@ -50,8 +50,7 @@ package final class LocalFiles: AgentFilePort {
         on pool: WorkerPool, _ completion: @escaping @Sendable (Result<Value, FileRefusal>) -> Void,
         _ body: @escaping @Sendable () throws(FileRefusal) -> Value
     ) {
-        let isTaken = pool.run { completion(Result(catching: body)) }
-        if !isTaken { completion(.failure(.unknown)) }
+        pool.run({ completion(Result(catching: body)) }, orElse: { completion(.failure(.unknown)) })
     }
 
     private func opened(_ path: String) throws(FileRefusal) -> OpenedFile {

@@ -16,7 +16,8 @@ package enum PrivateFile {
     package static func read(
         _ path: String, atMost limit: Int = PrivateFile.limit, ownedBy owner: UInt32? = nil
     ) throws(FileError) -> Content? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // Without O_NONBLOCK a pipe in the file's place would block the thread without limit.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
             throw .ofSystem(.unreadable, "cannot read \(path)", remedy: "let this user read it")

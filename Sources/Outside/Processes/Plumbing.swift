@@ -66,7 +66,8 @@ struct Plumbing: Sendable {
         case .none(let log):
             let input = try file("/dev/null", O_RDONLY)
             LogBound.keep(log)
-            let output = try file(log, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NOCTTY)
+            // Without O_NONBLOCK a pipe in the log's place would block the thread until it has a reader.
+            let output = try file(log, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK)
             return (
                 BridgeStreams(gate: gate.writing, report: report.reading),
                 ChildStreams(input: input, output: output, errors: output, gate: gate.reading, report: report.writing)

@@ -18,7 +18,9 @@ do {
     switch try CommandLineParser(commands).parse(arguments) {
     case .help(let name):
         let help = HelpText(commands)
-        if output.json { output.event("help") } else { output.raw((name.map(help.command) ?? help.program()) + "\n") }
+        let text = name.map(help.command) ?? help.program()
+        output.event("help", [("text", .string(text))])
+        output.raw(text + "\n")
     case .version:
         output.event(
             "version",

@@ -50,7 +50,7 @@ struct Admission: Sendable {
             name = authority.prefix { $0 != ":" }
             rest = authority[name.endIndex...]
         }
-        guard rest.isEmpty || (rest.first == ":" && UInt16(rest.dropFirst()) != nil) else { return nil }
+        guard rest.isEmpty || (rest.first == ":" && ListenAddress.port(of: rest.dropFirst()) != nil) else { return nil }
         return String(name)
     }
 }

@@ -12,7 +12,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// Accepts `127.0.0.1:8787`, `[::1]:8787` and `localhost:8787`, which means 127.0.0.1. Names are not looked up: the
     /// resolved address decides who can reach the server, so the configuration must spell it out.
     package init(_ text: String) throws(LocalServerError) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+        guard let colon = text.lastIndex(of: ":"), let port = Self.port(of: text[text.index(after: colon)...]) else {
             throw Self.unusable(text, "expected HOST:PORT")
         }
         var host = String(text[..<colon])
@@ -48,6 +48,11 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         case .version6: "[\(host)]:\(port)"
         case .local: "unix:\(host)"
         }
+    }
+
+    /// A port in digits, or nil for any other text: `UInt16` takes a sign, too.
+    static func port(of text: Substring) -> UInt16? {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt16(text) : nil
     }
 
     /// The family of a numeric address, or nil for any other text.

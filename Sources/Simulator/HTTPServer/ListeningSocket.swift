@@ -8,7 +8,10 @@ struct ListeningSocket {
     /// The socket's file, or nil for a socket with a port.
     private(set) var file: SocketFile?
 
-    init(_ address: ListenAddress) throws(LocalServerError) {
+    /// `listens` is another one in tests, for a system that refuses it.
+    init(
+        _ address: ListenAddress, listens: (Int32, Int32) -> Int32 = { Glibc.listen($0, $1) }
+    ) throws(LocalServerError) {
         let domain =
             switch address.family {
             case .version4: AF_INET
@@ -18,17 +21,21 @@ struct ListeningSocket {
         if address.family == .local { try SocketFile.makeWay(for: address) }
         let descriptor = socket(domain, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Self.failure("open a socket", address, errno) }
-        do {
-            self.port = try Self.listen(descriptor, at: address)
-            self.descriptor = descriptor
+        do throws(LocalServerError) {
+            try Self.bind(descriptor, to: address)
             if address.family == .local { file = SocketFile(at: address.host) }
+            guard listens(descriptor, SOMAXCONN) == 0 else { throw Self.failure("listen", address, errno) }
+            guard let port = Self.port(of: descriptor) else { throw Self.failure("learn the port", address, errno) }
+            self.port = port
+            self.descriptor = descriptor
         } catch {
             close(descriptor)
+            file?.remove()
             throw error
         }
     }
 
-    private static func listen(_ descriptor: Int32, at address: ListenAddress) throws(LocalServerError) -> UInt16 {
+    private static func bind(_ descriptor: Int32, to address: ListenAddress) throws(LocalServerError) {
         // SO_REUSEADDR lets a restart listen at once, instead of a minute later when the system forgets old connections. On Linux it does not
         // let two processes share a port.
         var on: Int32 = 1
@@ -36,9 +43,6 @@ struct ListeningSocket {
         guard bind(descriptor, address) == 0 else { throw failure("listen", address, errno) }
         // Before `listen` lets anyone connect.
         if address.family == .local { chmod(address.host, S_IRUSR | S_IWUSR) }
-        guard Glibc.listen(descriptor, SOMAXCONN) == 0 else { throw failure("listen", address, errno) }
-        guard let port = port(of: descriptor) else { throw failure("learn the port", address, errno) }
-        return port
     }
 
     private static func bind(_ descriptor: Int32, _ address: ListenAddress) -> Int32 {

@@ -109,7 +109,8 @@ package struct Relay: Sendable {
             return plain(error)
         }
         records.called(Self.tallyName(of: method))
-        let fault = takeFault(for: method)
+        // An empty bucket refuses the call: a fault that strikes behind the write waits for another one.
+        let fault = takeFault(for: method, takesEffect: level(of: bucket, at: now) >= 1)
         if var early = answerInsteadOf(fault, bucket: bucket, headers: headers, at: now) {
             early.fault = fault?.name
             return early
@@ -118,6 +119,7 @@ package struct Relay: Sendable {
             headers += buckets[bucket]?.headers(at: now) ?? []
             let wait = buckets[bucket]?.wait(at: now) ?? 1_000
             breach(.rateLimited, "The bucket \(bucket) was empty.", method, trace, now)
+            records.refused("rate_limited")
             headers.append(RawHeader("Retry-After", String((wait + 999) / 1_000)))
             return plain(
                 Refusal(

@@ -56,9 +56,22 @@ extension RelaySimulator {
                 400, "invalid_request",
                 "The body must be a JSON object such as {\"text\":\"Hello\"}; session_id is optional.")
         }
+        if let session = order.session_id, let refusal = refusesMessage(in: session) { return refusal }
         let sent = userSends(text: order.text, session: order.session_id)
         return ControlReply.success([
             "session_id": sent.session, "interaction_id": sent.interaction, "message_id": sent.message,
         ])
+    }
+
+    /// Nil if the user may write there, as on the phone (relay.md#codes).
+    private func refusesMessage(in session: String) -> LocalResponse? {
+        guard let known = sessions.first(where: { $0.id == session }) else {
+            return ControlReply.failure(
+                404, "session_not_found", "The session is not known; without session_id a new one begins.")
+        }
+        guard !known.isDeleted else {
+            return ControlReply.failure(410, "session_deleted", "The session was deleted.")
+        }
+        return nil
     }
 }

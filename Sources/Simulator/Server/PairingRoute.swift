@@ -38,8 +38,10 @@ extension SimulatorState {
             if now < poll.until, relay.pairingWait(poll.request, at: now) != nil {
                 waiting.append(poll)
             } else {
-                let answer = relay.respond(to: poll.request, at: now).response
-                poll.ticket.answer(.whole(RelaySimulator.localResponse(answer)))
+                let exchange = relay.respond(to: poll.request, at: now)
+                // A poll meets faults that answer in the relay's place, and no other delivery.
+                let isReset = exchange.delivery == .connectionReset
+                poll.ticket.answer(isReset ? .reset : .whole(RelaySimulator.localResponse(exchange.response)))
             }
         }
         waitingPolls = waiting

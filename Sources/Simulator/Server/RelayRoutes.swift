@@ -15,7 +15,6 @@ extension RelaySimulator {
     private func ownAnswer(_ request: LocalRequest) -> LocalAnswer? {
         let isRead = request.method == "GET" || request.method == "HEAD"
         switch request.path {
-        case "/healthz" where isRead: return .whole(ControlReply.success(["status": "up"]))
         case "/v1/pairing/poll": return heldPoll(Self.raw(request))
         case "/v1/bridge/ws" where request.method == "GET": return bridgeSocket(request)
         case "/v1/me/stream" where request.method == "GET": return phoneStream(request)

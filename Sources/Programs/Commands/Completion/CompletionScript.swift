@@ -22,8 +22,10 @@ package struct CompletionScript {
         case files, directories, anything
 
         init(_ value: String) {
-            // Words in capitals are placeholders.
-            let words = value.split(separator: "|").map(String.init).filter { $0 != $0.uppercased() || Int($0) != nil }
+            // Words with capitals are placeholders, also `unix:PATH`.
+            let words = value.split(separator: "|").map(String.init).filter { word in
+                !word.contains(where: \.isUppercase) && (word.contains(where: \.isLowercase) || Int(word) != nil)
+            }
             switch value {
             case "FILE", "FILE…": self = .files
             case "DIR": self = .directories

@@ -31,12 +31,14 @@ extension Relay {
         switch (request.method, path) {
         case ("GET", ["faults"]): return faultsAsJSON()
         case ("POST", ["faults"]): return try orderFault(request.body)
-        case ("DELETE", ["faults"]): forgetAllFaults()
+        case ("DELETE", ["faults"]): forgetAllFaults(at: now)
         case ("POST", ["updates"]): return try orderUpdate(try Fields(body: request.body), at: now)
         case ("POST", ["requests"]): return try orderRequest(try Fields(body: request.body))
         case ("GET", ["socket"]): return socketsAsJSON()
         case ("POST", ["socket", "faults"]): try orderSocketFault(try Fields(body: request.body))
-        case ("DELETE", ["socket", "faults"]): forgetSocketFaults()
+        case ("DELETE", ["socket", "faults"]):
+            forgetSocketFaults()
+            queueHeldGrants(at: now)
         case ("POST", ["socket", "close"]): try orderClose(try Fields(body: request.body))
         case ("POST", ["socket", "drop"]): cutSockets()
         case ("POST", ["socket", "silence"]): silenceSockets(halfOpen: false)

@@ -83,10 +83,11 @@ extension Relay {
         return JSONWriter.object { $0.field("planned", Int64(0)) }
     }
 
-    mutating func forgetAllFaults() {
+    /// Grants that a fault holds back go out.
+    mutating func forgetAllFaults(at now: Moment) {
         forgetFaults()
         forgetSocketFaults()
-        _ = updates.takeHeldGrants()
+        queueHeldGrants(at: now)
     }
 
     /// Planned faults, oldest first, calls before sockets: `kind`, `method` if it waits for one, `left`.

@@ -47,6 +47,16 @@ package struct Fault: Sendable, Hashable {
 }
 
 extension Fault.Kind {
+    /// Whether the fault answers in the relay's place, and nothing takes effect.
+    var answersInstead: Bool {
+        switch self {
+        case .rateLimited, .status, .reset, .html, .oddRetryAfter, .redirect, .unauthorized, .refused, .page: true
+        case .slow, .replyLost, .truncated, .huge, .pageAfter, .socketsClosed, .socketsCut, .socketsSilent,
+            .socketsHalfOpen, .phoneAway, .restart:
+            false
+        }
+    }
+
     /// Name of the kind in `FaultKind`. A refusal has its code as its name.
     package var name: String {
         switch self {

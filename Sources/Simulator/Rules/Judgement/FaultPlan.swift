@@ -31,17 +31,21 @@ struct FaultPlan: Sendable {
 
     // MARK: Calls
 
-    /// A fault for the call: planned ones precede the draw of the mix.
-    mutating func strike(call method: String) -> Fault.Kind? {
-        let drawn = mix?.drawForCall()
-        return takeCall { $0 == nil || $0 == method } ?? drawn
+    /// A fault for the call: planned ones precede the draw of the mix. A call that takes no effect meets only those that
+    /// answer in the relay's place.
+    mutating func strike(call method: String, takesEffect: Bool) -> Fault.Kind? {
+        let fits = { (kind: Fault.Kind) in takesEffect || kind.answersInstead }
+        let drawn = mix?.drawForCall().flatMap { fits($0) ? $0 : nil }
+        return takeCall { ($0.method == nil || $0.method == method) && fits($0.kind) } ?? drawn
     }
 
-    /// A fault that names this address.
-    mutating func strike(address name: String) -> Fault.Kind? { takeCall { $0 == name } }
+    /// A fault that names this address, and answers in the relay's place.
+    mutating func strike(address name: String) -> Fault.Kind? {
+        takeCall { $0.method == name && $0.kind.answersInstead }
+    }
 
-    private mutating func takeCall(where strikes: (String?) -> Bool) -> Fault.Kind? {
-        guard let index = calls.firstIndex(where: { strikes($0.method) }) else { return nil }
+    private mutating func takeCall(where strikes: (Fault) -> Bool) -> Fault.Kind? {
+        guard let index = calls.firstIndex(where: strikes) else { return nil }
         calls[index].count -= 1
         let kind = calls[index].kind
         if calls[index].count <= 0 { calls.remove(at: index) }

@@ -8,7 +8,9 @@ extension Relay {
     /// Orders to carry out after every call of the machine.
     package mutating func takeEdgeOrders() -> [EdgeOrder] { phones.takeOrders() }
 
-    mutating func takeFault(for method: String) -> Fault.Kind? { counted(faults.strike(call: method)) }
+    mutating func takeFault(for method: String, takesEffect: Bool) -> Fault.Kind? {
+        counted(faults.strike(call: method, takesEffect: takesEffect))
+    }
 
     /// Counts a fault that struck.
     mutating func counted<Kind>(_ fault: Kind?) -> Kind? {

@@ -12,7 +12,7 @@ struct UpdateQueue: Sendable {
     private var updates: [PendingUpdate] = []
     private var next = 1
     private var nextOfOtherNode = 1
-    /// Grants that a fault holds back until the user's next message has gone out.
+    /// Grants that a fault holds back until the user's next message has gone out, or the faults are forgotten.
     private var heldGrants: [Grant] = []
     private let limit: Int
 

@@ -51,19 +51,21 @@ extension Relay {
         if struck.contains(.secondIdentifier) { updates.appendSecond(of: update) }
         if struck.contains(.backlog) { cutSockets() }
         deliverUpdates(at: now)
-        for grant in updates.takeHeldGrants() { queueHeldGrant(grant, at: now) }
+        queueHeldGrants(at: now)
         if struck.contains(.earlyStop), let session = update.session {
             userStops(session: session, interaction: update.interaction, at: now)
         }
     }
 
-    /// Passes the faults of grants by, one of which has struck it already.
-    private mutating func queueHeldGrant(_ grant: UpdateQueue.Grant, at now: Moment) {
-        updates.append(
-            PendingUpdate(
-                id: updates.nextID, type: "session_key_granted", installation: options.installation,
-                session: grant.session, interaction: grant.interaction, payload: grant.payload, at: now))
-        deliverUpdates(at: now)
+    /// Passes the faults of grants by, one of which has struck each already.
+    mutating func queueHeldGrants(at now: Moment) {
+        for grant in updates.takeHeldGrants() {
+            updates.append(
+                PendingUpdate(
+                    id: updates.nextID, type: "session_key_granted", installation: options.installation,
+                    session: grant.session, interaction: grant.interaction, payload: grant.payload, at: now))
+            deliverUpdates(at: now)
+        }
     }
 
     private mutating func strikes(on target: FaultKind.Target, among kinds: [SocketFault.Kind]) -> [SocketFault.Kind] {
