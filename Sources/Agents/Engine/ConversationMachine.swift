@@ -183,7 +183,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     private mutating func giveUpPlace(
         of session: AgentSession, on channel: ChannelID, _ now: Occasion
     ) -> [AgentOrder] {
-        guard let chat = chats.awake[session], chat.isOpen, !chat.mayLeave else {
+        guard let chat = chats.awake[session], chat.hasSession, !chat.mayLeave else {
             return change(session, now) { $0.leave(now) }
         }
         return [.idle(channel, false)]
@@ -252,7 +252,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     }
 
     private mutating func tellIdle(_ session: AgentSession) -> [AgentOrder] {
-        guard let chat = chats.awake[session], chat.isOpen, let channel = children.channel(of: session),
+        guard let chat = chats.awake[session], chat.hasSession, let channel = children.channel(of: session),
             children.isIdle(channel, chat.mayLeave)
         else { return [] }
         return [.idle(channel, chat.mayLeave)]
