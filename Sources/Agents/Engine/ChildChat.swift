@@ -104,8 +104,7 @@ struct ChildChat<D: Dialect> {
     var asks = Asks<D.Slip>()
     var silence = Silence()
     var seat = Seat()
-    /// Copies of the machine's own.
-    var ownProcesses: Set<ProcessName> = []
+    /// A copy of the machine's own.
     var pastProcesses: [ProcessName] = []
 
     /// `mark` begins the names of runs without a prompt; another process of the bridge must not use the same names. `life` counts
@@ -158,7 +157,7 @@ struct ChildChat<D: Dialect> {
         here.run = prompts.turn?.run
         here.isStopping =
             prompts.turn?.isStopping == true || errands.finds.contains { prompts.sought[$0]?.isStopped == true }
-        (here.ownProcesses, here.pastProcesses) = (ownProcesses, pastProcesses)
+        here.pastProcesses = pastProcesses
         here.seeks = prompts.turn?.state == .doubtful || !errands.finds.isEmpty
         return here
     }

@@ -25,8 +25,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     private var works: [WorkID: Awaited] = [:]
     private var loads = FileLoads()
     private var side = SideChild<D>()
-    /// Children of this bridge, and those of earlier ones that are not known to have ended.
-    private var processes: Set<ProcessName> = []
+    /// Children of earlier bridges that are not known to have ended.
     private var pastProcesses: [ProcessName] = []
     private static var processLimit: Int { 2_000 }
     /// The connection that `doctor` examines.
@@ -51,7 +50,6 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     package mutating func begin(_ past: AgentPast, _ now: Occasion) -> [AgentOrder] {
         chats = ChildChats(mark: String(now.wallMilliseconds, radix: 36))
         pastProcesses = Array(past.processes.prefix(Self.processLimit))
-        processes = Set(pastProcesses)
         for (session, place) in KeptPlaces.read(past.facts) { chats.remember(place, of: session) }
         var gone: [Observation] = []
         for turn in past.turns {
@@ -158,9 +156,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         if side.isOn(channel) { return side.happened(event, dialect, now) }
         guard let session = children.session(on: channel) else { return [] }
         switch event {
-        case .spawned(let process):
-            if processes.count < Self.processLimit { processes.insert(process) }
-            return change(session, now) { $0.spawned(now) }
+        case .spawned: return change(session, now) { $0.spawned(now) }
         case .waits(let running, let chats):
             return change(session, now) { $0.awaitsPlace(running: running, behind: chats) }
         case .wanted: return giveUpPlace(of: session, on: channel, now)
@@ -239,9 +235,9 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     private mutating func change(
         _ session: AgentSession, _ now: Occasion, _ change: (inout ChildChat<D>) -> [ChildChat<D>.Order]
     ) -> [AgentOrder] {
-        let (own, past) = (processes, pastProcesses)
+        let past = pastProcesses
         let orders = chats.change(session, dialect) { chat in
-            (chat.ownProcesses, chat.pastProcesses) = (own, past)
+            chat.pastProcesses = past
             return change(&chat)
         }
         let translated = orders.flatMap { translate($0, of: session) } + tellAsks(session, now)

@@ -167,8 +167,7 @@ package struct Here: Sendable {
     package var isStopping = false
     /// A fate must be found before the next prompt leaves.
     package var seeks = false
-    /// Processes that this bridge or an earlier one started, and those of earlier ones that are not known to have ended.
-    package var ownProcesses: Set<ProcessName> = []
+    /// Processes of earlier bridges that are not known to have ended.
     package var pastProcesses: [ProcessName] = []
 
     package init(
