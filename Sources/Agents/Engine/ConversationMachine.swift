@@ -31,6 +31,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     /// The connection that `doctor` examines.
     private let checksConnection: String?
     private var sleepWatch = SleepWatch()
+    private var strayLines = StrayLines()
 
     package init(_ settings: D.Settings) { self.init(settings, checkOf: nil) }
 
@@ -142,7 +143,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         into orders: inout [AgentOrder]
     ) {
         guard let frame = dialect.parse(line, capacity: capacity, with: parser) else {
-            orders.append(.note(.words("\(dialect.name) wrote a line that is no record")))
+            if let words = strayLines.note(of: dialect.name, at: now.now) { orders.append(.note(.words(words))) }
             return
         }
         if side.isOn(channel) {
@@ -298,6 +299,22 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         let work = children.nextWork()
         works[work] = awaited
         return work
+    }
+}
+
+/// Lines of children that are no records: one note in each window, which counts those since the note before.
+private struct StrayLines {
+    private static let window = Duration.seconds(10)
+
+    private var until: Instant?
+    private var count = 0
+
+    mutating func note(of name: String, at now: Instant) -> String? {
+        count += 1
+        guard until.map({ $0 <= now }) ?? true else { return nil }
+        defer { (until, count) = (now + Self.window, 0) }
+        if count == 1 { return "\(name) wrote a line that is no record" }
+        return "\(name) wrote \(count) lines that are no records"
     }
 }
 
