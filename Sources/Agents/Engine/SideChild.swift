@@ -84,6 +84,11 @@ struct SideChild<D: Dialect> {
 
     mutating func slept(_ now: Occasion) { if life != nil { life?.deadline = now.now + Self.listLimit } }
 
+    /// The host answers open queries at the end of the process.
+    mutating func shutDown() -> [AgentOrder] {
+        life.take().map { [.close($0.channel, .child(atOnce: true))] } ?? []
+    }
+
     // MARK: The walk
 
     private var request: String {
