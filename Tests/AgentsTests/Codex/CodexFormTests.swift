@@ -25,6 +25,32 @@ struct CodexFormTests {
                 #"send {"id":7,"result":{"action":"accept","content":{"bed":"south","deep":true,"litres":12}}}"#))
     }
 
+    @Test(
+        "words where a number is wanted decline the form at once, and the bubble says so",
+        arguments: [("number", "twelve"), ("integer", "1.5")])
+    func noNumber(type: String, words: String) {
+        var codex = CodexConversation.going()
+        let properties = #"{"litres":{"type":"\#(type)"},"deep":{"type":"boolean"}}"#
+        let asked = codex.says(
+            ask(#""message":"Water?","requestedSchema":{"type":"object","properties":\#(properties)}"#))
+        let names = asked.compactMap { $0.firstMatch(of: /asked (\S+)/).map { String($0.output.1) } }
+        #expect(names.count == 2)
+        guard names.count == 2 else { return }
+        let lines = codex.answers(names[0], .text(words))
+        #expect(lines.contains(#"send {"id":7,"result":{"action":"decline"}}"#), "\(lines)")
+        #expect(lines.contains { $0.contains("is told") && $0.contains("no number") }, "\(lines)")
+    }
+
+    @Test("a number with a point is one where no integer is wanted")
+    func point() {
+        var codex = CodexConversation.going()
+        let asked = codex.says(
+            ask(#""message":"Water?","requestedSchema":{"properties":{"litres":{"type":"number"}}}"#))
+        let name = asked.compactMap { $0.firstMatch(of: /asked (\S+)/).map { String($0.output.1) } }.first ?? "?"
+        let lines = codex.answers(name, .text("1.5"))
+        #expect(lines.contains(#"send {"id":7,"result":{"action":"accept","content":{"litres":1.5}}}"#), "\(lines)")
+    }
+
     @Test("an address and an unknown member are refused at once")
     func refused() {
         var codex = CodexConversation.going()
