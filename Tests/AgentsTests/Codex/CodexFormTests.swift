@@ -1,4 +1,5 @@
 import AgentKit
+import Codex
 import Testing
 import Vocabulary
 
@@ -119,6 +120,23 @@ struct CodexFormTests {
         ).joined()
         #expect(asked.contains("autoResolutionMs: 9") && asked.contains("sendsTo: evil.example"), "\(asked)")
         #expect(asked.contains(#"note: \"a\\nsafe: yes\""#) && !asked.contains("isBlocking"), "\(asked)")
+    }
+
+    @Test("in a recording a question that another client answers, or whose turn is over, is settled")
+    func settledInRecording() {
+        let one = #"{"id":"a","header":"A","question":"Which?","options":[]}"#
+        let resolved = #"{"method":"serverRequest/resolved","params":{"threadId":"T","requestId":7}}"#
+        var codex = Conversation(CodexPlugin())
+        _ = codex.receives(#"{"method":"turn/started","params":{"threadId":"T","turn":{"id":"U"}}}"#)
+        let asked = codex.receives(Self.input(one))
+        #expect(asked.count == 1)
+        let elsewhere = codex.receives(resolved)
+        #expect(elsewhere.count == 1 && elsewhere[0].hasSuffix(" answeredElsewhere"), "\(elsewhere)")
+        _ = codex.receives(Self.input(one))
+        _ = codex.receives(
+            #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"U","status":"interrupted"}}}"#)
+        let over = codex.receives(resolved)
+        #expect(over.count == 1 && over[0].hasSuffix(" cancelled"), "\(over)")
     }
 
     @Test("two questions of one name are refused: one answer would be that of both")
