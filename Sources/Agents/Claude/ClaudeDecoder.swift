@@ -41,6 +41,7 @@ package struct ClaudeDecoder: AgentDecoder {
     /// The permission mode that the process named last.
     private(set) var mode: String?
     private var limit: ClaudeLimit?
+    private var toldLimit: String?
     private var answeredBefore: [RunID] = []
     /// Reason of a process that ended without a turn.
     private(set) var trouble: String?
@@ -91,10 +92,11 @@ package struct ClaudeDecoder: AgentDecoder {
         }
     }
 
-    /// News of the limits of the subscription, once.
+    /// News of the limits of the subscription, once until their words change: each answer of the model repeats them.
     mutating func takeLimit() -> ClaudeLimit? {
-        defer { limit = nil }
-        return limit
+        guard let news = limit.take(), news.words != toldLimit else { return nil }
+        toldLimit = news.words
+        return news
     }
 
     /// Runs whose prompt the session had taken before: no turn comes, and the transcript has the answer.

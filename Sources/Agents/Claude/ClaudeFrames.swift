@@ -81,8 +81,6 @@ enum ClaudeFrames {
     }
 
     static func endSession(_ id: String) -> [UInt8] { request(id, "end_session") { _ in } }
-    /// The process answers this at once, whatever it does.
-    static func probe(_ id: String) -> [UInt8] { request(id, "mcp_status") { _ in } }
 
     /// Id of a run's prompt, the same in every process, so no prompt is carried out twice. Also the name of a new session.
     static func uuid(of name: String) -> String {

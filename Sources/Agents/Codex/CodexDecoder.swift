@@ -166,11 +166,21 @@ package struct CodexDecoder: AgentDecoder {
 
     /// The server does not say what another client decided; the item does (codex.md#server-requests).
     private func settled(_ known: Open) -> [Observation] {
-        guard !known.answered, case .approval(let request, _) = known.ask.content else { return [] }
-        let settlement = ApprovalSettlement(id: request.id, outcome: .cancelled)
-        return [
-            .signal(RunSignal(run: nil, session: AgentSession(known.ask.thread), event: .approvalSettled(settlement)))
-        ]
+        guard !known.answered else { return [] }
+        switch known.ask.content {
+        case .approval(let request, _):
+            let settlement = ApprovalSettlement(id: request.id, outcome: .cancelled)
+            let session = AgentSession(known.ask.thread)
+            return [.signal(RunSignal(run: nil, session: session, event: .approvalSettled(settlement)))]
+        case .questions(let questions, _):
+            let owner = parents[known.ask.thread] ?? known.ask.thread
+            let reason: QuestionSettlement.Reason = threads[owner]?.turn == nil ? .cancelled : .answeredElsewhere
+            return questions.map {
+                let event = RunEvent.questionSettled(QuestionSettlement(id: $0.question.id, reason))
+                return .signal(RunSignal(run: nil, session: AgentSession(owner), event: event))
+            }
+        case .refused: return []
+        }
     }
 
     private mutating func answered(_ id: JSONText, _ result: FrameNode) -> [Observation] {

@@ -3,7 +3,7 @@ import Vocabulary
 
 /// One question of a form, named by its member.
 struct CodexQuestion: Hashable {
-    enum Form: Hashable { case text, flag, number }
+    enum Form: Hashable { case text, flag, number, integer }
 
     var member: String
     var form: Form
@@ -172,12 +172,22 @@ enum CodexForm: Hashable {
         case "number", "integer":
             question.allowsOwnWords = true
             question.placeholder = "12"
-            return CodexQuestion(member: member, form: .number, question: question)
+            let form: CodexQuestion.Form = node["type"]?.holds("integer") == true ? .integer : .number
+            return CodexQuestion(member: member, form: form, question: question)
         default: return nil
         }
     }
 
     // MARK: Answers
+
+    /// Line for the bubble whose form an answer declined. A question takes one answer, so the person cannot try again.
+    static let misfit =
+        "An answer was no number where the form wants one, so the form was declined. Please tell the agent in a message."
+
+    /// Whether the answer has the form that its member wants.
+    func takes(_ answer: QuestionAnswer, to question: CodexQuestion) -> Bool {
+        answer == .declined || value(answer, question.form) != nil
+    }
 
     /// The whole answer, or the refusal if the person declined a question or a value has the wrong form.
     func result(_ answers: [(CodexQuestion, QuestionAnswer)]) -> String {
@@ -211,9 +221,9 @@ enum CodexForm: Hashable {
         case (.userInput, _): return #"{"answers":[\#(texts.map { JSONText.string($0).text }.joined(separator: ","))]}"#
         case (.elicitation, .text): return JSONText.string(texts.first ?? "").text
         case (.elicitation, .flag): return texts.first == "true" ? "true" : "false"
-        case (.elicitation, .number):
+        case (.elicitation, .number), (.elicitation, .integer):
             let text = texts.first?.filter { !$0.isWhitespace } ?? ""
-            return Self.isNumber(text) ? text : nil
+            return Self.isNumber(text) && (form == .number || !text.contains(".")) ? text : nil
         }
     }
 

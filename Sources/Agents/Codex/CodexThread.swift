@@ -334,16 +334,15 @@ struct CodexThread {
         guard let turn, listed["id"]?.equals(turn.id) == true else { return [] }
         var events: [RunEvent] = []
         let items = Self.items(of: listed, behind: label)
-        let isWhole = turn.isAdopted
         if lacksItems {
             events += unplaced(items)
-        } else if isWhole {
+        } else if turn.isAdopted {
             let known = Set(turn.listed.map(\.id))
             let messages = turn.listed + items.compactMap { Said($0) }.filter { !known.contains($0.id) }
             self.turn?.isAdopted = false
             self.turn?.listed = []
             self.turn?.endedMessages.formUnion(messages.map(\.id))
-            if !messages.isEmpty || !turn.isAdopted {
+            if !messages.isEmpty {
                 events += [.text(.snapshot(Self.text(of: messages))), .text(.segmentEnded(nil))]
             }
         } else {

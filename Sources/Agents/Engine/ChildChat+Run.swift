@@ -16,6 +16,10 @@ extension ChildChat {
         // The next child works in the message's folder.
         home.moves(to: next.folder)
         if home.isElsewhere { return (leave(now), false) }
+        if let place = home.unkept {
+            way.state = .keeping(place)
+            return ([.keep(place)], false)
+        }
         let (run, prompt) = (next.run, next.prompt)
         if prompt.model != .unchanged, !choosing.isSettled(.model, of: run) {
             return (begin(.model(run, prompt.model), now), true)

@@ -40,9 +40,14 @@ extension ChildChat {
     }
 
     mutating func kept(_ place: Place, _ isKept: Bool, _ now: Occasion) -> [Order] {
-        guard way.state == .keeping(place) else { return [] }
+        guard way.state == .keeping(place) else {
+            // The agent moved to it by itself.
+            if !isKept, place == home.kept { home.wasNotKept(place) }
+            return []
+        }
         way.state = .open
         guard isKept else {
+            home.wasNotKept(place)
             return refuseHeld(
                 "The bridge could not write down \(dialect.name)'s session, so the message was not sent. Is the disk full?"
             ) + advance(now)
@@ -63,6 +68,7 @@ extension ChildChat {
         if let named = errands.namedStop.take() { orders.append(.observed([.abortAnswered(named)])) }
         if hasRun { orders += losesTurn(reason, now) }
         readsAnew()
+        home.childEnded()
         way.endsAfterTurn = false
         for asked in asks.takeAll() { orders += settled(asked, .cancelled) }
         orders += breakOff()

@@ -13,7 +13,7 @@ import Vocabulary
 /// | `opening` | the host starts it, or has no place for it yet | `greeting`: it runs · `waiting`, `absent`: it died · `absent`: nobody waits |
 /// | `greeting`, `joining` | the walks to a child that answers and has its session | `keeping` · `open` · `waiting`, `absent`: it died |
 /// | `keeping` | the journal writes its place | `open`, without the prompts if the disk is full · `waiting`, `absent`: it died |
-/// | `open` | prompts may begin | `leaving`: idle, its place or its queue is wanted, the chat was left or moved · `absent`: it died |
+/// | `open` | prompts may begin | `keeping`: its place is unwritten, and a prompt waits · `leaving`: idle, its place or its queue is wanted, the chat was left or moved · `absent`: it died |
 /// | `leaving` | asked to end | `absent` |
 /// | `waiting` | the start failed; a later try is due | `reaching` · `absent`: three failed, and all that waits gets a sentence |
 ///
@@ -104,8 +104,7 @@ struct ChildChat<D: Dialect> {
     var asks = Asks<D.Slip>()
     var silence = Silence()
     var seat = Seat()
-    /// Copies of the machine's own.
-    var ownProcesses: Set<ProcessName> = []
+    /// A copy of the machine's own.
     var pastProcesses: [ProcessName] = []
 
     /// `mark` begins the names of runs without a prompt; another process of the bridge must not use the same names. `life` counts
@@ -123,11 +122,17 @@ struct ChildChat<D: Dialect> {
     /// Work of the child beside messages, in words for those that wait for its place.
     var background: String? { isOpen && prompts.turn == nil && !isWanted ? reading.background : nil }
     /// The chat's place is all that needs to be kept.
-    var isAtRest: Bool { way.state == .absent && !isWanted && prompts.sought.isEmpty && reading.isIdle }
-    /// The child could end without a loss.
-    var mayLeave: Bool { way.state == .open && way.idleSince != nil && home.kept.native != nil }
+    var isAtRest: Bool {
+        way.state == .absent && !isWanted && prompts.sought.isEmpty && reading.isIdle && home.unkept == nil
+    }
+    /// The child could end without a loss: its session can be loaded again, or never had a prompt.
+    var mayLeave: Bool {
+        way.state == .open && way.idleSince != nil && (home.kept.native != nil || home.unkept != nil)
+    }
     var heldBytes: Int { prompts.heldBytes }
     var isOpen: Bool { way.state == .open }
+    /// The child has its session.
+    var hasSession: Bool { if case .keeping = way.state { true } else { isOpen } }
 
     var nextDeadline: Instant? {
         var moments = [requests.nextDeadline, reading.nextDeadline, asks.nextExpiry, prompts.turn?.stopDeadline]
@@ -152,7 +157,7 @@ struct ChildChat<D: Dialect> {
         here.run = prompts.turn?.run
         here.isStopping =
             prompts.turn?.isStopping == true || errands.finds.contains { prompts.sought[$0]?.isStopped == true }
-        (here.ownProcesses, here.pastProcesses) = (ownProcesses, pastProcesses)
+        here.pastProcesses = pastProcesses
         here.seeks = prompts.turn?.state == .doubtful || !errands.finds.isEmpty
         here.hasLostSession = home.hasLostSession
         return here

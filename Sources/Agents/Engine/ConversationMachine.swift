@@ -25,13 +25,13 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     private var works: [WorkID: Awaited] = [:]
     private var loads = FileLoads()
     private var side = SideChild<D>()
-    /// Children of this bridge, and those of earlier ones that are not known to have ended.
-    private var processes: Set<ProcessName> = []
+    /// Children of earlier bridges that are not known to have ended.
     private var pastProcesses: [ProcessName] = []
     private static var processLimit: Int { 2_000 }
     /// The connection that `doctor` examines.
     private let checksConnection: String?
     private var sleepWatch = SleepWatch()
+    private var strayLines = StrayLines()
 
     package init(_ settings: D.Settings) { self.init(settings, checkOf: nil) }
 
@@ -51,7 +51,6 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     package mutating func begin(_ past: AgentPast, _ now: Occasion) -> [AgentOrder] {
         chats = ChildChats(mark: String(now.wallMilliseconds, radix: 36))
         pastProcesses = Array(past.processes.prefix(Self.processLimit))
-        processes = Set(pastProcesses)
         for (session, place) in KeptPlaces.read(past.facts) { chats.remember(place, of: session) }
         var gone: [Observation] = []
         for turn in past.turns {
@@ -84,12 +83,13 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     }
 
     package mutating func shutDown(_ now: Occasion) -> [AgentOrder] {
-        children.all.map { channel in
+        let closing: [AgentOrder] = children.all.map { channel in
             let chat = children.session(on: channel).flatMap { chats.awake[$0] }
             // An orphan finishes its turn without the bridge.
             let isLeftToWork = dialect.habits.finishesAlone && chat?.prompts.turn != nil
             return .close(channel, isLeftToWork ? .input : .child(atOnce: false))
         }
+        return closing + side.shutDown()
     }
 
     // MARK: Commands
@@ -144,7 +144,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         into orders: inout [AgentOrder]
     ) {
         guard let frame = dialect.parse(line, capacity: capacity, with: parser) else {
-            orders.append(.note(.words("\(dialect.name) wrote a line that is no record")))
+            if let words = strayLines.note(of: dialect.name, at: now.now) { orders.append(.note(.words(words))) }
             return
         }
         if side.isOn(channel) {
@@ -158,9 +158,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         if side.isOn(channel) { return side.happened(event, dialect, now) }
         guard let session = children.session(on: channel) else { return [] }
         switch event {
-        case .spawned(let process):
-            if processes.count < Self.processLimit { processes.insert(process) }
-            return change(session, now) { $0.spawned(now) }
+        case .spawned: return change(session, now) { $0.spawned(now) }
         case .waits(let running, let chats):
             return change(session, now) { $0.awaitsPlace(running: running, behind: chats) }
         case .wanted: return giveUpPlace(of: session, on: channel, now)
@@ -183,7 +181,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     private mutating func giveUpPlace(
         of session: AgentSession, on channel: ChannelID, _ now: Occasion
     ) -> [AgentOrder] {
-        guard let chat = chats.awake[session], chat.isOpen, !chat.mayLeave else {
+        guard let chat = chats.awake[session], chat.hasSession, !chat.mayLeave else {
             return change(session, now) { $0.leave(now) }
         }
         return [.idle(channel, false)]
@@ -239,9 +237,9 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     private mutating func change(
         _ session: AgentSession, _ now: Occasion, _ change: (inout ChildChat<D>) -> [ChildChat<D>.Order]
     ) -> [AgentOrder] {
-        let (own, past) = (processes, pastProcesses)
+        let past = pastProcesses
         let orders = chats.change(session, dialect) { chat in
-            (chat.ownProcesses, chat.pastProcesses) = (own, past)
+            chat.pastProcesses = past
             return change(&chat)
         }
         let translated = orders.flatMap { translate($0, of: session) } + tellAsks(session, now)
@@ -252,7 +250,7 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     }
 
     private mutating func tellIdle(_ session: AgentSession) -> [AgentOrder] {
-        guard let chat = chats.awake[session], chat.isOpen, let channel = children.channel(of: session),
+        guard let chat = chats.awake[session], chat.hasSession, let channel = children.channel(of: session),
             children.isIdle(channel, chat.mayLeave)
         else { return [] }
         return [.idle(channel, chat.mayLeave)]
@@ -302,6 +300,22 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
         let work = children.nextWork()
         works[work] = awaited
         return work
+    }
+}
+
+/// Lines of children that are no records: one note in each window, which counts those since the note before.
+private struct StrayLines {
+    private static let window = Duration.seconds(10)
+
+    private var until: Instant?
+    private var count = 0
+
+    mutating func note(of name: String, at now: Instant) -> String? {
+        count += 1
+        guard until.map({ $0 <= now }) ?? true else { return nil }
+        defer { (until, count) = (now + Self.window, 0) }
+        if count == 1 { return "\(name) wrote a line that is no record" }
+        return "\(name) wrote \(count) lines that are no records"
     }
 }
 

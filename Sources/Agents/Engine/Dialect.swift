@@ -169,8 +169,7 @@ package struct Here: Sendable {
     package var seeks = false
     /// The agent lost the chat's session: `place` is that of its successor.
     package var hasLostSession = false
-    /// Processes that this bridge or an earlier one started, and those of earlier ones that are not known to have ended.
-    package var ownProcesses: Set<ProcessName> = []
+    /// Processes of earlier bridges that are not known to have ended.
     package var pastProcesses: [ProcessName] = []
 
     package init(

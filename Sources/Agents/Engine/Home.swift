@@ -5,6 +5,8 @@ import Vocabulary
 struct Home {
     /// The place in the journal; the next child starts with it.
     private(set) var kept: Place
+    /// Place that the journal could not take: it is written before the next prompt.
+    private(set) var unkept: Place?
     /// Working folder of the next child, or nil for the configured one.
     private(set) var folder: String?
     /// Working folder of the newest child.
@@ -27,9 +29,12 @@ struct Home {
     var isElsewhere: Bool { startedIn != folder }
 
     func place(_ native: String?) -> Place { Place(native: native, folder: folder) }
-    mutating func wasKept(_ place: Place) { kept = place }
+    mutating func wasKept(_ place: Place) { (kept, unkept) = (place, nil) }
+    mutating func wasNotKept(_ place: Place) { unkept = place }
+    /// A session without a prompt ends with its child.
+    mutating func childEnded() { if unkept != kept { unkept = nil } }
     /// The next child begins a new session.
-    mutating func forgetsSession() { kept = place(nil) }
+    mutating func forgetsSession() { (kept, unkept) = (place(nil), nil) }
     mutating func losesSession() {
         hasLostSession = hasLostSession || kept.native != nil
         forgetsSession()

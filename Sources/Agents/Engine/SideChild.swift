@@ -17,6 +17,7 @@ struct SideChild<D: Dialect> {
         let channel: ChannelID
         var errand: Errand
         var reading: D.Reading
+        let limit: Duration
         var deadline: Instant
     }
 
@@ -46,7 +47,7 @@ struct SideChild<D: Dialect> {
         _ errand: Errand, _ dialect: D, on channel: ChannelID, within limit: Duration, _ now: Occasion
     ) -> [AgentOrder] {
         life = Life(
-            channel: channel, errand: errand, reading: dialect.reading(of: AgentSession(""), mark: ""),
+            channel: channel, errand: errand, reading: dialect.reading(of: AgentSession(""), mark: ""), limit: limit,
             deadline: now.now + limit)
         return [.open(channel, .child(dialect.sidePlan))]
     }
@@ -82,7 +83,12 @@ struct SideChild<D: Dialect> {
         }
     }
 
-    mutating func slept(_ now: Occasion) { if life != nil { life?.deadline = now.now + Self.listLimit } }
+    mutating func slept(_ now: Occasion) { if let limit = life?.limit { life?.deadline = now.now + limit } }
+
+    /// The host answers open queries at the end of the process.
+    mutating func shutDown() -> [AgentOrder] {
+        life.take().map { [.close($0.channel, .child(atOnce: true))] } ?? []
+    }
 
     // MARK: The walk
 

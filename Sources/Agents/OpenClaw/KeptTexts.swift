@@ -13,7 +13,7 @@ struct KeptTexts {
 
     /// The change from the run's last text to this cumulative one, or nil if they are equal.
     mutating func moved(_ run: RunID, to text: UnsafeRawBufferPointer) -> TextChange? {
-        if texts.count >= Self.limit, texts[run] == nil { forgetAll() }
+        makeRoom(for: run)
         guard let known = texts[run] else {
             keep(text, of: run)
             return .snapshot(String(decoding: text, as: UTF8.self))
@@ -37,6 +37,7 @@ struct KeptTexts {
 
     mutating func appended(_ run: RunID, _ addition: UnsafeRawBufferPointer) -> TextChange? {
         guard addition.count > 0 else { return nil }
+        makeRoom(for: run)
         grow(run, by: addition)
         return .append(String(decoding: addition, as: UTF8.self))
     }
@@ -46,6 +47,10 @@ struct KeptTexts {
     mutating func forgetAll() {
         texts.removeAll()
         bytes = 0
+    }
+
+    private mutating func makeRoom(for run: RunID) {
+        if texts.count >= Self.limit, texts[run] == nil { forgetAll() }
     }
 
     private mutating func keep(_ text: UnsafeRawBufferPointer, of run: RunID) {

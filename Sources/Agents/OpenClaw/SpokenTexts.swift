@@ -183,7 +183,11 @@ struct SpokenTexts {
 
     mutating func sent(_ files: [String], in run: RunID) {
         guard newest[run] != nil || !files.isEmpty, !byChat.contains(run) else { return }
-        if newest[run] == nil { newest[run] = Message() }
+        if newest[run] == nil {
+            makeRoom(for: 0, of: run)
+            frames += 1
+            newest[run] = Message(heard: frames)
+        }
         for file in files where (newest[run]?.files.count ?? 0) < Self.filesLimit {
             if newest[run]?.files.contains(file) == false { newest[run]?.files.append(file) }
         }

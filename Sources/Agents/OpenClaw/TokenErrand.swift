@@ -44,13 +44,18 @@ struct TokenErrand {
                 state = .idle
                 return [.note(.remedy(error.message))]
             }
+        // The pending tokens came during the write.
+        case (.writing, .failed(let failure)): return [.note(.remedy(failure.message))] + next()
         case (_, .failed(let failure)):
             pending = []
             state = .idle
             return [.note(.remedy(failure.message))]
-        default:
-            state = .idle
-            return pending.isEmpty ? [] : read()
+        default: return next()
         }
+    }
+
+    private mutating func next() -> [AgentOrder] {
+        state = .idle
+        return pending.isEmpty ? [] : read()
     }
 }

@@ -33,8 +33,7 @@ extension OppiDecoder {
 
     /// A prompt of ours is about to be sent under this request id.
     mutating func willBegin(_ run: RunID, _ text: String, waits: Bool, request: String) {
-        guard let native else { return }
-        remember(request, native, run)
+        remember(request, run)
         change { $0.prompted = Prompted(run: run, text: text, waits: waits) }
     }
 

@@ -15,7 +15,7 @@ extension OppiDecoder {
             let text = root["message"]?.string ?? ""
             let waits = root["type"]?.holds("follow_up") == true || root["streamingBehavior"] != nil
             sessions[session]?.prompted = Prompted(run: run, text: text, waits: waits)
-            if let request = root["requestId"]?.string { remember(request, session, run) }
+            if let request = root["requestId"]?.string { remember(request, run) }
             return [.prompt(AgentPrompt(session: session, run: run, text: text))]
         case "stop", "abort":
             if let session { sessions[session]?.stopsForUs = true }

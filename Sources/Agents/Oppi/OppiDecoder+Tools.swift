@@ -85,7 +85,9 @@ extension OppiDecoder {
             return [aside(id, .approvalSettled(ApprovalSettlement(id: approval, outcome: .cancelled)))]
         default:
             // The frame comes on every socket, and again after each subscription (oppi.md#permissions).
-            guard permissions.count >= 1_000 || permissions.insert(approval).inserted else { return [] }
+            guard !permissions.contains(approval) else { return [] }
+            if permissions.count >= Self.rememberedLimit { permissions.removeFirst() }
+            permissions.append(approval)
             var request = Self.request(approval, root, workspace: live?.workspace)
             let tool = root["tool"]?.string ?? "tool"
             request.call = sessions[id]?.calls.asked(tool: tool, input: root["input"]?.compact)

@@ -106,9 +106,12 @@ package struct OppiDecoder: AgentDecoder {
     let parser = FrameParser()
     var sessions: [AgentSession: Session] = [:]
     var live: Live?
-    private var prompts: [String: (AgentSession, RunID)] = [:]
-    /// Permissions already reported.
-    var permissions: Set<ApprovalID> = []
+    /// Prompts without an answer, the oldest first.
+    private var prompts: [(request: String, run: RunID)] = []
+    /// Permissions already reported, the oldest first.
+    var permissions: [ApprovalID] = []
+    /// Beyond this the oldest prompt or permission is forgotten.
+    static let rememberedLimit = 1_000
     /// Questions of a recording, by their dialog's id.
     var questions: [String: (question: Question, session: AgentSession)] = [:]
     var tracesAsked: [AgentSession] = []
@@ -127,8 +130,9 @@ package struct OppiDecoder: AgentDecoder {
     init(_ live: Live) { self.live = live }
 
     /// Notes the prompt that the answer to this request id is about.
-    mutating func remember(_ request: String, _ session: AgentSession, _ run: RunID) {
-        if prompts.count < 1_000 { prompts[request] = (session, run) }
+    mutating func remember(_ request: String, _ run: RunID) {
+        if prompts.count >= Self.rememberedLimit { prompts.removeFirst() }
+        prompts.append((request, run))
     }
 
     package var nextDeadline: Instant? { sessions.values.compactMap { $0.isOpening ? nil : $0.held?.until }.min() }
@@ -330,9 +334,10 @@ package struct OppiDecoder: AgentDecoder {
     }
 
     private mutating func response(_ root: FrameNode, _ type: String) -> [Observation] {
-        guard let request = root["requestId"]?.string, let (_, run) = prompts.removeValue(forKey: request) else {
-            return []
-        }
+        guard let request = root["requestId"]?.string,
+            let index = prompts.lastIndex(where: { $0.request == request })
+        else { return [] }
+        let run = prompts.remove(at: index).run
         guard root["success"]?.flag == true else {
             return [.sendAnswered(asked: run, .refused(message: root["error"]?.string ?? ""))]
         }

@@ -40,7 +40,9 @@ package struct PiDecoder: AgentDecoder {
     private static let saidLimit = 4_000_000
     /// The newest message of the assistant has its final text: later deltas belong to nothing.
     private var messageIsOver = false
+    // Recordings alone use these fields.
     private var lostRun = false
+    private var isLost = false
     /// Open dialogs: questions with their question, cards with nil.
     private var dialogs: [String: Question?] = [:]
     /// Longest doubt about the end of a loop, by the version that the process has shown (pi.md#later-lines-l-what-changes).
@@ -149,7 +151,10 @@ package struct PiDecoder: AgentDecoder {
 
     package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
         guard let root = parser.parse(frame, capacity: capacity) else { return [] }
-        if root["_proc"]?.holds("spawn") == true { return lostRun ? [.linkBack] : [] }
+        if root["_proc"]?.holds("spawn") == true {
+            defer { isLost = false }
+            return isLost ? [.linkBack] : []
+        }
         let id = root["id"]?.string
         switch root["type"]?.string {
         case "prompt", "steer", "follow_up":
@@ -388,9 +393,9 @@ package struct PiDecoder: AgentDecoder {
     private mutating func exited() -> [Observation] {
         let observations = settle()
         lostRun = state != .idle
-        state = .idle
-        isCompacting = false
-        dialogs = [:]
+        isLost = true
+        abandonRun()
+        (steering, dialogs) = (nil, [:])
         return observations + [.linkLost]
     }
 

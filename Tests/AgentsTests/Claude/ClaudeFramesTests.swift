@@ -30,7 +30,6 @@ struct ClaudeFramesTests {
             text(ClaudeFrames.setThinking(tokens: nil, "7"))
                 == request(#""subtype":"set_max_thinking_tokens","max_thinking_tokens":null"#))
         #expect(text(ClaudeFrames.endSession("7")) == request(#""subtype":"end_session""#))
-        #expect(text(ClaudeFrames.probe("7")) == request(#""subtype":"mcp_status""#))
     }
 
     @Test("a prompt is its text, as it stands, and its pictures behind it")

@@ -206,6 +206,10 @@ struct ClaudeToolTests {
         #expect(talk.decoder.takeLimit() == nil)
         _ = hears(limit(#""status":"allowed_warning","rateLimitType":"seven_day","utilization":0.9"#))
         #expect(talk.decoder.takeLimit()?.words == "Claude Code is near its seven day limit")
+        _ = hears(limit(#""status":"allowed_warning","rateLimitType":"seven_day","utilization":0.91"#))
+        #expect(talk.decoder.takeLimit() == nil)
+        _ = hears(limit(#""status":"rejected","rateLimitType":"seven_day","utilization":1"#))
+        #expect(talk.decoder.takeLimit()?.words == "Claude Code is at its seven day limit")
     }
 
     @Test("a question that is withdrawn was stopped, or the result of its call says who decided")

@@ -1,4 +1,5 @@
 import AgentKit
+import Codex
 import Testing
 import Vocabulary
 
@@ -23,6 +24,32 @@ struct CodexFormTests {
         #expect(
             codex.answers(names[2], .text("12")).contains(
                 #"send {"id":7,"result":{"action":"accept","content":{"bed":"south","deep":true,"litres":12}}}"#))
+    }
+
+    @Test(
+        "words where a number is wanted decline the form at once, and the bubble says so",
+        arguments: [("number", "twelve"), ("integer", "1.5")])
+    func noNumber(type: String, words: String) {
+        var codex = CodexConversation.going()
+        let properties = #"{"litres":{"type":"\#(type)"},"deep":{"type":"boolean"}}"#
+        let asked = codex.says(
+            ask(#""message":"Water?","requestedSchema":{"type":"object","properties":\#(properties)}"#))
+        let names = asked.compactMap { $0.firstMatch(of: /asked (\S+)/).map { String($0.output.1) } }
+        #expect(names.count == 2)
+        guard names.count == 2 else { return }
+        let lines = codex.answers(names[0], .text(words))
+        #expect(lines.contains(#"send {"id":7,"result":{"action":"decline"}}"#), "\(lines)")
+        #expect(lines.contains { $0.contains("is told") && $0.contains("no number") }, "\(lines)")
+    }
+
+    @Test("a number with a point is one where no integer is wanted")
+    func point() {
+        var codex = CodexConversation.going()
+        let asked = codex.says(
+            ask(#""message":"Water?","requestedSchema":{"properties":{"litres":{"type":"number"}}}"#))
+        let name = asked.compactMap { $0.firstMatch(of: /asked (\S+)/).map { String($0.output.1) } }.first ?? "?"
+        let lines = codex.answers(name, .text("1.5"))
+        #expect(lines.contains(#"send {"id":7,"result":{"action":"accept","content":{"litres":1.5}}}"#), "\(lines)")
     }
 
     @Test("an address and an unknown member are refused at once")
@@ -93,6 +120,23 @@ struct CodexFormTests {
         ).joined()
         #expect(asked.contains("autoResolutionMs: 9") && asked.contains("sendsTo: evil.example"), "\(asked)")
         #expect(asked.contains(#"note: \"a\\nsafe: yes\""#) && !asked.contains("isBlocking"), "\(asked)")
+    }
+
+    @Test("in a recording a question that another client answers, or whose turn is over, is settled")
+    func settledInRecording() {
+        let one = #"{"id":"a","header":"A","question":"Which?","options":[]}"#
+        let resolved = #"{"method":"serverRequest/resolved","params":{"threadId":"T","requestId":7}}"#
+        var codex = Conversation(CodexPlugin())
+        _ = codex.receives(#"{"method":"turn/started","params":{"threadId":"T","turn":{"id":"U"}}}"#)
+        let asked = codex.receives(Self.input(one))
+        #expect(asked.count == 1)
+        let elsewhere = codex.receives(resolved)
+        #expect(elsewhere.count == 1 && elsewhere[0].hasSuffix(" answeredElsewhere"), "\(elsewhere)")
+        _ = codex.receives(Self.input(one))
+        _ = codex.receives(
+            #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"U","status":"interrupted"}}}"#)
+        let over = codex.receives(resolved)
+        #expect(over.count == 1 && over[0].hasSuffix(" cancelled"), "\(over)")
     }
 
     @Test("two questions of one name are refused: one answer would be that of both")

@@ -22,9 +22,10 @@ struct EngineConversation<D: Dialect>: MachineConversation where D.Settings: Sen
     private(set) var beginning: [String] = []
 
     init(
-        settings: D.Settings, facts: [Fact] = [], turns: [EarlierTurn] = [], processes: [ProcessName] = []
+        settings: D.Settings, facts: [Fact] = [], turns: [EarlierTurn] = [], processes: [ProcessName] = [],
+        checkOf connection: String? = nil
     ) {
-        machine = ConversationMachine(settings)
+        machine = ConversationMachine(settings, checkOf: connection)
         var past = AgentPast()
         past.facts = facts
         past.turns = turns
@@ -87,6 +88,7 @@ struct EngineConversation<D: Dialect>: MachineConversation where D.Settings: Sen
         lines(machine.command(.release(session: Self.chat, isDeleted: isDeleted), occasion()))
     }
 
+    mutating func checks() -> [String] { lines(machine.check(occasion())) }
     mutating func shutsDown() -> [String] { lines(machine.shutDown(occasion())) }
 
     // MARK: The host

@@ -23,6 +23,16 @@ struct WalkTests {
         #expect(least.waits(60_000) == [#"send r1 not made "Least could not be started: the disk is gone""#])
     }
 
+    @Test("a look for doctor has its whole half minute again after a sleep")
+    func looksAfterSleep() {
+        var least = LeastConversation(settings: LeastDialect.Settings(), checkOf: "main")
+        #expect(least.checks() == ["start 0 "])
+        #expect(least.spawns(0) == ["0 > sb-check hello"])
+        #expect(least.sleeps(60, isTold: true) == [])
+        #expect(least.waits(29_999) == [])
+        #expect(least.waits(1).last == "done")
+    }
+
     @Test("a walk that its child took along is walked again with the next")
     func brokenOff() {
         var least = LeastConversation.make()

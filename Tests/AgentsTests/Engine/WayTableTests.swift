@@ -150,6 +150,28 @@ struct WayTableTests {
         #expect(least.sends("r2", "two") == ["1 > sb-3 prompt r2 two", "1 asks nobody"])
     }
 
+    @Test("a place that could not be written down is written before the next prompt")
+    func writesLater() {
+        var least = Self.make(.keeping)
+        least.showsIdle = true
+        #expect(least.keeps(false) == [Self.full, "idle 1"])
+        #expect(least.sends("r2", "two") == ["busy 1", "keep session:pi-ses_1=/s/1"])
+        #expect(least.keeps() == ["1 > sb-2 prompt r2 two"])
+        _ = least.says(#"{"began":"r2"}"#)
+        _ = least.says(#"{"ended":"r2"}"#)
+        _ = least.exits(0)
+        #expect(least.sends("r3", "three") == ["start 2 /s/1"])
+    }
+
+    @Test("a child whose place could not be written down gives its seat up, and its empty session is forgotten")
+    func leavesUnwritten() {
+        var least = Self.make(.keeping)
+        _ = least.keeps(false)
+        #expect(least.isWanted() == ["end 1"])
+        #expect(least.exits(0) == [])
+        #expect(least.sends("r2", "two") == ["start 2 "])
+    }
+
     @Test("the prompt that begins another session says so, once")
     func losesSession() {
         var settings = LeastDialect.Settings()

@@ -1,8 +1,9 @@
 import AgentKit
-import OpenClaw
 import Testing
 import Vocabulary
 import Worlds
+
+@testable import OpenClaw
 
 /// The machine, with its orders in words.
 private final class MachineStage {
@@ -119,6 +120,26 @@ struct OpenClawMachineTests {
         #expect(stage.words.contains("up 2026.5.1") && stage.words.last == "mayPause true")
         stage.happened(.closed(code: 1006, reason: ""))
         #expect(stage.words.suffix(2) == ["waiting", "mayPause false"])
+    }
+
+    @Test("a device token that came while another could not be written is written by itself")
+    func tokenBesideFailure() {
+        var errand = TokenErrand()
+        func token(_ text: String) -> OpenClawSession.DeviceToken {
+            .init(gateway: "ws://\(text)", deviceID: "d1", role: "operator", scopes: [], token: text)
+        }
+        _ = errand.keep(token("dt-1"))
+        _ = errand.finished(.secret(nil), wallMilliseconds: 0)
+        let during = errand.keep(token("dt-2"))
+        #expect(during.isEmpty)
+        let failed = errand.finished(.failed(WorkFailure(.full, "no room")), wallMilliseconds: 0)
+        #expect(failed.count == 2, "a remedy, and a look at the file")
+        guard case .work(_, .keepSecret(_, let secret))? = errand.finished(.secret(nil), wallMilliseconds: 0).first
+        else {
+            Issue.record("nothing is written")
+            return
+        }
+        #expect(secret?.text.contains("dt-2") == true && secret?.text.contains("dt-1") == false)
     }
 
     @Test("a device token is covered, then kept beside those that other gateways gave")

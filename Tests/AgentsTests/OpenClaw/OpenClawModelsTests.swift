@@ -105,6 +105,21 @@ struct OpenClawModelsTests {
         #expect(talk.allSent.last?.method == "chat.send")
     }
 
+    @Test("a message that leaves again under another key has its model set again over a loss")
+    func leavesAgain() {
+        let talk = Self.live()
+        talk.send("r1", choice: .named("acme/big"))
+        talk.answer("sessions.patch", #"{"ok":true}"#)
+        talk.answer("chat.send", #"{"runId":"r1","status":"started"}"#)
+        talk.lifecycle("r1", #""phase":"error","error":"Gateway is draining; new tasks are not accepted""#)
+        talk.chat("final", "Gateway is restarting. Please wait a few seconds and try again.")
+        #expect(talk.observations.last == .sendAnswered(asked: RunID("r1"), .leavesAgain(as: RunID("r1.again"))))
+        talk.close(1006)
+        talk.pass(2)
+        talk.goLive()
+        #expect(talk.allSent.filter { $0.method == "sessions.patch" }.count == 2)
+    }
+
     @Test("of another process's message that may have left, the model comes first again")
     func adopted() {
         let talk = Talk()

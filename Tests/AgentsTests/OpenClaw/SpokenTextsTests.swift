@@ -209,4 +209,27 @@ extension String {
     fileprivate var trimmedEnd: String {
         String(decoding: utf8.prefix((Array(utf8).lastIndex { $0 > 0x20 } ?? -1) + 1), as: UTF8.self)
     }
+
+    // MARK: Limits
+
+    @Test("a file of one run more than are kept takes the place of the run that was silent for longest")
+    func filesMakeRoom() {
+        var texts = SpokenTexts()
+        let runs = (0..<256).map { RunID("run-\($0)") }
+        for run in runs {
+            _ = Array("a".utf8).withUnsafeBytes { texts.said(SpokenTexts.Frame(text: $0), in: run) }
+        }
+        texts.sent(["/f"], in: Self.run)
+        #expect(texts.isSpoken(Self.run) && !texts.isSpoken(runs[0]) && texts.isSpoken(runs[1]))
+    }
+
+    @Test("additions alone keep no more texts than snapshots do")
+    func additionsMakeRoom() {
+        var texts = KeptTexts()
+        for number in 0...256 {
+            _ = Array("a".utf8).withUnsafeBytes { texts.appended(RunID("run-\(number)"), $0) }
+        }
+        let moved = Array("ab".utf8).withUnsafeBytes { texts.moved(RunID("run-0"), to: $0) }
+        #expect(moved == .snapshot("ab"))
+    }
 }

@@ -54,6 +54,16 @@ struct OppiDecoderTests {
         #expect(hears(result, #""command":"prompt","requestId":"r1","success":true"#) == [])
     }
 
+    @Test("behind a thousand prompts without an answer the answer to the newest is heard")
+    mutating func manyUnanswered() {
+        for number in 1...1_001 {
+            _ = oppi.sends(#"{"type":"prompt","sessionId":"s","message":"Hi","requestId":"r\#(number)"}"#)
+        }
+        #expect(
+            hears("rpc_result", #""command":"prompt","requestId":"r1001","success":true"#)
+                == ["send oppi-s-1001 accepted as oppi-s-1001"])
+    }
+
     @Test("a prompt that was taken and then refused by an error fails without a run")
     mutating func refusedLate() {
         _ = oppi.sends(#"{"type":"prompt","sessionId":"s","message":"Hi","requestId":"r1"}"#)

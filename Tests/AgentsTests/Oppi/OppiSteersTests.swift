@@ -105,6 +105,18 @@ struct OppiSteersTests {
         #expect(oppi.ends() == ["r1 oppi:ses_1 finished stop run -"])
     }
 
+    @Test("a skill that is written into the run again hides one message, and another client's ends the run")
+    func writtenAgain() {
+        var oppi = OppiConversation.running(result: "command_result")
+        _ = oppi.sends("r2", "/skill:x now")
+        #expect(oppi.keeps() == ["2 > steer s1 r2 /skill:x now"])
+        #expect(oppi.waits(9_000).contains("2 > steer s1 r2 /skill:x now"))
+        _ = oppi.replies("steer")
+        _ = oppi.answers(text: "First.")
+        #expect(oppi.says("message_end", #""role":"user","content":"<skill name=\"x\"> now""#) == [])
+        #expect(oppi.says("message_end", #""role":"user","content":"Theirs""#).first?.contains("finished") == true)
+    }
+
     @Test("a skill behind another client's run begins ours")
     func skillBehind() {
         var oppi = OppiConversation.idle()

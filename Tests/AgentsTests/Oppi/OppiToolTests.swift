@@ -132,6 +132,13 @@ struct OppiToolTests {
         #expect(hears("permission_cancelled", #""id":"p1""#) == ["\(Self.run) approval settled p1 cancelled"])
     }
 
+    @Test("behind a thousand permissions the newest is still told once")
+    mutating func manyPermissions() {
+        func asks(_ number: Int) -> String { #""id":"p\#(number)","tool":"rm","reason":"Deletes""# }
+        for number in 1...1_001 { #expect(hears("permission_request", asks(number)).count == 1) }
+        #expect(hears("permission_request", asks(1_001)) == [])
+    }
+
     @Test(
         "our answer to a permission is a decision",
         arguments: [

@@ -329,7 +329,16 @@ struct PiDecoderTests {
         _ = pi.receives(Self.end("Done"))
         _ = pi.receives(Self.ends())
         #expect(pi.receives(#"{"_proc":"exit","code":0}"#) == ["pi-run-1 pi finished stop run -", "link lost"])
+        #expect(pi.sends(#"{"_proc":"spawn"}"#) == ["link back"])
+    }
+
+    @Test("a prompt that its process took along begins no run of the next process")
+    mutating func exitBeforeRun() {
         #expect(pi.sends(#"{"_proc":"spawn"}"#) == [])
+        _ = pi.sends(#"{"id":"1","type":"prompt","message":"Q"}"#)
+        #expect(pi.receives(#"{"_proc":"exit","code":1}"#) == ["link lost"])
+        #expect(pi.sends(#"{"_proc":"spawn"}"#) == ["link back"])
+        #expect(pi.receives(#"{"type":"agent_start"}"#) == ["pi-run-2 pi started"])
     }
 
     @Test("what is unknown is counted by name, what is malformed by number, and neither does harm")

@@ -182,6 +182,15 @@ struct PiMachineTests {
         #expect(pi.says("hello") == ["note pi wrote a line that is no record"])
     }
 
+    @Test("much noise is noted once in ten seconds, with its count")
+    func muchNoise() {
+        var pi = PiConversation.ready()
+        #expect(pi.says("hello") == ["note pi wrote a line that is no record"])
+        for _ in 0..<1_000 { #expect(pi.says("hello") == []) }
+        _ = pi.waits(10_000)
+        #expect(pi.says("hello") == ["note pi wrote 1001 lines that are no records"])
+    }
+
     @Test("a line that is too long fails the run")
     func longLine() {
         var pi = PiConversation.ready()

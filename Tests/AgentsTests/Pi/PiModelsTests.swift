@@ -134,6 +134,14 @@ struct PiModelsTests {
         #expect(pi.asks(.models) == ["start 2 --no-session"])
     }
 
+    @Test("one that was started for the list ends with the bridge")
+    func endsWithBridge() {
+        var pi = PiConversation()
+        _ = pi.asks(.models)
+        _ = pi.spawns()
+        #expect(pi.shutsDown() == ["kill 1"])
+    }
+
     @Test("one that runs is asked")
     func running() {
         var pi = PiConversation.ready()

@@ -328,6 +328,7 @@ struct CodexChat {
             switch said {
             case .answer(let id, let result): .answer(id, result)
             case .note(let words): .note(words)
+            case .told(let words): run.map { .observed([.told($0, words)]) } ?? .note(words)
             case .event(let event): observed(event, of: run)
             }
         }

@@ -207,7 +207,7 @@ struct CodexCheck {
         } else {
             findings.append(ok(.agent, "Codex reads its configuration"))
         }
-        if account["requiresOpenaiAuth"]?.flag == true, account["account"]?.isObject != true {
+        if CodexTrouble.isLoggedOut(account) {
             findings.append(failed(.agentToken, .loggedOut))
         } else {
             let who = account["account"]?["email"]?.string ?? account["account"]?["type"]?.string

@@ -90,14 +90,12 @@ extension CodexMachine {
         life.greeted((), silence: Self.silence, at: now.now, read: now.read)
         orders.append(.mayPause(Self.mainChannel, true))
         mind.decisions.waitAgain(at: now.read)
-        let isLoggedOut =
-            result["requiresOpenaiAuth"]?.flag == true && result["account"]?.isObject != true
         // A broken configuration comes before the login: the defaults that it leaves have an account of their own, or none.
         if mind.version != Self.unknownVersion, CodexTrouble.isTooOld(mind.version) {
             troubled(.tooOld(mind.version), now)
         } else if case .configuration(let details) = mind.trouble {
             troubled(.configuration(details), now)
-        } else if isLoggedOut {
+        } else if CodexTrouble.isLoggedOut(result) {
             troubled(.loggedOut, now)
         } else {
             mended(now)

@@ -15,6 +15,8 @@ struct CodexOpenAsks {
         case answer(JSONText, String)
         case event(RunEvent)
         case note(String)
+        /// A line for the bubble.
+        case told(String)
     }
 
     private struct Open {
@@ -185,13 +187,22 @@ struct CodexOpenAsks {
 
     private mutating func takeEarly(_ questions: [CodexQuestion], of name: String) -> [Said] {
         earlier.subtract(questions.map(\.question.id))
-        return questions.compactMap { known in
+        return questions.flatMap { known -> [Said] in
             guard let given = early.removeValue(forKey: known.question.id),
                 given.shown.map({ $0 == AskFingerprint(of: known.question) }) ?? true
-            else { return nil }
-            if open[name]?.answers[known.member] == nil { open[name]?.answers[known.member] = given.answer }
-            return Self.settled(known.question.id, .answered)
+            else { return [] }
+            guard open[name]?.answers[known.member] == nil else {
+                return [Self.settled(known.question.id, .answered)]
+            }
+            return fill(known, of: name, with: given.answer)
         }
+    }
+
+    /// An answer that does not fit declines the form.
+    private mutating func fill(_ asked: CodexQuestion, of name: String, with answer: QuestionAnswer) -> [Said] {
+        let fits = open[name]?.form.takes(answer, to: asked) ?? true
+        open[name]?.answers[asked.member] = fits ? answer : .declined
+        return [Self.settled(asked.question.id, .answered)] + (fits ? [] : [.told(CodexForm.misfit)])
     }
 
     /// Refuses a request that nobody can answer.
@@ -345,8 +356,7 @@ struct CodexOpenAsks {
             guard let asked = known.questions.first(where: { $0.question.id == question }) else { continue }
             if let shown, shown != AskFingerprint(of: asked.question) { return [] }
             guard known.answers[asked.member] == nil else { return [] }
-            open[name]?.answers[asked.member] = answer
-            return [Self.settled(question, .answered)] + reply(name)
+            return fill(asked, of: name, with: answer) + reply(name)
         }
         guard earlier.contains(question) else { return [Self.settled(question, .unknown)] }
         early[question] = (answer, shown)

@@ -1,3 +1,4 @@
+import JSONReading
 import Vocabulary
 
 /// A fault that a person has to mend before messages can be answered. Each message has the bridge look again.
@@ -50,6 +51,11 @@ enum CodexTrouble: Hashable {
         case .foreignSocket: .agentUnreachable
         case .tooOld, .noPlaceForSocket, .cannotStart, .configuration: .agentNotInitialised
         }
+    }
+
+    /// Reads the answer to `account/read`.
+    static func isLoggedOut(_ account: FrameNode) -> Bool {
+        account["requiresOpenaiAuth"]?.flag == true && account["account"]?.isObject != true
     }
 
     /// The first version number in the output of `codex --version` or in a server's `userAgent`.

@@ -256,6 +256,8 @@ struct GatewayRuns {
         let question = questions.question(about: run)
         begins(
             fresh, known, .init(run: fresh, text: known.text, sentAtMilliseconds: question.sentAtMilliseconds), at: now)
+        models.move(run, to: fresh)
+        levels.move(run, to: fresh)
         ended(run)
         return fresh
     }

@@ -62,6 +62,8 @@ struct SessionLevels {
     mutating func modelChanged(in session: AgentSession) { set[session] = nil }
 
     mutating func forget(_ run: RunID) { wanted[run] = nil }
+    /// The message leaves again under another key.
+    mutating func move(_ run: RunID, to fresh: RunID) { wanted[fresh] = wanted.removeValue(forKey: run) }
 
     mutating func socketLost() {
         set = [:]

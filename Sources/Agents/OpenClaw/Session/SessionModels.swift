@@ -48,6 +48,8 @@ struct SessionModels {
     }
 
     mutating func forget(_ run: RunID) { wanted[run] = nil }
+    /// The message leaves again under another key.
+    mutating func move(_ run: RunID, to fresh: RunID) { wanted[fresh] = wanted.removeValue(forKey: run) }
 
     mutating func socketLost() {
         set = [:]

@@ -40,7 +40,7 @@ extension OppiChat {
 }
 
 extension OppiMachine {
-    func room(without stopped: Set<String>, for session: AgentSession) -> Work? {
+    func room(for session: AgentSession) -> Work? {
         guard let place = chats.place(of: session) else { return nil }
         return rest.get("/workspaces/\(place.workspace)/sessions")
     }

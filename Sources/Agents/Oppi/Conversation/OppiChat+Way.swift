@@ -103,10 +103,11 @@ extension OppiChat {
         if turn.stop == .due, turn.state == .going { return writeStop(of: turn, place, at: now) }
         guard let steer = nextSteer, place.steer == steer, let index = waiting.firstIndex(where: { $0.run == steer })
         else { return loadNext() }
+        let message = waiting[index]
+        // The decoder has noted a message that is written again.
+        if !message.mayHaveLeft { decoder?.steers(steer, message.prompt.frameText) }
         waiting[index].isSteering = true
         waiting[index].mayHaveLeft = true
-        let message = waiting[index]
-        decoder?.steers(steer, message.prompt.frameText)
         asked.wasWritten(steer, at: asked[steer]?.sentAt ?? serverMilliseconds(now))
         let time = message.prompt.frameTime
         let id = requests.add(.steer(steer, into: turn.run), for: Self.commandLimit + time, at: now)

@@ -45,7 +45,7 @@ extension OppiMachine {
         case .list: list(now)
         case .denyAll: denyAll(of: session, now)
         case .makeRoom(let stopped):
-            if let work = room(without: stopped, for: session) {
+            if let work = room(for: session) {
                 self.work(.places(for: session, without: stopped), work)
             }
         }
