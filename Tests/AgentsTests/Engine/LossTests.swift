@@ -259,7 +259,7 @@ struct LossTests {
         var least = AskTableTests.make(.between)
         let said = least.exits()
         #expect(
-            said.first == #"own pi-ses_1 failed agentGone "its process ended with code 0""#, "\(said)")
+            said.first == #"own pi-ses_1 failed agentGone "its process ended with code 1""#, "\(said)")
     }
 
     @Test("a named Stop of a run of the agent's own is done when its process ends")

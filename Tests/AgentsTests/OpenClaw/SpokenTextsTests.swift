@@ -203,12 +203,6 @@ struct SpokenTextsTests {
         let wanted = said.map { String($0.trimmedEnd) }.filter { !$0.isEmpty }.joined(separator: "\n\n")
         #expect(Array(shown.utf8) == Array(wanted.utf8), "\(said)")
     }
-}
-
-extension String {
-    fileprivate var trimmedEnd: String {
-        String(decoding: utf8.prefix((Array(utf8).lastIndex { $0 > 0x20 } ?? -1) + 1), as: UTF8.self)
-    }
 
     // MARK: Limits
 
@@ -231,5 +225,11 @@ extension String {
         }
         let moved = Array("ab".utf8).withUnsafeBytes { texts.moved(RunID("run-0"), to: $0) }
         #expect(moved == .snapshot("ab"))
+    }
+}
+
+extension String {
+    fileprivate var trimmedEnd: String {
+        String(decoding: utf8.prefix((Array(utf8).lastIndex { $0 > 0x20 } ?? -1) + 1), as: UTF8.self)
     }
 }

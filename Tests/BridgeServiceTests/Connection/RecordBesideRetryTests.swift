@@ -12,13 +12,15 @@ struct RecordBesideRetryTests {
         let outside = try SealedOutside()
         outside.begins(outside.opening())
         outside.refuse(try outside.next(), 503, "unavailable")
+        outside.runner?.tell { bridge, now in
+            bridge.sendAnswered(.accepted(run: RunID("r1")), run: RunID("r1"), at: now)
+        }
         var records = 0
         outside.journal.wrote = { job in
             records += job.count { if case .turn = $0 { true } else { false } }
         }
         let calls = outside.sent.count
         outside.runner?.tell { bridge, now in
-            bridge.sendAnswered(.accepted(run: RunID("r1")), run: RunID("r1"), at: now)
             let signal = RunSignal(
                 run: RunID("r1"), session: SealedOutside.agent, event: .retrying(reason: "overloaded"))
             bridge.agentSays(signal, at: now)

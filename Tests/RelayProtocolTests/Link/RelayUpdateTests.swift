@@ -165,7 +165,7 @@ struct RelayUpdateTests {
         talk.link.letGo(first, at: talk.now)
         talk.pass(20)
         talk.receive(1)
-        #expect(talk.updates == [first])
+        #expect(talk.updates.map(\.id) == [first.id])
         talk.pass(20)
         #expect(talk.orders == [])
         talk.link.letGo(first, at: talk.now)
