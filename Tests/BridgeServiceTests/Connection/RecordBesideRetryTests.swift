@@ -15,6 +15,7 @@ struct RecordBesideRetryTests {
         outside.runner?.tell { bridge, now in
             bridge.sendAnswered(.accepted(run: RunID("r1")), run: RunID("r1"), at: now)
         }
+        outside.pass()
         var records = 0
         outside.journal.wrote = { job in
             records += job.count { if case .turn = $0 { true } else { false } }
@@ -24,7 +25,7 @@ struct RecordBesideRetryTests {
             let signal = RunSignal(
                 run: RunID("r1"), session: SealedOutside.agent, event: .retrying(reason: "overloaded"))
             bridge.agentSays(signal, at: now)
-            bridge.timePassed(at: now + .seconds(60))
+            bridge.timePassed(at: now + .seconds(5))
         }
         outside.pass()
         #expect(outside.sent.count == calls + 1, "the placeholder is sent again")
