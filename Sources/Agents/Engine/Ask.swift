@@ -79,8 +79,9 @@ struct Asks<Slip: Hashable & Sendable> {
     private var questions: [QuestionID: String] = [:]
 
     var isEmpty: Bool { open.isEmpty }
-    var waitsSince: Instant? { open.values.lazy.filter { !$0.isDenied }.map(\.askedAt).min() }
-    var nextExpiry: Instant? { open.values.compactMap(\.expiresAt).min() }
+    // Closures, not key paths: the runtime builds the key path of a generic type anew at each call.
+    var waitsSince: Instant? { open.values.lazy.filter { !$0.isDenied }.map { $0.askedAt }.min() }
+    var nextExpiry: Instant? { open.values.lazy.compactMap { $0.expiresAt }.min() }
     var isFull: Bool { open.count >= Self.limit }
 
     func holds(_ approval: ApprovalID) -> Bool { card(approval) != nil }

@@ -14,7 +14,7 @@ struct ChildChats<D: Dialect> {
 
     init(mark: String) { self.mark = mark }
 
-    var nextDeadline: Instant? { awake.values.compactMap(\.nextDeadline).min() }
+    var nextDeadline: Instant? { awake.values.lazy.compactMap { $0.nextDeadline }.min() }
 
     mutating func remember(_ place: Place, of session: AgentSession) { places[session] = place }
 
