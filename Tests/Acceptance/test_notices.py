@@ -153,7 +153,7 @@ class NoticeTests(Scenarios):
     async def test_programs_that_read_nothing_write_a_gigabyte_or_never_end_hold_up_nothing(self):
         async with self.stage(start=False) as stage:
             # The first never ends, the second only writes.
-            script = f"if mkdir {stage.directory}/first; then echo $$ > {stage.directory}/pid; sleep 1000; else yes | head -c 1G; fi"
+            script = f"if mkdir {stage.directory}/first; then echo $$ > {stage.directory}/pid; sleep 1000; else head -c 1G /dev/zero; fi"
             stage.configure({"notify": {"command": ["/bin/sh", "-c", script], "events": ["failed"]}})
             await stage.bridge.start()
             turn = stage.ask("Break?", LONG, Fail())
