@@ -258,7 +258,8 @@ package struct ClaudeDialect: Dialect {
             reports.append(.replies(ClaudeFrames.interrupt("sb-login")))
         }
         for run in reading.decoder.takeAnsweredBefore() { reports.append(.hadBefore(run)) }
-        if let limit = reading.decoder.takeLimit() {
+        // Between runs no bubble could show it: the news waits for one.
+        if here.run != nil || reading.going != nil, let limit = reading.decoder.takeLimit() {
             reports.append(.note(limit.words))
             reports.append(.tells("\(limit.words)."))
         }

@@ -19,9 +19,11 @@ extension ChildChat {
         // Work in the background asks beside all runs; its ask gets a run, and thus a bubble, of its own, and outlives them.
         let isBeside = dialect.habits.asksBetweenRuns && ask.run == nil
         let ownRun = isBeside ? RunID("\(runMark)ask-\(ask.name)") : nil
+        let run = ownRun ?? ask.run
+        var ask = ask
+        ask.run = run
         asks.asked(ask, ownRun: ownRun, at: now.now)
         let begun = ownRun.map { [signal(.started, of: $0)] } ?? []
-        let run = ownRun ?? ask.run
         switch ask.content {
         case .card(let request): return [.observed(begun + [signal(.approvalRequested(request), of: run)])]
         case .questions(let all): return [.observed(begun + all.map { signal(.asked($0), of: run) })]

@@ -158,7 +158,7 @@ extension ChildChat {
     mutating func stopOverdue(_ now: Occasion) -> [Order] {
         // A prompt that waits in the child was not stopped: its loop would begin afterwards.
         if reading.mayRun { way.doom = "it ignored a stop" }
-        let ended = abandonRun("its process was ended for a stop behind it") + endsTurn("", now)
+        let ended = abandonRun("its process was ended for a stop behind it", now) + endsTurn("", now)
         return !isWanted && seat.isAwaited ? ended + giveUpPlace() : ended
     }
 
@@ -185,7 +185,7 @@ extension ChildChat {
             return []
         case .hadBefore(let run):
             guard prompts.turn?.run == run else { return [] }
-            let ended = abandonRun("its end could not be followed")
+            let ended = abandonRun("its end could not be followed", now)
             // The agent says that it had the prompt: no finding proves the opposite.
             prompts.turn?.prompt = nil
             return ended
@@ -198,14 +198,14 @@ extension ChildChat {
     }
 
     /// Drops the run of the reading. A run that no prompt of the bridge began gets its end: no frame tells it later.
-    mutating func abandonRun(_ reason: String) -> [Order] {
+    mutating func abandonRun(_ reason: String, _ now: Occasion) -> [Order] {
         let other = reading.going == prompts.turn?.run ? nil : reading.going
         reading.abandonRun()
         guard let other else { return [] }
         let end: RunEvent =
             errands.namedStop == other
             ? .finished(RunEnd(reason: .aborted)) : .failed(RunFailure(kind: .agentGone, message: reason))
-        return [.observed([signal(end, of: other)])]
+        return [.observed([signal(end, of: other)])] + otherEnded(end, other, now)
     }
 
     /// Forwards the observations, and moves the turn by them.

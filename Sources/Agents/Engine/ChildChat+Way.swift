@@ -64,7 +64,7 @@ extension ChildChat {
             case .absent, .open, .leaving, .waiting: false
             }
         way.doom = nil
-        var orders = cards(seat.isFree(waiting)) + heard(reading.settle(), now) + abandonRun(reason)
+        var orders = cards(seat.isFree(waiting)) + heard(reading.settle(), now) + abandonRun(reason, now)
         if let named = errands.namedStop.take() { orders.append(.observed([.abortAnswered(named)])) }
         if hasRun { orders += losesTurn(reason, now) }
         readsAnew()

@@ -278,7 +278,8 @@ struct ChildChat<D: Dialect> {
             home.moves(to: prompts.turn?.folder ?? prompts.held.first?.folder)
             let orders = begin(.reach, now)
             return way.doom == nil ? orders : orders + advance(now)
-        case .open where way.endsAfterTurn && prompts.turn == nil && reading.isFree && asks.isEmpty: return leave(now)
+        case .open where way.endsAfterTurn && prompts.turn == nil && reading.going == nil && asks.isEmpty:
+            return leave(now)
         case .open: return next(now) + leaveIfLeft(now)
         case .reaching, .opening, .greeting, .joining, .keeping, .leaving, .waiting: return []
         }

@@ -254,6 +254,13 @@ struct LossTests {
         #expect(said.last?.contains("ask-a2 pi-ses_1 finished stop run") == true, "\(said)")
     }
 
+    @Test("a yes to work in the background counts while a message's run stops")
+    func yesBesideStop() {
+        var least = AskTableTests.make(.behindStop)
+        _ = least.says(#"{"asks":"a2"}"#)
+        #expect(least.decides("a2", .approve).first == "1 > settle a2 yes")
+    }
+
     @Test("a run of the agent's own ends with its process")
     func ownRunDies() {
         var least = AskTableTests.make(.between)

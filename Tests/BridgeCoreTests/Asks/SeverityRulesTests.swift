@@ -89,7 +89,7 @@ struct SeverityRulesTests {
             ("find . -name x | xargs rm", false), ("git ls-files -d | xargs rm", false), ("mv src/a src/b", false),
             ("mv ~/docs ~/documents", false), ("printf 'a b' | xargs rm", false),
             ("printf 'a b' | xargs -I{} rm {}", false), ("printf 'a /etc/x' | xargs -I{} rm {}", true),
-            ("cat list | xargs -I{} rm a {}", true),
+            ("cat list | xargs -I{} rm a {}", true), ("printf '/etc/x b' | xargs -I{} echo {} | xargs rm", true),
         ])
     func lists(command: String, isMet: Bool) {
         let subject = SeverityRules.Subject(

@@ -5,10 +5,12 @@ import Vocabulary
 
 @Suite("A run that the bridge did not begin")
 struct MirroredTurnTests {
-    private static func turn() -> Turn {
+    private static func turn(hasOtherClients: Bool = true) -> Turn {
         var opening = Make.opening
         (opening.interaction, opening.message) = (nil, nil)
-        var turn = Turn(opening)
+        var settings = TurnSettings()
+        settings.hasOtherClients = hasOtherClients
+        var turn = Turn(opening, settings: settings)
         _ = turn.begin(at: .zero)
         _ = turn.reported(.delivered(.open, message: MessageID("b1")), at: .zero)
         _ = turn.on(.started)
@@ -16,8 +18,8 @@ struct MirroredTurnTests {
         return turn
     }
 
-    private static func asking() -> Turn {
-        var turn = turn()
+    private static func asking(hasOtherClients: Bool = true) -> Turn {
+        var turn = turn(hasOtherClients: hasOtherClients)
         _ = turn.on(.approvalRequested(Make.request()))
         return turn
     }
@@ -87,6 +89,17 @@ struct MirroredTurnTests {
         let gone = [.abandonLane, Make.leave, Make.resolve(.deny), .agentFree, .closed]
         #expect(deleted.chatEnded(isDeleted: true, at: .zero) == gone)
         #expect(archived.chatEnded(isDeleted: true, at: .zero) == [.abandonLane, .agentFree, .closed])
+    }
+
+    @Test("an approval that the relay will not show is denied where there are no others")
+    func unshownAlone() {
+        var turn = Self.asking(hasOtherClients: false)
+        #expect(turn.approvalNotShown(ApprovalID("a1"), at: .zero).contains(Make.resolve(.deny)))
+        var closed = Self.asking(hasOtherClients: false)
+        let orders = closed.decided(ApprovalID("a1"), .deny, reason: "approval_timeout", at: .zero)
+        #expect(orders.contains { if case .command(.resolve) = $0 { true } else { false } }, "\(orders)")
+        var stopped = Self.asking(hasOtherClients: false)
+        #expect(stopped.bridgeStops(at: .zero).contains(Make.resolve(.deny)))
     }
 
     @Test("an approval that the relay will not show is left to others, and the bubble says so once")

@@ -220,7 +220,7 @@ extension AskScan {
         for name in words {
             budget -= command.reduce(0) { $0 + $1.bytes.count + name.bytes.count }
             guard budget > 0 else { break }
-            output = run(command.map { Self.fill($0, place, name) ?? $0 }, input)
+            output.add(run(command.map { Self.fill($0, place, name) ?? $0 }, input))
         }
         return output
     }

@@ -50,6 +50,14 @@ struct ShellFlow: Hashable {
     var roots: [[UInt8]] = []
     /// Lines of a file with unknown content.
     var isOfFile = false
+
+    /// Adds the output of a command that runs behind this one's.
+    mutating func add(_ other: ShellFlow) {
+        isDownload = isDownload || other.isDownload
+        if let more = other.text { text = (text ?? []) + more }
+        roots += other.roots
+        isOfFile = isOfFile || other.isOfFile
+    }
 }
 
 /// The value of a variable: one, or one of several (of a `for`, a `read`, an array).

@@ -38,7 +38,7 @@ extension Turn {
             guard approvals.closeCard(approval, at: now) else { return orders }
             return orders + [.note(.askUnanswered)] + show(Sentences.allowedByRelay(reason: reason)).orders
         }
-        if opening.isMirrored { return orders + sayOnce(Sentences.approvalLeft(reason: reason)) }
+        if isLeftToOthers { return orders + sayOnce(Sentences.approvalLeft(reason: reason)) }
         guard let refused = approvals.refuse(approval, isUnanswered: true, agentAway: agent.isAway, at: now) else {
             return orders
         }
@@ -65,7 +65,7 @@ extension Turn {
             case .denied: break
             }
         }
-        if let reason, opening.isMirrored {
+        if let reason, isLeftToOthers {
             // The relay closed the card by itself: no person has decided, and the ask stays open at the agent.
             return [.note(.decisionNotForwarded)] + sayOnce(Sentences.approvalLeft(reason: reason))
         }
@@ -182,7 +182,7 @@ extension Turn {
 
     /// Nobody answered for as long as the bridge holds an ask. In another client's run the ask stays open there.
     private mutating func giveUpAsk(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
-        if isInRunOfOthers {
+        if leavesAsks {
             let isDetached = approvals.leave(approval)
             let finished = isDetached ? finishPaused(approval, .deny, followUp: false, at: now) : []
             return sayOnce(Sentences.askStaysOpen) + finished
@@ -277,7 +277,7 @@ extension Turn {
 
     /// An approval that cannot be shown must not block the run: the chat says what was asked, then the ask is denied.
     mutating func approvalNotShown(_ card: ApprovalID, at now: Instant) -> [TurnOrder] {
-        if opening.isMirrored { return sayOnce(Sentences.approvalLeftUnshown) }
+        if isLeftToOthers { return sayOnce(Sentences.approvalLeftUnshown) }
         guard let approval = approvals.openAsk(ofCard: card),
             let refused = approvals.refuse(approval, agentAway: agent.isAway, at: now)
         else { return [] }
@@ -379,13 +379,18 @@ extension Turn {
     /// The turn ends before its run: a run of our own is aborted and its open approvals are denied. A run of another client continues,
     /// approvals included.
     mutating func leaveAgent(at now: Instant) -> [TurnOrder] {
-        guard !isInRunOfOthers else { return [] }
+        guard !leavesAsks else { return [] }
         let abort = occupiesAgent ? abortRuns(.ownRuns) : []
         return abort + approvals.denyOpen(at: now).map(resolve) + declineQuestions()
     }
 
     /// The turn shows a run that the bridge did not begin, or its message went into one. The follow-up of an approval counts as its run.
     var isInRunOfOthers: Bool { opening.isMirrored || runs.open.contains { isOfOthers($0) } }
+
+    /// Another client can answer the asks of this turn's runs, so they stay open.
+    var leavesAsks: Bool { settings.hasOtherClients && isInRunOfOthers }
+    /// The whole turn shows a run of another client.
+    private var isLeftToOthers: Bool { settings.hasOtherClients && opening.isMirrored }
 
     func isOfOthers(_ run: RunID) -> Bool {
         opening.isMirrored || run != opening.run && !approvals.expects(run)

@@ -105,6 +105,9 @@ package struct TurnSettings: Sendable, Hashable {
     package var retryPatience = Duration.seconds(45)
     /// How long a run that outlived its bubble may still bring a late answer.
     package var runPatience = Duration.seconds(24 * 3600)
+    /// Whether a client besides the bridge can answer an ask. A child of the bridge that begins runs of its own has none: an ask that
+    /// cannot be shown is denied there.
+    package var hasOtherClients = true
     /// Silence of a run before its bubble says how it is (`limits.quiet`), or nil if it never does.
     package var quiet: Duration?
     /// Silence before the chat says once that there is still nothing (`limits.stuck`), or nil if it never does.

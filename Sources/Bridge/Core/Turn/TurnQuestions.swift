@@ -32,7 +32,7 @@ extension Turn {
 
     /// A question that cannot be shown must not block a run of ours. In another client's run it stays open for that client.
     private mutating func decline(_ question: Question) -> [TurnOrder] {
-        if isInRunOfOthers { return [.note(.questionRefused)] + say(Sentences.questionLeft(question.title)) }
+        if leavesAsks { return [.note(.questionRefused)] + say(Sentences.questionLeft(question.title)) }
         return [command(.declined, to: question.id), .note(.questionRefused)]
             + say(Sentences.questionImpossible(question.title))
     }
@@ -132,7 +132,7 @@ extension Turn {
         case .givesUp:
             guard agent.questions.settled(question) != nil else { return [] }
             // The line about the end is due. Until the phone has it, a message counts as a late answer.
-            let isOurs = !isInRunOfOthers
+            let isOurs = !leavesAsks
             let (shown, sight) = show(isOurs ? Sentences.unansweredForGood : Sentences.questionStaysOpen)
             agent.questions.endShown(question, sight)
             return (isOurs ? [command(.declined, to: question)] : []) + shown + askNext()

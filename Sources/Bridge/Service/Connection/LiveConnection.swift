@@ -167,6 +167,13 @@ package final class LiveConnection: Sendable {
         let models = ModelRecord.restored(contents.settings)
         past.facts = contents.settings.map { Fact($0.key, $0.value) }
         notices?.restore(contents.settings, restoring.turns.map(\.record.opening))
+        if !isElsewhere {
+            mirroring.withLock { mirroring in
+                for opening in restoring.turns.map(\.record.opening) where !opening.isMirrored {
+                    mirroring.isAtHome(opening.agentSession, in: opening.session)
+                }
+            }
+        }
         runner.tell { bridge, now in
             bridge.remember(tasks: restoring.cards)
             for owed in restoring.owed { bridge.restore(owed.obligation, since: owed.since) }

@@ -115,6 +115,7 @@ final class RunEdges {
         var settings = BridgeSettings()
         let agent = try agent(of: connection)
         settings.turn.abilities = agent.abilities
+        settings.turn.hasOtherClients = !agent.hasRunsOfItsOwn
         settings.turn.promptHasKey = agent.promptHasKey
         settings.turn.steersWords = agent.steersWords
         settings.choosesModels = agent.choosesModels
