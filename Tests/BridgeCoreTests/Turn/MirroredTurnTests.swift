@@ -96,7 +96,7 @@ struct MirroredTurnTests {
         var turn = Self.asking(hasOtherClients: false)
         #expect(turn.approvalNotShown(ApprovalID("a1"), at: .zero).contains(Make.resolve(.deny)))
         var closed = Self.asking(hasOtherClients: false)
-        let orders = closed.decided(ApprovalID("a1"), .deny, reason: "approval_timeout", at: .zero)
+        let orders = closed.decided(ApprovalID("a1"), .deny, reason: "policy", at: .zero)
         #expect(orders.contains { if case .command(.resolve) = $0 { true } else { false } }, "\(orders)")
         var stopped = Self.asking(hasOtherClients: false)
         #expect(stopped.bridgeStops(at: .zero).contains(Make.resolve(.deny)))
