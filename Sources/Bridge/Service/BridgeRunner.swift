@@ -324,7 +324,8 @@ package final class BridgeRunner: Sendable {
                 if let kept { keep(kept.record, kept.1) }
                 return
             }
-            guard let journal = edges.journal, attempt.isSavedFirst, let key = call.key, var durability = attempt.durability
+            guard let journal = edges.journal, attempt.isSavedFirst, let key = call.key,
+                var durability = attempt.durability
             else { return send(attempt, RelayEncoder.path(of: call), body, RelayDecoder.expected(of: call)) }
             // Intent goes to disk, with key and exact bytes, before the wire.
             let stored = StoredCall(

@@ -55,7 +55,9 @@ package struct ApprovalGrant: Hashable, Sendable {
         case .approveAlways:
             if scope.coversAll, abilities.permanent, takes(.approveAlways) { return Self(.approveAlways) }
             guard takes(.approve) else { return Self(.deny) }
-            guard scope.coversSession, abilities.session, takes(.approveAlways) else { return Self(.approve, isNarrowed: true) }
+            guard scope.coversSession, abilities.session, takes(.approveAlways) else {
+                return Self(.approve, isNarrowed: true)
+            }
             return Self(.approveAlways, scope: .session, isNarrowed: scope.coversAll)
         }
     }
