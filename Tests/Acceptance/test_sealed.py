@@ -89,9 +89,9 @@ async def sealed(*options, era="E3", stage=None):
 
 
 def shown(messages):
-    """The visible content of a chat, without ids and times. The reported part of an output depends on both, and so does the gateway's frame
+    """The visible content of a chat, without ids, times, and the number of pieces that a text came in. The reported part of an output depends on both, and so does the gateway's frame
     that gave a tool its label: frames name its kind in different words."""
-    hide = ("message_id", "interaction_id", "ts", "task_id", "reply_to", "partial_result")
+    hide = ("message_id", "interaction_id", "ts", "task_id", "reply_to", "partial_result", "deltas")
     def bare(value):
         if isinstance(value, dict):
             if "status_label" in value:
