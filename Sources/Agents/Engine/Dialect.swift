@@ -121,7 +121,7 @@ package protocol ConversationReading {
     var isIdle: Bool { get }
     /// The background work in words, or nil without any.
     var background: String? { get }
-    /// The open run, whoever began it, or nil if the agent names none.
+    /// The open run, of the bridge or of the agent, or nil if the agent names none.
     var going: RunID? { get }
     /// A loop may still run, according to the frames.
     var mayRun: Bool { get }

@@ -5,7 +5,7 @@ import Locking
 package import Vocabulary
 
 /// One connection's credentials for its OpenClaw gateway: the configuration, OpenClaw's own files, and this bridge's device.
-/// They are read at the start, at a reload, and before each retry after a refusal, since a person may have mended a file.
+/// The agent reads the files at the start, at a reload, and before each retry after a refusal: a person may have mended one.
 package final class OpenClawAgent: LiveAgent {
     struct Reading {
         var session: OpenClawSettings

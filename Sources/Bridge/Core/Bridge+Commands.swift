@@ -162,7 +162,7 @@ extension Bridge {
         return true
     }
 
-    /// Drops expired obligations, whatever their outcome: nobody waits for them.
+    /// Drops expired obligations without an answer: the deadline of each is past its use.
     mutating func forgetObligations(at now: Instant) {
         for obligation in obligations.takeExpired(at: now) {
             if keeping.isJournaled { orders.append(.fulfilled(obligation)) }

@@ -3,8 +3,8 @@ import Vocabulary
 /// The keys of one chat: the newest, and older ones under which turns are still open.
 ///
 /// A turn continues under the key that it began with. The newest key changes only after a revocation: each surviving
-/// phone then makes a new one (relay.md#session-key-life-cycle). Any other grant of a different key is refused.
-/// Otherwise a relay could put a key of its own under a chat and read its continuation.
+/// phone then makes a new one (relay.md#session-key-life-cycle). Any other grant of a different key is refused:
+/// a relay could put a key of its own under a chat and read its continuation.
 struct ChatKeys: Sendable {
     struct Key: Sendable {
         var secret: SecretKey

@@ -7,7 +7,8 @@ import Vocabulary
 struct EndedChats: Sendable {
     /// Number of chats that keep the names of their keys. Older ones stay sealed by a mark each, and accept no key.
     static let limit = 10_000
-    /// Beyond the limit every chat without a key counts as one that had a key. Only a relay that invents chats reaches it, and learns nothing.
+    /// Number of marks. Past it, every chat without a key counts as one that had a key: a relay must invent chats to get there, and learns
+    /// nothing.
     static let markLimit = 1 << 18
     private static let markLength = 10
 

@@ -155,7 +155,7 @@ extension KeyRing {
         switch answer {
         case .delivered:
             grants.delivered()
-            // Otherwise the chat has another key, or the device was revoked meanwhile: the grant was in vain.
+            // A grant counts for the chat's newest key and for devices that are still pinned.
             if chats[grant.session]?.newest.name == grant.key {
                 let pinned = Set(book.pinned.map(\.id))
                 chats[grant.session]?.granted.formUnion(pinned.intersection(grant.devices))

@@ -61,7 +61,7 @@ package final class BridgeRunner: Sendable {
 
         init(_ bridge: consuming sending Bridge) { self.bridge = bridge }
 
-        /// Clears the note of a turn that was closed meanwhile: nobody needs its record.
+        /// Clears the note of a turn that was closed meanwhile, which needs no record.
         mutating func note(_ turn: TurnID, notKept failure: JournalFailure?) {
             notKept[turn] = bridge.turn(turn) == nil ? nil : failure
         }

@@ -1,6 +1,6 @@
 /// A hash with the same value in every process and on every machine, for short names: 128-bit FNV-1a.
 ///
-/// It distinguishes honest names and does not resist a deliberate search for collisions. A collision could
+/// The hash distinguishes honest names and does not resist a deliberate search for collisions. A collision could
 /// only mix up the cards of its own turn, since every name begins with the turn's.
 package enum StableHash {
     /// The first `length` characters, of `[0-9A-Za-z]`.

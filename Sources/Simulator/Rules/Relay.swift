@@ -1,7 +1,7 @@
 /// The relay of the documentation, as a machine: a raw request and the time go in, a raw answer comes out.
 ///
-/// It is the simulator's brain and the judge of every test. A broken rule is answered like the relay answers it
-/// and recorded as a breach; the effects of a planned fault are no breach. It parses by itself and shares
+/// The rules answer for the simulator and judge every test. A broken rule is answered like the relay answers it
+/// and recorded as a breach; the effects of a planned fault are no breach. The room parses by itself and shares
 /// nothing with our own codec: a wrong field name cannot agree with itself.
 package struct Relay: Sendable {
     var options: RelayOptions

@@ -4,7 +4,7 @@ package import RelayRules
 
 /// The relay to develop against: the rules of `RelayRules` behind a real socket, with faults on demand.
 ///
-/// It is a public tool: nothing in it knows our bridge. One lock protects the rules. Every change is
+/// The simulator is a public tool and knows no bridge in particular. One lock protects the rules. Every change is
 /// published inside that lock to the phones on the event stream: replay and live meet without a hole or a
 /// repeat. Subscribers in the same process hear of it after the lock, in order.
 package final class RelaySimulator: Sendable {

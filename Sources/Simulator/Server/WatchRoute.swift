@@ -4,7 +4,7 @@ import RelayRules
 
 /// Watchers of the relay's work: the developer panel of the page, or `curl -N`.
 ///
-/// They all receive the same news after every change of the relay. Levels of buckets, which move by themselves, come at most five times
+/// Every change of the relay sends all watchers the same news. Levels of buckets, which move by themselves, are sent at most five times
 /// a second and once more when all are full again. Without watchers, nothing is compared and nothing encoded.
 struct WatchFeed {
     /// Shortest pause between two reports of the levels.

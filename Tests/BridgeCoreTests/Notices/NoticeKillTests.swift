@@ -186,7 +186,7 @@ private struct NoticeCourse {
 
     private mutating func kill() {
         kills += 1
-        // The recipient may have the notice, though nobody hears of it.
+        // The recipient may have the notice, and its answer is lost.
         if let notice = trying, random.happens(0.5) { got(notice) }
         (trying, jobs) = (nil, [])
         for turn in ending.keys where open[turn] == nil && closed[turn] == nil { open[turn] = wall - 3_600_000 }

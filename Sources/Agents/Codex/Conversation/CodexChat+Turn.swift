@@ -298,7 +298,7 @@ extension CodexChat {
         let change = thread.change(of: params)
         let call = thread.call(of: params)
         guard let ask = CodexAsk(method, params, as: id, agent: child, change: change, call: call) else { return [] }
-        // A sub-agent may outlive the turn: without a bubble nobody could answer, and it would wait without limit.
+        // A sub-agent that outlives the turn has no bubble for its asks, and would wait without limit: refuse them.
         guard isBusy, !ignoresStop else {
             return say(CodexOpenAsks.refusal(of: ask, as: id, isStopping: ignoresStop))
         }

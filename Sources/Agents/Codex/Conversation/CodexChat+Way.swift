@@ -34,7 +34,7 @@ extension CodexChat {
     }
 
     private mutating func begin(at now: Instant) -> [Order] {
-        // Their thread would have been recorded before any of them left.
+        // A thread is recorded before any message leaves for it: without one, none of those behind has left.
         var orders = sendBehind()
         if let turn, !turn.mayBeRepeated {
             orders += failTurn("the bridge does not know its thread")

@@ -205,7 +205,7 @@ struct CodexOpenAsks {
         return [Self.settled(asked.question.id, .answered)] + (fits ? [] : [.told(CodexForm.misfit)])
     }
 
-    /// Refuses a request that nobody can answer.
+    /// Refuses a request that no bubble can show.
     static func refusal(
         of ask: CodexAsk, as id: JSONText, isStopping: Bool,
         why: String = "Codex asked for something when its turn was over; it is refused"
@@ -251,8 +251,7 @@ struct CodexOpenAsks {
         }
     }
 
-    /// The end of the turn settles the asks of its thread. Sub-agents still wait: they get a refusal, as nobody can answer any
-    /// more.
+    /// The end of the turn settles the asks of its thread. Asks of sub-agents are refused, because their bubble has closed.
     mutating func closeAll(besides thread: String? = nil) -> [Said] {
         let names = open.keys.sorted()
         let refusals = names.compactMap { name -> Said? in

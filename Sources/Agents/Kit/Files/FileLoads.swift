@@ -64,7 +64,7 @@ package struct FileLoads: Sendable {
         return next(of: run)
     }
 
-    /// Drops a message's files, which nobody needs.
+    /// Drops the files of a message that will not be sent.
     package mutating func drop(_ run: RunID) { loads[run] = nil }
 
     private mutating func next(of run: RunID) -> [AgentOrder] {

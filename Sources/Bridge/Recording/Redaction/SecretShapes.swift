@@ -1,8 +1,8 @@
 /// Finds secrets in free text by their shape: relay tokens, keys with a known beginning, `Bearer …`, private keys, and the value after
 /// a secret's name (`"token":"…"`, `password=…`, `Authorization: …`).
 ///
-/// It errs on the side of redacting too much. It cannot find a secret without a name or a shape, nor one that is split over two frames; `known`
-/// finds those of the bridge itself.
+/// Redaction errs on the side of too much. A secret without a name or a shape passes, and so does one that is split over two frames;
+/// `known` finds those of the bridge itself.
 struct SecretShapes {
     /// Values that are secret in any position.
     private let known: [[UInt8]]

@@ -1,5 +1,5 @@
 // The developer panel: levels of the buckets, calls of the bridge, breaches, warnings, raw events, and faults to order.
-// It follows the relay only while it is open, because watchers cost the relay time.
+// An open panel follows the relay; a closed one does not, because watchers cost the relay time.
 
 import { bucketGraphs } from "./graphs.js";
 import { arrange, byId, icon, make, setHidden, setText } from "./dom.js";

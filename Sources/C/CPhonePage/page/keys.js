@@ -1,7 +1,7 @@
 // The page as a device: its own key, which it stores, and the keys of the chats (relay.md#session-key-life-cycle). The relay
 // has each in a box per device. The page seals under the newest key that it was given or made.
 //
-// It makes no key for a chat that others began, and sends nothing unsealed in a sealed chat that it has no key for.
+// The page makes no key for a chat that another device began, and sends nothing unsealed in a sealed chat without a key.
 
 import { publicKey } from "./curve.js";
 import { Sealer, SealingError, base64Of, bytesOfBase64, bytesOfHex, hexOf, missing, random, unwrap, wrap } from "./sealing.js";

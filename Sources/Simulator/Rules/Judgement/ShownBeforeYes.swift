@@ -1,7 +1,7 @@
 /// Judges, for tests, whether a person saw the agent's actions before their yes.
 ///
-/// Its input is all content that the relay received, in order, and then the actions that an agent's double executed, split by the
-/// double's own rules. It shares nothing with the code that makes cards and undoes escapes by code of its own.
+/// The judge reads all content that the relay received, in order, and then the actions that an agent's double executed, split by the
+/// double's own rules. No code is shared with the maker of cards: the judge undoes escapes by itself.
 package struct ShownBeforeYes: Sendable {
     /// A card in the form that a person reads; in a sealed chat, opened by the phone.
     package struct Card: Sendable, Hashable {
