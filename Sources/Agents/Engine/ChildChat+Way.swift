@@ -84,18 +84,26 @@ extension ChildChat {
             let sentence = "\(dialect.name) could not be started: \(reason)"
             guard keepsDoubt else {
                 way.starts.succeeded()
-                return orders + endsTurn(sentence, now) + refuseWaiting(sentence)
+                return orders + endsTurn(sentence, now) + refuseWaiting(sentence, keepsSought: false) + advance(now)
             }
             way.state = .waiting(until: now.now + pause)
-            return orders + refuseWaiting(sentence)
+            return orders + refuseWaiting(sentence, keepsSought: true)
         }
         way.state = .waiting(until: now.now + pause)
         return orders
     }
 
-    /// The lookup of a doubtful turn is retried while its program cannot be started: an upgrade replaces the program within seconds.
+    /// The look-up of a doubtful turn, or of a run that the chat shows, is retried while the program cannot be started: an upgrade
+    /// replaces it within seconds.
     private var keepsDoubt: Bool {
-        dialect.habits.again != .never && prompts.turn?.state == .doubtful && way.starts.failures < Self.doubtTries
+        let isDoubtful = dialect.habits.again != .never && prompts.turn?.state == .doubtful
+        return way.starts.failures < Self.doubtTries
+            && (isDoubtful || errands.finds.contains { isSoughtInSight($0) })
+    }
+
+    /// The chat shows that the run continues, and no Stop ends it.
+    private func isSoughtInSight(_ run: RunID) -> Bool {
+        prompts.sought[run]?.isSaidToRun == true && prompts.sought[run]?.isStopped == false
     }
 
     /// Breaks off the walk of the dead child.
@@ -302,18 +310,20 @@ extension ChildChat {
         prompts.takeAll().map { .observed([.sendAnswered(asked: $0.run, .notSent(sentence: sentence))]) }
     }
 
-    /// Refuses messages, look-ups and lists that wait.
-    private mutating func refuseWaiting(_ sentence: String) -> [Order] {
+    /// Refuses messages, look-ups and lists that wait, except perhaps look-ups of runs that the chat shows.
+    private mutating func refuseWaiting(_ sentence: String, keepsSought: Bool) -> [Order] {
         var orders = refuseHeld(sentence)
-        for run in errands.finds {
+        let kept = keepsSought ? errands.finds.filter { isSoughtInSight($0) } : []
+        for run in errands.finds where !kept.contains(run) {
             let known = prompts.sought[run]
             // The core asks again, and the next child may find the run.
             let isAskedAgain =
                 dialect.habits.again != .never && known?.isSaidToRun == false && known?.isStopped == false
-            if !isAskedAgain { orders += fate(.fate(Self.gone), of: run) }
+            let failure = RunFailure(kind: .agentGone, message: sentence)
+            if !isAskedAgain { orders += fate(.fate(.failed(failure)), of: run) }
         }
         for query in errands.lists { orders.append(.replied(query, .refused(message: sentence))) }
-        (errands.finds, errands.lists) = ([], [])
+        (errands.finds, errands.lists) = (kept, [])
         return orders
     }
 }

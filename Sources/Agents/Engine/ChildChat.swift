@@ -15,13 +15,13 @@ import Vocabulary
 /// | `keeping` | the journal writes its place | `open`, without the prompts if the disk is full · `waiting`, `absent`: it died |
 /// | `open` | prompts may begin | `keeping`: its place is unwritten, and a prompt waits · `leaving`: idle, its place or its queue is wanted, the chat was left or moved · `absent`: it died |
 /// | `leaving` | asked to end | `absent` |
-/// | `waiting` | the start failed; a later try is due | `reaching` · `absent`: three failed, and all that waits gets a sentence |
+/// | `waiting` | the start failed; a later try is due | `reaching` · `absent`: three failed, twelve beside a run in doubt, and all that waits gets a sentence |
 ///
 /// Invariants:
 /// - A prompt is written to a child that is `open` and free, after its place was kept; written again only by
 ///   `ConversationRules.mayBeWrittenAgain`.
 /// - Each request has a deadline; a child that misses one is ended. Silence is no death: a probe without an answer is.
-/// - Everything that waits gets an answer: from the child, or by a sentence after the third failed start.
+/// - Everything that waits gets an answer: from the child, or by a sentence after the last failed start.
 /// - One walk is under way at a time.
 struct ChildChat<D: Dialect> {
     enum Order {
@@ -85,8 +85,8 @@ struct ChildChat<D: Dialect> {
     static var answerLimit: Duration { .seconds(30) }
     private static var idleLimit: Duration { .seconds(600) }
     static var startTries: Int { 3 }
-    /// Consecutive failed starts after which a doubtful turn fails: half a minute.
-    static var doubtTries: Int { 6 }
+    /// Consecutive failed starts after which a doubtful turn, or a run that the chat shows, fails: three minutes of pauses.
+    static var doubtTries: Int { 12 }
     /// Time from the end of the child's input to SIGKILL.
     static var leaveLimit: Duration { .seconds(3) }
 

@@ -15,6 +15,8 @@ struct Seat {
     var phoneSession: SessionID?
     private var wait: Wait?
     private var shown: Set<RunID> = []
+    /// Number of the wait, counted if it showed cards: a finished card does not open again.
+    private var number = 1
 
     /// The host has no place for the child.
     var isAwaited: Bool { if case .place = wait { true } else { false } }
@@ -33,22 +35,25 @@ struct Seat {
         let before = title
         self.wait = wait
         guard let title, title != before else { return [] }
-        return shown.sorted().map { ($0, .progress(ToolProgress(call: Self.call($0), title: title))) }
+        return shown.sorted().map { ($0, .progress(ToolProgress(call: call($0), title: title))) }
     }
 
     /// Opens missing cards for these prompts.
     mutating func show(_ runs: [RunID]) -> [(run: RunID, card: ToolEvent)] {
         guard let title else { return [] }
         return runs.filter { shown.insert($0).inserted }.map { run in
-            (run, .started(ToolStart(call: Self.call(run), name: Self.name, title: title)))
+            (run, .started(ToolStart(call: call(run), name: Self.name, title: title)))
         }
     }
 
     /// The process runs, or never will: finishes the cards of prompts that still wait.
     mutating func isFree(_ runs: [RunID]) -> [(run: RunID, card: ToolEvent)] {
-        defer { (wait, shown) = (nil, []) }
+        defer {
+            if !shown.isEmpty { number += 1 }
+            (wait, shown) = (nil, [])
+        }
         return runs.filter { shown.contains($0) }.map { run in
-            (run, .finished(ToolResult(call: Self.call(run), name: Self.name, status: .completed)))
+            (run, .finished(ToolResult(call: call(run), name: Self.name, status: .completed)))
         }
     }
 
@@ -56,7 +61,7 @@ struct Seat {
     mutating func leaves(_ run: RunID) -> [(run: RunID, card: ToolEvent)] {
         guard shown.remove(run) != nil else { return [] }
         if shown.isEmpty, case .told = wait { wait = nil }
-        return [(run, .finished(ToolResult(call: Self.call(run), name: Self.name, status: .completed)))]
+        return [(run, .finished(ToolResult(call: call(run), name: Self.name, status: .completed)))]
     }
 
     // MARK: Words
@@ -109,5 +114,7 @@ struct Seat {
 
     private static let longestTitle = 200
     private static let name = "wait"
-    private static func call(_ run: RunID) -> ToolCallID { ToolCallID("place-\(run)") }
+    private func call(_ run: RunID) -> ToolCallID {
+        ToolCallID(number == 1 ? "place-\(run)" : "place-\(run)-\(number)")
+    }
 }

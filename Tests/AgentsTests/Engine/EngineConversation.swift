@@ -105,8 +105,10 @@ struct EngineConversation<D: Dialect>: MachineConversation where D.Settings: Sen
         lines(machine.happened(.failed(message: message), on: ChannelID(channel), occasion()))
     }
 
-    mutating func waitsForPlace(behind running: Int, chats: [WaitingChat] = []) -> [String] {
-        lines(machine.happened(.waits(running: running, behind: chats), on: ChannelID(1), occasion()))
+    mutating func waitsForPlace(
+        behind running: Int, chats: [WaitingChat] = [], _ channel: Int = 1
+    ) -> [String] {
+        lines(machine.happened(.waits(running: running, behind: chats), on: ChannelID(channel), occasion()))
     }
 
     /// The machine sleeps: no alarm rings. With `isTold` the host reports the sleep before the first alarm.

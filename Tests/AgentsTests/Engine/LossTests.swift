@@ -133,16 +133,16 @@ struct LossTests {
         #expect(least.confirms("find", Self.ended, 4) == [#"r1 pi-ses_1 finished stop run "Found.""#])
     }
 
-    @Test("one that stays away for half a minute fails it")
+    @Test("one that stays away for minutes fails it")
     func programAwayForGood() {
         var least = PromptTableTests.make(.going)
         _ = least.exits()
-        for start in 2...6 {
+        for start in 2...12 {
             #expect(least.failsToStart("no such program", start) == [])
-            #expect(least.waits(20_000) == ["start \(start + 1) /s/1"])
+            #expect(least.waits(40_000) == ["start \(start + 1) /s/1"])
         }
         #expect(
-            least.failsToStart("no such program", 7)
+            least.failsToStart("no such program", 13)
                 == [#"r1 pi-ses_1 failed agentGone "Least could not be started: no such program""#])
     }
 
@@ -160,6 +160,52 @@ struct LossTests {
         #expect(least.looksUp("r1") == [])
         _ = least.opens()
         #expect(least.confirms("find", Self.ended) == [#"r1 pi-ses_1 finished stop run "Found.""#])
+    }
+
+    @Test("a run that was said to run is sought again after a program that cannot be started, and a stopped one ends")
+    func programAwayBehindWait() {
+        var least = Self.after("r1", reach: .atOnce)
+        _ = least.looksUp("r1")
+        _ = least.waitsForPlace(behind: 1)
+        #expect(
+            least.failsToStart("no such program") == ["r1 pi-ses_1 tool finished place-r1 call wait completed"])
+        #expect(least.waits(1_300) == ["start 2 /s/1"])
+        var stopped = least
+        _ = least.opens(2)
+        #expect(least.confirms("find", Self.ended, 2) == [#"r1 pi-ses_1 finished stop run "Found.""#])
+        _ = stopped.aborts("r1")
+        let said = stopped.failsToStart("no such program", 2)
+        #expect(said.first == "r1 pi-ses_1 finished aborted run -", "\(said)")
+    }
+
+    @Test("a chat that is deleted while its program is away is forgotten")
+    func deletedWhileAway() {
+        var least = Self.after("r1", reach: .atOnce)
+        _ = least.looksUp("r1")
+        _ = least.waitsForPlace(behind: 1)
+        _ = least.failsToStart("no such program")
+        _ = least.aborts("r1")
+        #expect(least.releases(isDeleted: true) == [])
+        _ = least.waits(1_300)
+        let said = least.failsToStart("no such program", 2)
+        #expect(said.suffix(2) == ["keep session:pi-ses_1=", "keep folder:pi-ses_1="], "\(said)")
+    }
+
+    @Test("a run that was said to run has its own card for each wait, and fails with the reason")
+    func waitsTwice() {
+        var least = Self.after("r1", reach: .atOnce)
+        _ = least.looksUp("r1")
+        _ = least.waitsForPlace(behind: 1)
+        _ = least.failsToStart("no such program")
+        _ = least.waits(1_300)
+        #expect(least.waitsForPlace(behind: 1, 2).first?.contains("started place-r1-2 call wait") == true)
+        for start in 2...11 {
+            _ = least.failsToStart("no such program", start)
+            _ = least.waits(40_000)
+        }
+        let said = least.failsToStart("no such program", 12)
+        #expect(
+            said.first == #"r1 pi-ses_1 failed agentGone "Least could not be started: no such program""#, "\(said)")
     }
 
     @Test("a Stop of a turn in doubt wins over what would be written again")
