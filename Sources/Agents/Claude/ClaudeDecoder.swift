@@ -7,8 +7,8 @@ package import Vocabulary
 /// Results do not match prompts one to one, and turns begin without a prompt: a turn is ours if its prompt began it or was folded
 /// into it. States of the turn:
 /// - `none`: no turn is open. Can transition to `going` (`command_lifecycle` `started` of a prompt of ours, or an `init`).
-/// - `going`: Can transition to `none` (`result`, the process ended), `over` (the login was refused; the process would retry for
-///   minutes).
+/// - `going`: Can transition to `none` (`result`, an `init` of the next turn, the process ended), `over` (the login was refused; the
+///   process would retry for minutes).
 /// - `over`: its failure was reported, and its frames are hidden. Can transition to `none` (`result`, the process ended).
 ///
 /// Another's turn that takes a prompt of ours in ends there, and ours begins.
@@ -261,8 +261,7 @@ package struct ClaudeDecoder: AgentDecoder {
         model = root["model"]?.string ?? model
         noteAbilities(root["capabilities"])
         defer { turn?.hasBegun = true }
-        // An `init` behind a completed prompt begins the next turn: the `result` was lost.
-        let lost = turn?.isDone == true ? closed() : []
+        let lost = lostItsResult ? closed() : []
         guard turn == nil else {
             // The Stop reached the turn before.
             interruptIsDue = turn?.withheld != nil && turn?.isInterrupted == true
@@ -273,6 +272,12 @@ package struct ClaudeDecoder: AgentDecoder {
         if !tellsFates, !prompts.isEmpty { return lost + begins(0) }
         runs += 1
         return lost + begun(RunID("\(runPrefix)own-\(root["uuid"]?.string ?? String(runs))"), isOurs: false)
+    }
+
+    /// An `init` comes behind a completed prompt, or in an earlier version a second time in one turn.
+    private var lostItsResult: Bool {
+        guard let turn else { return false }
+        return turn.isDone || !tellsFates && turn.hasBegun && turn.withheld == nil
     }
 
     private mutating func noteAbilities(_ list: FrameNode?) {

@@ -100,7 +100,7 @@ class Turn:
         for prompt in self.prompts:
             transcript.keep_house("queue-operation", operation="dequeue", timestamp=now())
         if self.origin:
-            transcript.prompt([], self.text, mode, promptSource="system", origin=self.origin)
+            transcript.prompt([], self.text, mode, promptSource="system", origin=self.origin, turnOrigin="task_notification")
         elif self.wakeup:
             transcript.prompt(self.keys, self.text, mode, promptSource="system", isMeta=True, wakeupSource=self.wakeup, turnOrigin="scheduled")
         else:

@@ -72,6 +72,17 @@ struct ClaudeDecoderTests {
         #expect(talk.decoder.isFree && talk.decoder.nextDeadline == nil)
     }
 
+    @Test("an earlier version's turn without its result ends where the next one begins")
+    mutating func earlyLostResult() {
+        talk.decoder.willBegin(RunID("run"), uuid: "u1")
+        _ = talk.hears(ClaudeSays.initial("i-1"), ClaudeSays.said("Hello."))
+        #expect(
+            talk.hears(ClaudeSays.initial("i-2")) == [
+                #"run claude segment ended "Hello.""#, "run claude finished stop run -",
+                "claude-own-i-2 claude started",
+            ])
+    }
+
     @Test("a Stop that met the turn with an origin is written again for the next one")
     mutating func earlyStopBehindAnother() {
         talk.decoder.willBegin(RunID("run"), uuid: "u1")
