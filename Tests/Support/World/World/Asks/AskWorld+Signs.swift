@@ -55,22 +55,35 @@ extension AskWorld {
     var isAskedInWords: Bool { pi?.habits.guards == Self.always }
     private var pi: ScriptedPi? { side.scripted as? ScriptedPi }
 
-    /// Replies once the phone shows the question.
+    /// Replies once the phone shows the question, and reads again if the bubble has changed meanwhile.
     func replyToQuestions() {
         guard isAskedInWords, let open = pi?.processes.values.compactMap({ $0.run?.dialog }), !open.isEmpty else {
             return
         }
         for number in asks.indices where asks[number].reply == nil && open.contains(asks[number].approval) {
-            let ask = asks[number]
-            guard let sent = side.sent.first(where: { $0.text == ask.text }),
-                let text = side.answers(to: sent).map({ $0.isFinal ? $0.text : $0.streamed }).last,
-                text.contains("1. \(Self.always[0])"), text.hasSuffix("/skip declines.")
-            else { continue }
+            guard let text = question(of: asks[number]) else { continue }
             let reply = random.pick(Self.always)
             (asks[number].question, asks[number].reply) = (text, reply)
             extra += 1
             side.gives(GatewayScript((20, .says("It is late.")), (30, .finishes)), to: reply)
-            write(reply, chat: ask.chat, after: .seconds(2))
+            world.time.after(.seconds(2)) { [weak self] in
+                guard let self else { return }
+                if question(of: asks[number]) == text {
+                    write(reply, chat: asks[number].chat, after: .zero)
+                } else {
+                    unwritten += 1
+                    (asks[number].question, asks[number].reply) = (nil, nil)
+                }
+            }
         }
+    }
+
+    /// The bubble's text if it ends with a question.
+    private func question(of ask: Ask) -> String? {
+        guard let sent = side.sent.first(where: { $0.text == ask.text }),
+            let text = side.answers(to: sent).map({ $0.isFinal ? $0.text : $0.streamed }).last,
+            text.contains("1. \(Self.always[0])"), text.hasSuffix("/skip declines.")
+        else { return nil }
+        return text
     }
 }

@@ -84,6 +84,8 @@ package final class AskWorld {
     let patience: Duration?
     private let isSealed: Bool
     var extra = 0
+    /// Number of replies that the person took back before they were sent.
+    var unwritten = 0
 
     /// `trace` receives everything that happens, in words.
     package static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> [String] {
@@ -221,7 +223,7 @@ package final class AskWorld {
     }
 
     private var isDrained: Bool {
-        world.isRunning && side.sent.count >= asks.count + extra && world.openTurns == 0
+        world.isRunning && side.sent.count >= asks.count + extra - unwritten && world.openTurns == 0
             && side.relay.pendingUpdates().isEmpty && side.journal.openTurns.isEmpty && !side.agentIsBusy
     }
 
