@@ -75,9 +75,7 @@ extension ContractStage {
         decisions: @escaping () -> [String], isBusy: @escaping () -> Bool, breaches: @escaping () -> [String]
     ) {
         let agent = PluggedAgent(plugin, configuration)
-        world.sides[0].agent = WorldAgent(
-            kind: plugin.kind, network: network, session: { agent.live.session(of: $0) },
-            open: { agent.reading.open($0) }, examine: { agent.live.examine().open($0) })
+        world.sides[0].agent = WorldAgent(plugin.kind, agent.live, agent.reading, network)
         self.init(
             world: world, begun: begun, finished: finished, decisions: decisions, isBusy: isBusy, breaches: breaches,
             cut: { network.cut(away: $0) }, open: { network.open.count }, examine: { world.sides[0].examine() })

@@ -156,6 +156,78 @@ struct ScriptedClaudeTests {
         #expect(second.hasEnded && second.heard == [])
     }
 
+    private static func helping() -> ScriptedClaude.Habits {
+        var habits = ScriptedClaude.Habits()
+        habits.helpers = 1
+        habits.tellsStates = true
+        return habits
+    }
+
+    /// Name of the ask of a helper, or of a turn that no prompt began.
+    private static func ownAsk(in talk: ProgramTalk) -> String? {
+        talk.heard.first { $0.contains(#""request_id":"own-"#) }?
+            .split(separator: #""request_id":""#).last.map { String($0.prefix { $0 != "\"" }) }
+    }
+
+    @Test("a helper asks beside the turns, its end starts a turn, and only then the session is idle")
+    func helper() {
+        let stage = Stage(Self.helping())
+        let talk = stage.program("--session-id=s1")
+        talk.send(Self.prompt("Hello", "u1"))
+        stage.run()
+        #expect(Self.results(talk).count == 1 && stage.claude.isBusy)
+        #expect(Self.hears(#""agent_id":"agent-own-"#, talk) && !Self.hears(#""state":"idle""#, talk))
+        talk.send(Self.answer(Self.ownAsk(in: talk) ?? "", #"{"behavior":"allow","updatedInput":{"command":"x"}}"#))
+        stage.run()
+        #expect(stage.claude.executed.count == 1 && Self.results(talk).count == 2)
+        #expect(Self.results(talk).last?.contains("task-notification") == true)
+        #expect(talk.heard.last?.contains(#""state":"idle""#) == true)
+        #expect(stage.claude.ownTurns["s1"]?.read == 1 && !stage.claude.isBusy && stage.claude.breaches == [])
+    }
+
+    @Test("an interrupt ends a helper unless it spares helpers", arguments: [true, false])
+    func helperInterrupted(spares: Bool) {
+        let stage = Stage(Self.helping())
+        let talk = stage.program("--session-id=s1")
+        talk.send(Self.prompt("Hello", "u1"))
+        stage.run()
+        let more = #""interrupt","spare_background_tasks":\#(spares)"#
+        talk.send(#"{"type":"control_request","request_id":"2","request":{"subtype":\#(more)}}"#)
+        stage.run()
+        #expect(Self.hears("control_cancel_request", talk) == !spares)
+        #expect(Self.hears(#""status":"stopped""#, talk) == !spares && stage.claude.isBusy == spares)
+    }
+
+    @Test("without a reader a helper is denied, its turn comes, and the program leaves")
+    func helperLeft() {
+        let stage = Stage(Self.helping())
+        let talk = stage.program("--session-id=s1")
+        talk.send(Self.prompt("Hello", "u1"))
+        stage.run()
+        talk.leave()
+        stage.run()
+        let rows = String(decoding: stage.claude.transcript(of: "s1") ?? [], as: UTF8.self)
+        #expect(rows.contains("task_notification") && rows.contains(ScriptedClaude.ownWords))
+        #expect(stage.claude.executed == [] && stage.claude.holder(of: "s1") == nil && !stage.claude.isBusy)
+    }
+
+    @Test("a prompt that waits behind a turn can be taken back")
+    func takenBack() {
+        let stage = Stage()
+        let talk = stage.program("--session-id=s1")
+        talk.send(Self.prompt("Slow", "u1"))
+        stage.run(milliseconds: 500)
+        talk.send(Self.prompt("Hello", "u2"))
+        for key in ["u2", "u1"] {
+            let request = #"{"subtype":"cancel_async_message","message_uuid":"\#(key)"}"#
+            talk.send(#"{"type":"control_request","request_id":"\#(key)","request":\#(request)}"#)
+        }
+        stage.run()
+        let said: [Bool] = [true, false].map { Self.hears(#""cancelled":\#($0)"#, talk) }
+        #expect(said == [true, true] && Self.hears(#""u2","state":"cancelled""#, talk))
+        #expect(stage.claude.begun == ["Slow": 1] && Self.results(talk).count == 1)
+    }
+
     @Test("with every habit each prompt is answered once", arguments: UInt64(1)...20)
     func habits(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

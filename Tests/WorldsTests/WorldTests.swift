@@ -148,6 +148,19 @@ struct WorldTests {
     }
 
     @Test(
+        "faults with Claude Code's own turns and helpers are caught",
+        arguments: [(PlantedFault.helpersAskInTheTurn, UInt64(200)), (.ownTurnOutlivesProcess, 5)])
+    func plantedInClaude(fault: PlantedFault, first: UInt64) {
+        let seeds = (first...(first + 300)).filter { WorldPlan.random(seed: $0).agents.contains(.claude) }
+        let seen = seeds.first { seed in
+            // A seed that fails without the fault proves nothing.
+            PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
+                && WorldRun.run(.random(seed: seed)).violations.isEmpty
+        }
+        #expect(seen != nil, "no seed caught \(fault)")
+    }
+
+    @Test(
         "faults with Codex are caught",
         arguments: [
             (PlantedFault.busyThreadSteered, UInt64(70)), (.approvalByNumber, 100), (.interruptedFromHistory, 40),

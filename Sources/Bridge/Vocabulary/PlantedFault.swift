@@ -143,6 +143,11 @@
         /// The messages of one chat go to the conversation of another.
         case chatsMixedUp
 
+        /// An ask of a helper in the background belongs to the open turn.
+        case helpersAskInTheTurn
+        /// A turn that the session began by itself does not end with its process.
+        case ownTurnOutlivesProcess
+
         /// A ring that has lost frames counts as complete.
         case overflowTakenWhole
         /// A chat shows a permission of a session that no chat has.

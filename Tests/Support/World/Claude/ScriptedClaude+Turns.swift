@@ -8,12 +8,20 @@ extension ScriptedClaude {
     func startNext(on number: Int) {
         guard let prompts = processes[number]?.queue, let last = prompts.last else { return }
         processes[number]?.queue = []
-        start(prompts, scripts[last.text]?.steps[...] ?? [], isOwn: false, on: number)
+        // One turn may answer the prompt and an ended helper.
+        let joins = processes[number]?.owesTurn == true && random.happens(0.5)
+        if joins {
+            tally.note("claude: makes one turn of a prompt and a helper's end")
+            processes[number]?.owesTurn = false
+            joined.formUnion(prompts.map(\.text))
+        }
+        start(prompts, scripts[last.text]?.steps[...] ?? [], isOwn: joins, on: number)
     }
 
-    private func start(_ prompts: [Prompt], _ steps: ArraySlice<GatewayScript.Timed>, isOwn: Bool, on number: Int) {
+    func start(_ prompts: [Prompt], _ steps: ArraySlice<GatewayScript.Timed>, isOwn: Bool, on number: Int) {
         serial += 1
-        processes[number]?.run = Run(number: serial, prompts: prompts, steps: steps, isOwn: isOwn)
+        processes[number]?.run = Run(
+            number: serial, prompts: prompts, steps: steps, isOwn: isOwn, startedAt: time.now)
         let run = serial
         for prompt in prompts {
             begins(prompt)
@@ -32,6 +40,7 @@ extension ScriptedClaude {
                 return abort(on: number)
             }
             tellRequest(on: number)
+            if !isOwn { startHelper(on: number) }
             scheduleNext(run, on: number)
         }
     }
@@ -43,12 +52,22 @@ extension ScriptedClaude {
     }
 
     private func storePrompt(_ prompts: [Prompt], on number: Int) {
-        guard let last = prompts.last else { return }
+        guard let last = prompts.last else { return storeNotification(on: number) }
         let text = prompts.map(\.text).joined(separator: "\n")
         let content = prompts.count == 1 ? last.content : .text(text)
         let row: GatewayValue = ["message": ["role": "user", "content": content], "promptSource": "sdk"]
         let merged = prompts.dropLast().map { GatewayValue.text($0.key) }
         store("user", last.key, merged.isEmpty ? row : row.with("mergedSendUuids", .array(merged)), on: number)
+    }
+
+    /// The prompt of a turn that no person's prompt began.
+    private func storeNotification(on number: Int) {
+        serial += 1
+        let row: GatewayValue = [
+            "message": ["role": "user", "content": "<task-notification>\n<status>completed</status>"],
+            "promptSource": "system", "turnOrigin": "task_notification", "origin": ["kind": "task-notification"],
+        ]
+        store("user", "row-\(serial)", row, on: number)
     }
 
     private func tellInit(on number: Int) {
@@ -192,10 +211,13 @@ extension ScriptedClaude {
     // MARK: Calls
 
     private func call(_ id: String, _ command: String, on number: Int) {
+        call(id, command, of: "Bash", ["command": "\(command)"], on: number)
+    }
+
+    func call(_ id: String, _ command: String, of tool: String, _ input: GatewayValue, on number: Int) {
         endText(on: number)
         processes[number]?.run?.tool = (id, command)
-        let input: GatewayValue = ["command": "\(command)"]
-        tellBlock(["type": "tool_use", "id": "\(id)", "name": "Bash", "input": input], on: number)
+        tellBlock(["type": "tool_use", "id": "\(id)", "name": "\(tool)", "input": input], on: number)
         endMessage("tool_use", on: number)
     }
 
@@ -205,15 +227,21 @@ extension ScriptedClaude {
         guard !process.allowed.contains(command) else { return }
         processes[number]?.run?.ask = (command, name)
         guard !process.isLeft else { return deny(Self.noStream, isPersons: false, on: number) }
+        tellAsk(name, command, of: tool.id, helper: nil, on: number)
+    }
+
+    /// `helper` is the agent id of a helper that asks.
+    func tellAsk(_ name: String, _ command: String, of call: String, helper: String?, on number: Int) {
         let rule: GatewayValue = ["toolName": "Bash", "ruleContent": "\(command)"]
         let request: GatewayValue = [
             "subtype": "can_use_tool", "tool_name": "Bash", "display_name": "Bash", "input": ["command": "\(command)"],
-            "tool_use_id": "\(tool.id)",
+            "tool_use_id": "\(call)",
             "permission_suggestions": [
                 ["type": "addRules", "rules": [rule], "behavior": "allow", "destination": "localSettings"]
             ],
         ]
-        say(["type": "control_request", "request_id": "\(name)", "request": request], on: number)
+        let named = request.with("agent_id", helper.map { .text($0) })
+        say(["type": "control_request", "request_id": "\(name)", "request": named], on: number)
     }
 
     func goOn(on number: Int) {
@@ -231,13 +259,14 @@ extension ScriptedClaude {
             ])
         }
         if case .toolReturns? = run.steps.first?.step { processes[number]?.run?.steps.removeFirst() }
+        if !isPersons, let session = processes[number]?.session { unheard.insert(session) }
         let source: GatewayValue = ["decision": "reject", "source": isPersons ? "user_reject" : "config"]
         let meta: GatewayValue = ["non_execution_kind": "permission-rule", "permission_decision": source]
         toolEnds(words, isFailed: true, meta: meta, on: number)
         goOn(on: number)
     }
 
-    private func toolEnds(_ output: String, isFailed: Bool, meta: GatewayValue? = nil, on number: Int) {
+    func toolEnds(_ output: String, isFailed: Bool, meta: GatewayValue? = nil, on number: Int) {
         guard let tool = processes[number]?.run?.tool else { return }
         processes[number]?.run?.tool = nil
         let block: GatewayValue = [
@@ -313,6 +342,9 @@ extension ScriptedClaude {
             finished.insert(last.text)
             ends[last.text] = time.now
         }
+        if run.isOwn, run.prompts.isEmpty, !losesEnd, let process = processes[number], !process.isLeft {
+            ownTurns[process.session]?.read += 1
+        }
         let end: GatewayValue = ["subtype": "success", "is_error": false, "result": "\(run.texts.last ?? "")"]
         endTurn(end, "completed", "completed", isLost: losesEnd, on: number)
     }
@@ -376,19 +408,48 @@ extension ScriptedClaude {
     private func rest(afterOwn isLast: Bool, on number: Int) {
         guard let process = processes[number] else { return }
         if !process.queue.isEmpty { return startNext(on: number) }
-        guard !process.isLeft else {
-            exit(number)?.end()
-            return
-        }
+        if process.owesTurn { return startOwn(isOwed: true, on: number) }
+        guard !process.isLeft else { return leave(number) }
         tellState(on: number)
-        guard !isLast, random.happens(habits.ownTurns) else { return }
-        tally.note("claude: starts a turn of its own")
+        if !isLast, random.happens(habits.ownTurns) { startOwn(isOwed: false, on: number) }
+    }
+
+    /// Ends a program without a reader once nothing is at work in it.
+    private func leave(_ number: Int) {
+        guard processes[number]?.isDone == true else { return }
+        exit(number)?.end()
+    }
+
+    /// Starts a turn without a prompt, unless a prompt comes first. Without a reader only a turn that is owed starts.
+    func startOwn(isOwed: Bool, on number: Int) {
         time.after(.milliseconds(random.pick([1, 30, 2_000]))) { [self] in
-            guard let process = processes[number], process.run == nil, process.queue.isEmpty, !process.isLeft else {
-                return
-            }
-            let steps = GatewayScript((5, .says(Self.ownWords)), (5, .finishes)).steps
-            start([], steps[...], isOwn: true, on: number)
+            guard let process = processes[number], process.run == nil, process.queue.isEmpty,
+                isOwed ? process.owesTurn : !process.isLeft
+            else { return }
+            tally.note("claude: starts a turn of its own")
+            processes[number]?.owesTurn = false
+            ownTurns[process.session, default: (0, 0)].begun += 1
+            start([], ownScript().steps[...], isOwn: true, on: number)
         }
+    }
+
+    private func ownScript() -> GatewayScript {
+        serial += 1
+        let (name, command) = ("\(Self.ownAsk)\(serial)", "make beds-\(serial)")
+        if random.happens(habits.ownAsks) {
+            tally.note("claude: a turn of its own asks")
+            return GatewayScript(
+                (5, .callsTool(id: "call-\(name)", command: command)), (1, .asksApproval(id: name, command: command)),
+                (5, .toolReturns(id: "call-\(name)", output: "done")), (5, .says(Self.ownWords)), (5, .finishes))
+        }
+        guard random.happens(habits.longOwnTurns) else {
+            return GatewayScript((5, .says(Self.ownWords)), (5, .finishes))
+        }
+        tally.note("claude: a turn of its own lasts")
+        let words = Self.ownWords
+        let half = words.index(words.startIndex, offsetBy: words.count / 2)
+        return GatewayScript(
+            (5, .says(String(words[..<half]))), (random.pick([900, 5_000, 9_000]), .says(String(words[half...]))),
+            (5, .finishes))
     }
 }

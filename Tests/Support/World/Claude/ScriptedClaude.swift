@@ -18,6 +18,12 @@ package final class ScriptedClaude: ScriptedAgent {
         package var wholeTexts = 0.0
         /// Share of turns after which the session starts one of its own.
         package var ownTurns = 0.0
+        /// Share of those turns that ask before a call.
+        package var ownAsks = 0.0
+        /// Share of the other ones that last for seconds.
+        package var longOwnTurns = 0.0
+        /// Share of turns that start a helper in the background.
+        package var helpers = 0.0
         /// Reports each change of the session's state.
         package var tellsStates = false
 
@@ -64,6 +70,7 @@ package final class ScriptedClaude: ScriptedAgent {
         var denials: [GatewayValue] = []
         /// The session started this turn without a prompt.
         var isOwn = false
+        var startedAt: Instant
         var hasBegun = false
     }
 
@@ -82,6 +89,11 @@ package final class ScriptedClaude: ScriptedAgent {
         var isLatched = false
         var results = 0
         var lastFailed = false
+        /// The helper in the background.
+        var helper: Helper?
+        /// A helper ended, and the turn behind it has not begun.
+        var owesTurn = false
+        var isDone: Bool { run == nil && queue.isEmpty && helper == nil && !owesTurn }
     }
 
     package var scripts: [String: GatewayScript] = [:]
@@ -95,6 +107,12 @@ package final class ScriptedClaude: ScriptedAgent {
     package internal(set) var finished: Set<String> = []
     /// Prompts that never get an answer of their own.
     package internal(set) var lost: Set<String> = []
+    /// Sessions with an ask that was denied because nobody could hear it.
+    var unheard: Set<String> = []
+    /// Prompts whose turn also answered the end of a helper.
+    package internal(set) var joined: Set<String> = []
+    /// Number of turns of its own in each session: begun, and finished while somebody read them.
+    package internal(set) var ownTurns: [String: (begun: Int, read: Int)] = [:]
     var processes: [Int: Process] = [:]
     var files: [String: [GatewayValue]] = [:]
     private var sessions: [String: String] = [:]
@@ -115,10 +133,18 @@ package final class ScriptedClaude: ScriptedAgent {
         random = SeededGenerator(seed: seed)
     }
 
-    package var isBusy: Bool { processes.values.contains { $0.run != nil || !$0.queue.isEmpty } }
-    package var isAtWork: Bool { processes.values.contains { $0.run?.hasBegun == true } }
+    package var isBusy: Bool { processes.values.contains { !$0.isDone } }
+    package func isAtWork(since then: Instant) -> Bool {
+        processes.values.contains { process in
+            // The session may start a turn of its own until its process ends.
+            process.run.map { $0.hasBegun && (!$0.prompts.isEmpty || $0.startedAt <= then) } == true
+        }
+    }
     package func endedAt(_ prompt: String) -> Instant? { ends[prompt] }
     package func isLost(_ prompt: String) -> Bool { lost.contains(prompt) }
+
+    /// The session of the prompt had an ask that nobody could hear.
+    package func deniesUnheard(_ prompt: String) -> Bool { sessions[prompt].map { unheard.contains($0) } ?? false }
 
     /// Rows of a session file, one per line, or nil if there is no such file.
     package func transcript(of session: String) -> [UInt8]? {
@@ -205,12 +231,13 @@ package final class ScriptedClaude: ScriptedAgent {
     package func runs(_ line: DoubleLine) -> Bool { processes[line.number] != nil }
 
     package func ended(_ line: DoubleLine) {
-        guard let process = processes[line.number], process.run != nil || !process.queue.isEmpty else {
+        guard let process = processes[line.number], !process.isDone else {
             _ = exit(line.number)
             return
         }
         tally.note("claude: works on alone")
         processes[line.number]?.isLeft = true
+        denyHelper(on: line.number)
         if processes[line.number]?.run?.ask != nil { deny(Self.noAnswer, isPersons: false, on: line.number) }
     }
 
@@ -293,7 +320,9 @@ package final class ScriptedClaude: ScriptedAgent {
                     "models": [["value": "default", "resolvedModel": "claude-model", "displayName": "Default"]],
                     "capabilities": habits.isOld ? [] : ["msg_lifecycle_v1", "interrupt_cancel_queued_v1"],
                 ], on: number)
+            if processes[number]?.helper != nil { tellTasks(on: number) }
         case "interrupt": interrupt(id, request, on: number)
+        case "cancel_async_message" where !habits.isOld: takeBack(id, request, on: number)
         case "set_model": answer(id, ["model": request["model"] ?? .null], on: number)
         case "set_max_thinking_tokens": answer(id, nil, on: number)
         case "mcp_status": answer(id, ["mcpServers": []], on: number)
@@ -310,8 +339,8 @@ package final class ScriptedClaude: ScriptedAgent {
 
     private func state(of number: Int) -> String {
         guard let process = processes[number] else { return "idle" }
-        if process.run?.ask != nil { return "requires_action" }
-        return process.run == nil && process.queue.isEmpty ? "idle" : "running"
+        if process.run?.ask != nil || process.helper?.asks == true { return "requires_action" }
+        return process.isDone ? "idle" : "running"
     }
 
     func tellState(on number: Int) {
@@ -331,6 +360,7 @@ package final class ScriptedClaude: ScriptedAgent {
             for prompt in waiting { asked.append(AgentAsked(.abort, prompt.text)) }
             processes[number]?.queue = []
         }
+        if request["spare_background_tasks"] != .flag(true) { killHelper(on: number) }
         if let ask = processes[number]?.run?.ask {
             say(["type": "control_cancel_request", "request_id": "\(ask.name)"], on: number)
         }
@@ -340,6 +370,16 @@ package final class ScriptedClaude: ScriptedAgent {
         answer(id, receipt, on: number)
         guard let run = processes[number]?.run else { return }
         if run.hasBegun { abort(on: number) } else { processes[number]?.isLatched = true }
+    }
+
+    private func takeBack(_ id: String, _ request: GatewayValue, on number: Int) {
+        let key = request["message_uuid"]?.string
+        let place = processes[number]?.queue.firstIndex { $0.key == key }
+        answer(id, ["cancelled": .flag(place != nil)], on: number)
+        guard let place, let prompt = processes[number]?.queue.remove(at: place) else { return }
+        tally.note("claude: gives a prompt back")
+        asked.append(AgentAsked(.abort, prompt.text))
+        tellFate(prompt.key, "cancelled", on: number)
     }
 
     // MARK: Answers to questions
@@ -353,6 +393,7 @@ package final class ScriptedClaude: ScriptedAgent {
         if !isYes, answer["message"]?.string?.isEmpty != false { breaches.append("\(name) was denied without a word") }
         if !answered.insert(name).inserted { breaches.append("\(name) was answered twice") }
         decided.append(AgentDecided(name, isYes: isYes))
+        if processes[number]?.helper?.name == name { return helperHears(answer, isYes: isYes, on: number) }
         guard let ask = processes[number]?.run?.ask, ask.name == name else { return }
         guard isYes else { return deny(answer["message"]?.string ?? "", isPersons: true, on: number) }
         let command = answer["updatedInput"]?["command"]?.string ?? ""

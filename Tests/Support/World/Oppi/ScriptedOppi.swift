@@ -117,7 +117,7 @@ package final class ScriptedOppi: ScriptedAgent {
 
     var isSeed: Bool { habits.dialect == .seed }
     package var isBusy: Bool { sessions.contains { $0.activation?.run != nil } }
-    package var isAtWork: Bool { sessions.contains { $0.activation?.run?.hasBegun == true } }
+    package func isAtWork(since then: Instant) -> Bool { sessions.contains { $0.activation?.run?.hasBegun == true } }
     package var hasHoles: Bool { habits.drops > 0 }
     /// Prompts whose whole answer is in a trace.
     package var finished: Set<String> { Set(ends.keys) }

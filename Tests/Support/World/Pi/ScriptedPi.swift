@@ -126,7 +126,7 @@ package final class ScriptedPi: ScriptedAgent {
 
     package var isBusy: Bool { processes.values.contains { $0.run != nil } }
     /// A compaction behind a whole answer is no work, nor is a run that has not begun.
-    package var isAtWork: Bool {
+    package func isAtWork(since then: Instant) -> Bool {
         processes.values.contains { process in process.run.map { $0.hasBegun && !$0.isCompacting } == true }
     }
     package func endedAt(_ prompt: String) -> Instant? { ends[prompt] }

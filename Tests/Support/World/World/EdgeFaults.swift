@@ -27,6 +27,7 @@ enum EdgeFaults {
                     text.replace(#""NOT_PAIRED""#, with: #""AUTH_RATE_LIMITED""#)
                     text.replace(#""pairing required"#, with: #""too many failed authentication attempts"#)
                 }
+            case .helpersAskInTheTurn: return changed(frame) { $0.replace(#""agent_id""#, with: #""helper""#) }
             case .programDropped: return changed(frame) { dropProgram(of: &$0) }
             default: break
             }

@@ -30,6 +30,7 @@ import Vocabulary
             .earlyStopForgotten, .retryNotShown, .promptBeforePictures, .approvalByNumber, .interruptedFromHistory,
             .askRepeatedUnknown,
             .sentAgainThoughItRan, .ownRunNotAdopted, .modelAfterMessage, .sequenceUnbounded, .fingerprintForgotten,
+            .ownTurnOutlivesProcess,
         ])
 
         /// Whether machines with these settings have the fault.
@@ -40,6 +41,7 @@ import Vocabulary
             case .holeAppended, .othersWordsTaken, .earlyStopForgotten, .retryNotShown: settings == OppiSettings.self
             case .approvalByNumber, .interruptedFromHistory, .askRepeatedUnknown: settings == CodexSettings.self
             case .fingerprintForgotten: true
+            case .ownTurnOutlivesProcess: settings == ClaudeSettings.self
             case .promptRepeatedInDoubt, .askAnsweredTwice, .yesBehindStop, .stopForgottenOverLoss, .chatsMixedUp:
                 settings == PiSettings.self || settings == ClaudeSettings.self
             case .sentAgainThoughItRan, .ownRunNotAdopted, .modelAfterMessage, .sequenceUnbounded:
@@ -146,6 +148,9 @@ import Vocabulary
                 guard let again = again(run, now) else { break }
                 more += again
                 return []
+            // No frame reports the end that the process makes.
+            case (.ownTurnOutlivesProcess, .failed), (.ownTurnOutlivesProcess, .finished):
+                if frame.isEmpty, sent[run] == nil { return [] }
             case (.ownRunNotAdopted, .finished): sent[run]?.isOver = true
             case (.retryNotShown, .retrying) where sent[run]?.hasSaid == true:
                 sent[run]?.isOver = true

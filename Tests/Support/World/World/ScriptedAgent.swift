@@ -22,8 +22,8 @@ package protocol ScriptedAgent: AgentDouble {
     var tally: HabitTally { get }
     /// A run is at work or waits for a decision.
     var isBusy: Bool { get }
-    /// A run that has begun continues.
-    var isAtWork: Bool { get }
+    /// A run that had begun by then continues.
+    func isAtWork(since then: Instant) -> Bool
     /// Requests against the protocol's rules.
     var breaches: [String] { get }
     /// When the run of this prompt finished its script.
@@ -101,7 +101,7 @@ extension ScriptedAgent {
         .failed(WorkFailure(.unreachable, "connection refused"))
     }
 
-    package var isAtWork: Bool { isBusy }
+    package func isAtWork(since then: Instant) -> Bool { isBusy }
     package var executed: [AgentExecuted] { [] }
     package var attached: [GatewayFiles] { [] }
     package var questions: Set<String> { [] }

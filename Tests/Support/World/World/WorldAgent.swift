@@ -11,6 +11,7 @@ package struct WorldAgent {
     package var open: @Sendable (any AgentHost) -> any AgentLink
     /// Opens the machine of `doctor`.
     package var examine: @Sendable (any AgentHost) -> any AgentLink
+    package var hasRunsOfItsOwn = false
 
     package init(
         kind: AgentKind, network: DoubleNetwork?, session: @escaping @Sendable (SessionID) -> AgentSession,
@@ -22,6 +23,14 @@ package struct WorldAgent {
         self.session = session
         self.open = open
         self.examine = examine
+    }
+
+    /// The live agent of a plug-in. Its far side is the network.
+    package init(_ kind: AgentKind, _ live: any LiveAgent, _ reading: AgentReading, _ network: DoubleNetwork) {
+        self.init(
+            kind: kind, network: network, session: { live.session(of: $0) }, open: { reading.open($0) },
+            examine: { live.examine().open($0) })
+        hasRunsOfItsOwn = live.hasRunsOfItsOwn
     }
 }
 

@@ -38,7 +38,12 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
             habits.refusesStops = later.pick([0, 0.5, 0.5])
             return ScriptedCodex(time, habits, seed: random.next())
         case .claude:
-            let habits = ScriptedClaude.Habits.drawn(using: &random)
+            var habits = ScriptedClaude.Habits.drawn(using: &random)
+            // A separate generator, so other worlds stay as they were.
+            var later = SeededGenerator(seed: seed ^ 0x6F77_6E)
+            habits.ownAsks = later.pick([0, 0.5, 0.8])
+            habits.longOwnTurns = later.pick([0, 0.5, 1])
+            habits.helpers = later.pick([0, 0, 0.3, 0.6])
             return ScriptedClaude(time, habits, seed: random.next())
         }
     }
@@ -86,15 +91,12 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
 }
 
 extension WorldAgent {
-    /// The live agent of a plug-in. Its far side is the network.
     init?(
         _ plugin: any AgentPlugin, _ values: any AgentValues, _ network: DoubleNetwork, _ context: AgentContext
     ) {
         let settings = AgentSettings(plugin.kind, values)
         guard let live = plugin.live(settings, in: context), let reading = try? live.read(settings) else { return nil }
-        self.init(
-            kind: plugin.kind, network: network, session: { live.session(of: $0) }, open: { reading.open($0) },
-            examine: { live.examine().open($0) })
+        self.init(plugin.kind, live, reading, network)
     }
 }
 

@@ -142,11 +142,13 @@ extension WorldJudge {
         if losesEmptyEnd(message), said.hasPrefix("\(text)\n\nThe agent stopped before it had finished.") {
             return true
         }
-        // An early version names a turn's prompts only at the turn's end.
-        if (side.scripted as? ScriptedClaude)?.habits.isOld == true, said == "\(ScriptedClaude.ownWords)\n\n\(text)" {
-            return true
+        if let claude = side.scripted as? ScriptedClaude {
+            // An early version names a turn's prompts only at the turn's end, and not beside a helper's end.
+            let own = ScriptedClaude.ownWords
+            if claude.habits.isOld, said == "\(own)\n\n\(text)" { return true }
+            if claude.habits.isOld, claude.joined.contains(message.text), said == "\(text)\n\n\(own)" { return true }
+            if claude.deniesUnheard(message.text), Self.tellsOfRefusals(said, behind: text) { return true }
         }
-        if isToldOfRefusals(message), said.hasPrefix("\(text)\n\n\(Self.refusals)") { return true }
         guard [.oppi, .codex, .claude].contains(plan.agents[message.side]),
             [.approval, .detached].contains(message.script.kind)
         else {
@@ -173,15 +175,10 @@ extension WorldJudge {
         }
     }
 
-    private static let refusals = "1 call could not be asked about"
-
     /// Claude Code denies its asks while the bridge is away. The chat's next bubble reports the count.
-    private func isToldOfRefusals(_ message: WorldPlan.Message) -> Bool {
-        plan.agents[message.side] == .claude
-            && plan.messages.contains {
-                $0.side == message.side && $0.chat == message.chat && $0.at <= message.at
-                    && [.approval, .detached].contains($0.script.kind)
-            }
+    private static func tellsOfRefusals(_ said: String, behind text: String) -> Bool {
+        said.hasPrefix("\(text)\n\n") && said.dropFirst(text.count + 2).first?.isNumber == true
+            && ["call", "calls"].contains { said.contains(" \($0) could not be asked about while the bridge was away") }
     }
 
     /// Oppi's traces do not show an end without words, and the process that saw it is gone.

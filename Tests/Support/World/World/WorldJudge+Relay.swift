@@ -17,7 +17,7 @@ extension WorldJudge {
                 !plan.messages.contains(where: { $0.side == index && side.scripted?.ignoresStop($0.text) == true })
             else { continue }
             // The bridge owes a Stop to a run until the run begins.
-            if side.scripted?.isAtWork ?? side.gateway.isBusy {
+            if side.scripted?.isAtWork(since: removedAt) ?? side.gateway.isBusy {
                 violation("the agent of side \(index) works on behind the removal", run)
             }
             let open = side.scripted == nil ? side.gateway.openApprovals : []

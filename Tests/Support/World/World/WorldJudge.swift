@@ -132,6 +132,7 @@ struct WorldJudge {
             judgeScopes(index, side, run)
             judgeDenials(index, side, run)
             judgeTasks(index, side, run)
+            judgeOwnTurns(index, side, run)
             if cameToRest, !violations.isEmpty || !freshIsExact(index, side) {
                 if !freshIsExact(index, side) { violation("a fresh message on side \(index) was not answered", run) }
             }
@@ -233,7 +234,16 @@ struct WorldJudge {
         for session in side.relay.sessions where !session.isDeleted && !session.isArchived {
             let open = session.tasks.filter { $0.status == nil }
             if let first = open.first { violation("task \(first.id) was never finished", run) }
+            for bubble in side.seenSession(session.id)?.messages ?? [] where isOpen(bubble) {
+                violation("the bubble \(bubble.id) was never ended", run)
+            }
         }
+    }
+
+    /// A placeholder or a streamed text without its end. Other text is whole from its beginning.
+    private func isOpen(_ message: PhoneMessage) -> Bool {
+        message.role == .agent && !message.isFinal
+            && (!message.streamed.isEmpty || message.text.allSatisfy(\.isWhitespace))
     }
 
     func result(_ run: WorldRun) -> WorldResult {

@@ -105,6 +105,7 @@ package final class WorldRun {
             if let bytes = plan.heldBytes { side.bridge.delivery.heldBytes = bytes }
             side.decide = { [weak self, plan] approval in
                 if plan.jobs.contains(where: { approval.id.hasSuffix($0.approval) }) { return nil }
+                if let ask = OwnAsk(approval.id) { return (ask.tap, ApprovalScope(), ask.wait) }
                 let named = plan.messages.first { approval.id.hasSuffix($0.script.approval) }
                 let message = named ?? self?.asks(approval, of: index)
                 return message?.decision.map { ($0.tap, $0.scope, $0.after) } ?? ("deny", ApprovalScope(), .seconds(1))

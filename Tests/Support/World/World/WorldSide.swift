@@ -299,8 +299,10 @@ package final class WorldSide: @unchecked Sendable {
             sockets: sockets, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: source)
         let agent = self.agent ?? openClaw
         let edges = agentEdges(agent.kind, sockets, SeededSource(source.next()), isAlive)
+        var settings = CoreFaults.changed(bridge)
+        settings.turn.hasOtherClients = !agent.hasRunsOfItsOwn
         var parts = LiveConnection.Parts(
-            name: name, bridge: CoreFaults.changed(bridge),
+            name: name, bridge: settings,
             relay: RelayLinkSettings(relay: WebAddress(.http, "127.0.0.1", 8_787), token: Secret(token)),
             relayAddress: RelayAddress(baseURL: VirtualSockets.relay, token: token),
             runner: BridgeRunner.Edges(
@@ -324,6 +326,7 @@ package final class WorldSide: @unchecked Sendable {
         }
         parts.files = fileParts(isAlive)
         parts.mirror = mirror
+        parts.hasRunsOfItsOwn = agent.hasRunsOfItsOwn
         parts.memoryLimit = memoryLimit
         parts.deletedChats = deletedChats
         notices.words = { [weak self] in self?.sent.last?.text }
