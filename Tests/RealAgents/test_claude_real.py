@@ -320,6 +320,26 @@ class RealClaudeTests(Scenarios):
                 await stage.check(turn, again)
 
     @scenario(90)
+    async def test_a_helper_that_asks_beside_a_turn_outlives_the_stop_of_that_turn(self):
+        async with ClaudeRealStage() as stage:
+            stage.model.script("Dig the bed now", Hold("dig"), bash("echo dug >> effects"), Say(["I have done it."]))
+            stage.model.script("task-notification", Say(["The helper is back."]))
+            turn = await stage.ask("Send a helper.", Call("Task", HELPER), Say(["It digs."]))
+            self.assertEqual(await stage.final(turn), "It digs.")
+            talk = await stage.ask("Talk.", STORY, session=turn["session_id"])
+            await stage.shows(talk, "word")
+            stage.model.release("dig")
+            beside = turn | {"interaction_id": None}
+            card = await stage.card(beside)
+            await stage.simulator.call(
+                "POST", f"/v1/me/sessions/{talk['session_id']}/stop", {"interaction_id": talk["interaction_id"]})
+            self.assertNotIn("The helper", await stage.final(talk, 20))
+            await stage.decide_card(card, "approve")
+            await stage.shows(beside, "The helper is back.")
+            self.assertEqual(stage.effects(), ["dug"])
+            await stage.check(turn, talk)
+
+    @scenario(90)
     async def test_a_child_with_a_command_in_the_background_gives_its_place_to_no_other_chat(self):
         async with ClaudeRealStage(configuration={"limits": {"agents": 1}}) as stage:
             first = await stage.ask("Hello.", Say(["Hello."]))
