@@ -43,7 +43,11 @@ extension WorldJudge {
     func endsUnsent(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         isTakenForReply(message, answer, side) || isUnmade(message, answer, side)
             || isTokenRefused(message, answer, side) || isCodexUnable(message, answer, side)
+            || isWithoutPlace(answer.text)
     }
+
+    /// The sessions of a removed installation keep their places at a server.
+    func isWithoutPlace(_ text: String) -> Bool { plan.isRemoved && text.hasPrefix("Oppi has no place") }
 
     /// The message arrived while a question of its chat was open and matches no option, or after the question closed.
     private func isTakenForReply(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {

@@ -142,8 +142,7 @@ struct WorldJudge {
     private func freshIsExact(_ index: Int, _ side: WorldSide) -> Bool {
         guard let sent = side.sent.first(where: { $0.text == WorldRun.fresh(index) }) else { return false }
         let answers = side.answers(to: sent).map(\.text)
-        // The sessions of a removed installation keep their places at a server.
-        return answers == ["Fresh \(index)."] || plan.isRemoved && answers.first?.hasPrefix("Oppi has no place") == true
+        return answers == ["Fresh \(index)."] || answers.first.map { isWithoutPlace($0) } == true
     }
 
     private mutating func judgeRest(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
