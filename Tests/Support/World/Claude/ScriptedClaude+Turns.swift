@@ -292,6 +292,7 @@ extension ScriptedClaude {
         tally.note("claude: takes a prompt into a running turn")
         processes[number]?.queue = []
         for prompt in processes[number]?.run?.prompts ?? [] { lost.insert(prompt.text) }
+        if processes[number]?.run?.isOwn == true { joined.formUnion(prompts.map(\.text)) }
         for prompt in prompts {
             begins(prompt)
             tellFate(prompt.key, "started", on: number)

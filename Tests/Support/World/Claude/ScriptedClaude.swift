@@ -109,7 +109,7 @@ package final class ScriptedClaude: ScriptedAgent {
     package internal(set) var lost: Set<String> = []
     /// Sessions with an ask that was denied because nobody could hear it.
     var unheard: Set<String> = []
-    /// Prompts whose turn also answered the end of a helper.
+    /// Prompts whose turn the session had begun by itself, or had to begin for the end of a helper.
     package internal(set) var joined: Set<String> = []
     /// Number of turns of its own in each session: begun, and finished while somebody read them.
     package internal(set) var ownTurns: [String: (begun: Int, read: Int)] = [:]

@@ -147,7 +147,7 @@ extension WorldJudge {
             return true
         }
         if let claude = side.scripted as? ScriptedClaude {
-            // An early version names a turn's prompts only at the turn's end, and not beside a helper's end.
+            // An early version names a turn's prompts only at the turn's end, and not in a turn of the session's own.
             let own = ScriptedClaude.ownWords
             if claude.habits.isOld, said == "\(own)\n\n\(text)" { return true }
             if claude.habits.isOld, claude.joined.contains(message.text), said == "\(text)\n\n\(own)" { return true }
