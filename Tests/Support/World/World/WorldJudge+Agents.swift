@@ -43,7 +43,18 @@ extension WorldJudge {
     func endsUnsent(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         isTakenForReply(message, answer, side) || isUnmade(message, answer, side)
             || isTokenRefused(message, answer, side) || isCodexUnable(message, answer, side)
-            || isWithoutPlace(answer.text)
+            || isWithoutPlace(answer.text) || isUnfound(message, answer.text)
+    }
+
+    /// A restarted bridge looks for a run for 30 s (DESIGN.md), and no program could be asked for longer.
+    private func isUnfound(_ message: WorldPlan.Message, _ text: String) -> Bool {
+        guard plan.agents[message.side] == .claude, text.contains("it does not know what became of this run") else {
+            return false
+        }
+        return plan.troubles.contains { trouble in
+            guard trouble.side == message.side, case .pairing(let time) = trouble.misfortune else { return false }
+            return time > .seconds(30)
+        }
     }
 
     /// The sessions of a removed installation keep their places at a server.
