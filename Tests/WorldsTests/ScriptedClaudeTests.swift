@@ -156,11 +156,16 @@ struct ScriptedClaudeTests {
         #expect(second.hasEnded && second.heard == [])
     }
 
-    private static func helping() -> ScriptedClaude.Habits {
+    /// A program whose helper asks, behind the turn that started it.
+    private static func helping() -> (stage: Stage, talk: ProgramTalk) {
         var habits = ScriptedClaude.Habits()
         habits.helpers = 1
         habits.tellsStates = true
-        return habits
+        let stage = Stage(habits)
+        let talk = stage.program("--session-id=s1")
+        talk.send(prompt("Hello", "u1"))
+        stage.run()
+        return (stage, talk)
     }
 
     /// Name of the ask of a helper, or of a turn that no prompt began.
@@ -171,10 +176,7 @@ struct ScriptedClaudeTests {
 
     @Test("a helper asks beside the turns, its end starts a turn, and only then the session is idle")
     func helper() {
-        let stage = Stage(Self.helping())
-        let talk = stage.program("--session-id=s1")
-        talk.send(Self.prompt("Hello", "u1"))
-        stage.run()
+        let (stage, talk) = Self.helping()
         #expect(Self.results(talk).count == 1 && stage.claude.isBusy)
         #expect(Self.hears(#""agent_id":"agent-own-"#, talk) && !Self.hears(#""state":"idle""#, talk))
         talk.send(Self.answer(Self.ownAsk(in: talk) ?? "", #"{"behavior":"allow","updatedInput":{"command":"x"}}"#))
@@ -187,10 +189,7 @@ struct ScriptedClaudeTests {
 
     @Test("an interrupt ends a helper unless it spares helpers", arguments: [true, false])
     func helperInterrupted(spares: Bool) {
-        let stage = Stage(Self.helping())
-        let talk = stage.program("--session-id=s1")
-        talk.send(Self.prompt("Hello", "u1"))
-        stage.run()
+        let (stage, talk) = Self.helping()
         let more = #""interrupt","spare_background_tasks":\#(spares)"#
         talk.send(#"{"type":"control_request","request_id":"2","request":{"subtype":\#(more)}}"#)
         stage.run()
@@ -200,10 +199,7 @@ struct ScriptedClaudeTests {
 
     @Test("without a reader a helper is denied, its turn comes, and the program leaves")
     func helperLeft() {
-        let stage = Stage(Self.helping())
-        let talk = stage.program("--session-id=s1")
-        talk.send(Self.prompt("Hello", "u1"))
-        stage.run()
+        let (stage, talk) = Self.helping()
         talk.leave()
         stage.run()
         let rows = String(decoding: stage.claude.transcript(of: "s1") ?? [], as: UTF8.self)

@@ -87,13 +87,7 @@ struct WorldTests {
             (.stopForgottenOverLoss, .pi, 172), (.chatsMixedUp, .pi, 6), (.chatsMixedUp, .claude, 2),
         ])
     func plantedInEngine(fault: PlantedFault, kind: WorldAgentKind, first: UInt64) {
-        let seeds = (first...(first + 300)).filter { WorldPlan.random(seed: $0).agents.contains(kind) }
-        let seen = seeds.first { seed in
-            // A seed that fails without the fault proves nothing.
-            PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
-                && WorldRun.run(.random(seed: seed)).violations.isEmpty
-        }
-        #expect(seen != nil, "no seed caught \(fault)")
+        #expect(Self.catches(fault, kind, from: first), "no seed caught \(fault)")
     }
 
     @Test("a yes behind a Stop is caught in a world written by hand", arguments: [WorldAgentKind.pi, .claude])
@@ -105,6 +99,16 @@ struct WorldTests {
     @Test("so is a Stop that is forgotten over a loss", arguments: [WorldAgentKind.pi, .claude])
     func plantedOverLoss(kind: WorldAgentKind) {
         caught(.stopForgottenOverLoss, by: "was begun twice", seeds: [1, 2]) { .lossBehindStop(kind, seed: $0) }
+    }
+
+    /// Whether a seed near the first one fails with the fault alone.
+    private static func catches(_ fault: PlantedFault, _ kind: WorldAgentKind, from first: UInt64) -> Bool {
+        (first...(first + 300)).contains { seed in
+            // A seed that fails without the fault proves nothing.
+            WorldPlan.random(seed: seed).agents.contains(kind)
+                && PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
+                && WorldRun.run(.random(seed: seed)).violations.isEmpty
+        }
     }
 
     /// Each seed draws its own habits of the agent and its own words.
@@ -153,13 +157,7 @@ struct WorldTests {
         "faults with Claude Code's own turns and helpers are caught",
         arguments: [(PlantedFault.helpersAskInTheTurn, UInt64(200)), (.ownTurnOutlivesProcess, 5)])
     func plantedInClaude(fault: PlantedFault, first: UInt64) {
-        let seeds = (first...(first + 300)).filter { WorldPlan.random(seed: $0).agents.contains(.claude) }
-        let seen = seeds.first { seed in
-            // A seed that fails without the fault proves nothing.
-            PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
-                && WorldRun.run(.random(seed: seed)).violations.isEmpty
-        }
-        #expect(seen != nil, "no seed caught \(fault)")
+        #expect(Self.catches(fault, .claude, from: first), "no seed caught \(fault)")
     }
 
     @Test(
@@ -182,13 +180,7 @@ struct WorldTests {
             (.livingRunGivenUp, 106), (.sentAgainThoughItRan, 1), (.foreignRunAdopted, 5), (.ownRunNotAdopted, 27),
         ])
     func plantedInOpenClaw(fault: PlantedFault, first: UInt64) {
-        let seeds = (first...(first + 300)).filter { WorldPlan.random(seed: $0).agents.contains(.openClaw) }
-        let seen = seeds.first { seed in
-            // A seed that fails without the fault proves nothing.
-            PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
-                && WorldRun.run(.random(seed: seed)).violations.isEmpty
-        }
-        #expect(seen != nil, "no seed caught \(fault)")
+        #expect(Self.catches(fault, .openClaw, from: first), "no seed caught \(fault)")
     }
 
     @Test(

@@ -162,6 +162,15 @@ struct LossTests {
         #expect(least.confirms("find", Self.ended) == [#"r1 pi-ses_1 finished stop run "Found.""#])
     }
 
+    /// The chat shows that r1 continues, and the program could not be started.
+    private static func away() -> LeastConversation {
+        var least = after("r1", reach: .atOnce)
+        _ = least.looksUp("r1")
+        _ = least.waitsForPlace(behind: 1)
+        _ = least.failsToStart("no such program")
+        return least
+    }
+
     @Test("a run that was said to run is sought again after a program that cannot be started, and a stopped one ends")
     func programAwayBehindWait() {
         var least = Self.after("r1", reach: .atOnce)
@@ -180,10 +189,7 @@ struct LossTests {
 
     @Test("a chat that is deleted while its program is away is forgotten")
     func deletedWhileAway() {
-        var least = Self.after("r1", reach: .atOnce)
-        _ = least.looksUp("r1")
-        _ = least.waitsForPlace(behind: 1)
-        _ = least.failsToStart("no such program")
+        var least = Self.away()
         _ = least.aborts("r1")
         #expect(least.releases(isDeleted: true) == [])
         _ = least.waits(1_300)
@@ -193,10 +199,7 @@ struct LossTests {
 
     @Test("a run that was said to run has its own card for each wait, and fails with the reason")
     func waitsTwice() {
-        var least = Self.after("r1", reach: .atOnce)
-        _ = least.looksUp("r1")
-        _ = least.waitsForPlace(behind: 1)
-        _ = least.failsToStart("no such program")
+        var least = Self.away()
         _ = least.waits(1_300)
         #expect(least.waitsForPlace(behind: 1, 2).first?.contains("started place-r1-2 call wait") == true)
         for start in 2...11 {

@@ -7,7 +7,7 @@ extension ScriptedClaude {
         /// Name of its ask.
         var name: String
         var command: String
-        /// Its ask is open.
+        /// The ask has no answer yet.
         var asks = false
         /// The call that it asked about has returned.
         var isEnding = false
@@ -74,7 +74,7 @@ extension ScriptedClaude {
         returns("done", on: number)
     }
 
-    /// The input of the program ended, so nobody answers the open ask.
+    /// Denies the open ask at the end of the program's input.
     func denyHelper(on number: Int) {
         if processes[number]?.helper?.asks == true { returns(Self.noAnswer, on: number) }
     }
@@ -113,7 +113,7 @@ extension ScriptedClaude {
         tellTasks(on: number)
     }
 
-    /// An interrupt did not spare the helper.
+    /// Ends the helper at an interrupt that does not spare it.
     func killHelper(on number: Int) {
         guard let helper = processes[number]?.helper else { return }
         if helper.asks { say(["type": "control_cancel_request", "request_id": "\(helper.name)"], on: number) }

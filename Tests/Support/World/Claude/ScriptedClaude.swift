@@ -107,7 +107,7 @@ package final class ScriptedClaude: ScriptedAgent {
     package internal(set) var finished: Set<String> = []
     /// Prompts that never get an answer of their own.
     package internal(set) var lost: Set<String> = []
-    /// Sessions with an ask that was denied because nobody could hear it.
+    /// Sessions with an ask that the program denied without a reader.
     var unheard: Set<String> = []
     /// Prompts whose turn the session had begun by itself, or had to begin for the end of a helper.
     package internal(set) var joined: Set<String> = []
@@ -143,7 +143,7 @@ package final class ScriptedClaude: ScriptedAgent {
     package func endedAt(_ prompt: String) -> Instant? { ends[prompt] }
     package func isLost(_ prompt: String) -> Bool { lost.contains(prompt) }
 
-    /// The session of the prompt had an ask that nobody could hear.
+    /// The program denied an ask of the prompt's session without a reader.
     package func deniesUnheard(_ prompt: String) -> Bool { sessions[prompt].map { unheard.contains($0) } ?? false }
 
     /// Rows of a session file, one per line, or nil if there is no such file.
