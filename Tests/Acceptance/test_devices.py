@@ -227,6 +227,40 @@ class DevicesTests(Scenarios):
             self.assertEqual(set(kept), {session, second})
             self.assertTrue(any("instead" in line for line in sealed.stage.bridge.stderr), sealed.stage.bridge.stderr)
 
+    @scenario(90)
+    async def test_one_folder_for_configuration_and_state_keeps_the_keys_through_kills(self):
+        async with Sealed() as sealed:
+            session, _ = await sealed.chat("First?", "The first answer.")
+            bridge = sealed.stage.bridge
+            bridge.terminate()
+            await bridge.exit()
+            bridge.environment = bridge.environment | {"SOPHON_STATE_DIR": str(sealed.config)}
+            await bridge.start()
+            for number in range(3):
+                made, answer = await sealed.chat(f"New {number}?", f"New {number}.")
+                self.assertEqual(answer["text"], f"New {number}.")
+                await bridge.restart_after_kill()
+                self.assertEqual(sealed.keys()["keys"].keys() & {session, made}, {session, made})
+                for chat, text in ((session, f"First {number}."), (made, f"Made {number}.")):
+                    self.assertEqual((await sealed.ask(chat, f"{text}?", text))["text"], text)
+
+    @scenario(60)
+    async def test_a_start_that_finds_the_keys_twice_says_which_it_uses(self):
+        async with Sealed() as sealed:
+            session, _ = await sealed.chat("First?", "The first answer.")
+            sealed.stage.bridge.terminate()
+            await sealed.stage.bridge.exit()
+            file, copy = (folder / "session-keys.json" for folder in (sealed.config, sealed.state))
+            copy.write_text(file.read_text())
+            copy.chmod(0o600)
+            mark = len(sealed.stage.bridge.stderr)
+            await sealed.stage.bridge.start()
+            said = "".join(sealed.stage.bridge.stderr[mark:])
+            self.assertTrue(f"{file} is used" in said or f"{copy} is used" in said, said)
+            self.assertIn("away", said)
+            self.assertNotIn(sealed.phone.keys[session][0].hex(), said)
+            self.assertEqual((await sealed.ask(session, "Again?", "Again."))["text"], "Again.")
+
     @scenario(60)
     async def test_logout_forgets_the_keys(self):
         async with Sealed() as sealed:

@@ -102,6 +102,35 @@ class ShutdownTests(Scenarios):
                 self.assertIn("sophon-bridge pair", "".join(stage.bridge.stderr) + str(stage.bridge.events))
 
     @scenario(60)
+    async def test_a_removed_installation_denies_what_its_run_asks_before_the_end(self):
+        for era in ("E1", "E3"):
+            async with Stage(era) as stage:
+                steps, _ = with_approval("server", era)
+                await stage.approval(stage.ask("approval", *steps))
+                stage.relay.revoke(410, "installation_revoked")
+                self.assertEqual(await stage.bridge.exit(), 23, era)
+                self.assertEqual([decision for _, decision in stage.gateway.resolve_calls], ["deny"], era)
+
+    @scenario(120)
+    async def test_an_agent_that_is_away_at_a_removal_is_stopped_by_the_next_start_which_ends_too(self):
+        async with Stage("E3") as stage:
+            turn = stage.ask("on", Say(words("on")), Hold("removed"))
+            await stage.streaming(turn)
+            run = await stage.run_of("on")
+            await stage.gateway.go_away()
+            await stage.bridge.event("agent_lost")
+            stage.relay.revoke(410, "installation_revoked")
+            # The agent has ten seconds in which to come back.
+            self.assertEqual(await stage.bridge.exit(25), 23)
+            self.assertEqual((stage.gateway.aborts, run.state), ([], "running"))
+            await stage.gateway.come_back()
+            for _ in range(2):
+                # Nothing is owed at the second start.
+                await stage.bridge.start(ready_seconds=0)
+                self.assertEqual(await stage.bridge.exit(25), 23)
+                self.assertEqual(([abort["runId"] for abort in stage.gateway.aborts], run.state), ([run.id], "aborted"))
+
+    @scenario(60)
     async def test_a_gateway_of_protocol_5_is_explained_and_the_bridge_stays_up(self):
         async with Stage("E4", start=False) as stage:
             stage.gateway.protocol = 5

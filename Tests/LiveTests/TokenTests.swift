@@ -72,6 +72,24 @@ struct TokenTests {
         #expect(side.gateway.isActive("run-1"))
     }
 
+    @Test("the run of another client whose bubble hears of the removal goes on, and its bubble is closed here")
+    func heardByMirror() {
+        let world = Self.world()
+        world.mirror = .all
+        let side = world.sides[0]
+        world.start()
+        side.otherClientSends("Question?", in: "agent:main:terminal", as: "run-1", after: .milliseconds(600))
+        world.time.after(.seconds(3)) {
+            side.relay.plan(
+                Fault(.refused(status: 410, code: "installation_revoked"), method: "sendMessageDelta", count: 1))
+        }
+        world.run(seconds: 8, atLeast: .seconds(8))
+        #expect(side.relay.sessions.flatMap(\.messages).map(\.streamed) == ["One. Two."])
+        #expect(Self.stops(world) == 1)
+        #expect(world.openTurns == 0)
+        #expect(!side.gateway.calls.contains("chat.abort") && side.gateway.isActive("run-1"))
+    }
+
     @Test("with a token of another installation what is open ends with the old one, and only then comes the new one")
     func moved() {
         let world = Self.world()

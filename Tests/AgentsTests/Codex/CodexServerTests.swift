@@ -67,6 +67,19 @@ struct CodexServerTests {
         #expect(!codex.says(#"{"id":3,"result":{"data":[],"nextCursor":null}}"#).contains("end 7"))
     }
 
+    @Test("a look for a person ends an idle server, and dials one that works", arguments: ["idle", "active"])
+    func looked(status: String) {
+        let facts = [Fact("server", Array("0.163.0 F".utf8))]
+        var codex = CodexConversation(facts: facts, processes: [ProcessName(id: 7, startTicks: 1)])
+        _ = codex.ran("codex-cli 0.163.0")
+        _ = codex.greets(account: #"{"account":null,"requiresOpenaiAuth":true}"#)
+        #expect(codex.sends("r1", "one") == [Self.list(3)])
+        _ = codex.says(#"{"id":3,"result":{"data":["X"],"nextCursor":null}}"#)
+        let said = codex.says(Self.status(4, status))
+        #expect(said.contains("end 7") == (status == "idle"), "\(said)")
+        #expect(said.contains("close 1"), "\(said)")
+    }
+
     @Test("a version without the list is ended as before")
     func unlisted() {
         var codex = Self.outdated()

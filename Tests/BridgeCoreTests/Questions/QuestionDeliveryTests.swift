@@ -1,5 +1,6 @@
 import Testing
 import Vocabulary
+import Worlds
 
 @testable import BridgeCore
 
@@ -74,6 +75,30 @@ struct QuestionDeliveryTests {
         #expect(turn.openQuestion(streamed: 0) == nil)
         _ = turn.reported(.delivered(.end, message: nil), at: .at(1_741))
         #expect(turn.openQuestion(streamed: 0)?.id == QuestionID("q1"))
+    }
+
+    @Test("an outcome that the bubble's end alone shows is seen with that end")
+    func outcomeInTheEnd() {
+        var turn = Make.questioning()
+        _ = turn.on(.questionSettled(QuestionSettlement(id: QuestionID("q1"), .answeredElsewhere)))
+        _ = turn.deadlineHit(at: .at(1_740))
+        #expect(turn.hasUnseenQuestionEnd, "its delta was never tried")
+        _ = turn.reported(.delivered(.end, message: nil), at: .at(1_741))
+        #expect(!turn.hasUnseenQuestionEnd)
+    }
+
+    @Test("a restart sees what the bubble's end alone showed, if the relay has that end", arguments: [true, false])
+    func inTheEndOverRestart(isAnswered: Bool) {
+        var lane = LaneRecord(address: LaneConversation.address, message: LaneConversation.bubble, epoch: 2)
+        if !isAnswered { lane.unanswered = [LaneRecord.UnansweredCall(name: .end, key: IdempotencyKey("end"))] }
+        var asking = Self.inTheEnd()
+        asking.agent.questions.resume(with: lane, bubbleIsOver: asking.bubble.isOver, at: .at(1_800))
+        #expect((asking.openQuestion(streamed: 0) != nil) == isAnswered)
+        var ended = Make.questioning()
+        _ = ended.on(.questionSettled(QuestionSettlement(id: QuestionID("q1"), .answeredElsewhere)))
+        _ = ended.deadlineHit(at: .at(1_740))
+        ended.agent.questions.resume(with: lane, bubbleIsOver: ended.bubble.isOver, at: .at(1_800))
+        #expect(ended.hasUnseenQuestionEnd != isAnswered)
     }
 
     /// A turn whose question stands only in the window's end.
