@@ -81,6 +81,23 @@ struct CodexListTests {
         #expect(said.contains { $0.contains("turn/start") && $0.contains("r2") })
     }
 
+    @Test("another client's turn that begins while a list is open holds a waiting message back")
+    func beganBesideList() {
+        let fact = Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/work"}"#.utf8))
+        var codex = CodexConversation.up(facts: [fact])
+        _ = codex.looksUp("r0")
+        _ = codex.sends("r1", "one")
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}},"model":"m"}}"#)
+        var said = codex.says(
+            #"{"method":"thread/status/changed","params":{"threadId":"T","status":{"type":"active"}}}"#)
+        said += codex.begins("V")
+        said += codex.says(#"{"id":4,"result":{"data":[],"nextCursor":null}}"#)
+        #expect(!said.contains { $0.contains("turn/start") }, "\(said)")
+        said = codex.says(
+            #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"V","status":"completed","items":[]}}}"#)
+        #expect(said.contains { $0.contains("turn/start") && $0.contains("one") }, "\(said)")
+    }
+
     @Test("another client's turn that no list has ever is over once the thread is idle")
     func neverWritten() {
         var codex = CodexConversation.going()

@@ -13,7 +13,9 @@ extension CodexChat {
         }
         if let stopping = stops(at: now) { return stopping }
         if let steering = steers() { return steering }
-        guard turn == nil, isFree, case .prompt(let prompt)? = errands.first else { return [] }
+        guard turn == nil, isFree, !frames.holdsBackPrompts, case .prompt(let prompt)? = errands.first else {
+            return []
+        }
         if prompt.level != .unchanged, link.efforts == nil { return [.efforts] }
         errands.removeFirst()
         turn = CodexTurn(prompt, .written, at: now)

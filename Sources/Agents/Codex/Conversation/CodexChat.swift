@@ -355,6 +355,9 @@ struct CodexHeldFrames {
 
     private(set) var frames: [[UInt8]] = []
     private(set) var heldBytes = 0
+    /// A prompt waits: any frame may begin another client's turn.
+    var holdsBackPrompts: Bool { isReplayed || !frames.isEmpty }
+    private var isReplayed = false
 
     /// False if the frames exceed the limit.
     mutating func hold(_ frame: UnsafeRawBufferPointer) -> Bool {
@@ -365,4 +368,15 @@ struct CodexHeldFrames {
         heldBytes += bytes.count + HeldBytes.entryCost
         return true
     }
+
+    /// Hands the frames over for their replay.
+    mutating func take() -> [[UInt8]] {
+        defer {
+            self = Self()
+            isReplayed = true
+        }
+        return frames
+    }
+
+    mutating func replayed() { isReplayed = false }
 }

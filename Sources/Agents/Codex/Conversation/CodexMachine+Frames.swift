@@ -152,12 +152,17 @@ extension CodexMachine {
         guard let chat = chats.awake[session], chat.way != .joining, chat.way != .listing, !chat.frames.frames.isEmpty
         else { return }
         // A chat that waits to join again is still subscribed: without these frames its message would have a hole.
-        let frames = chat.way == .absent ? [] : chat.frames.frames
+        let isSubscribed = chat.way != .absent
+        var frames: [[UInt8]] = []
         change(session, now) { chat in
-            chat.frames = CodexHeldFrames()
+            frames = chat.frames.take()
             return []
         }
-        replay(frames, now)
+        if isSubscribed { replay(frames, now) }
+        change(session, now) { chat in
+            chat.frames.replayed()
+            return chat.advance(at: now.read)
+        }
     }
 
     mutating func overdue(_ purpose: Purpose, _ now: Occasion) {
