@@ -26,9 +26,11 @@ struct CodexTroubleTests {
         return (codex, said)
     }
 
-    @Test("ends when the server could not be started a second time")
+    @Test("ends when the server could not be started a second time, and with it the message behind")
     func secondTry() {
-        var (codex, said) = Self.ending("Error: no", of: Self.earlier(isAccepted: true))
+        var earlier = Self.earlier(isAccepted: true)
+        earlier.runs.append(EarlierTurn.Run(RunID("r2"), text: "two", folder: "/site"))
+        var (codex, said) = Self.ending("Error: no", of: earlier)
         #expect(said.contains { $0.hasPrefix("remedy") } && !said.contains { $0.contains("failed") })
         said = codex.waits(60_100)
         #expect(said.contains("run codex --version"))
@@ -38,7 +40,8 @@ struct CodexTroubleTests {
         _ = codex.finished(.failed(WorkFailure(.absent, "there is none")))
         _ = codex.spawns(10)
         _ = codex.exits()
-        #expect(codex.finished(.read([], size: 0)).contains { $0.hasPrefix("r1") && $0.contains("failed") })
+        said = codex.finished(.read([], size: 0))
+        for run in ["r1", "r2"] { #expect(said.contains { $0.hasPrefix(run) && $0.contains("failed") }, "\(said)") }
     }
 
     @Test("where the socket is another user's a message is told so, no server is started, and once it is gone one is")

@@ -138,7 +138,7 @@ extension CodexMachine {
         let isOver = !life.isLive && mind.lookUntil != nil
         refuseWaiting()
         for session in chats.sorted {
-            change(session, now) { $0.refusePrompts(trouble.sentence) + (isOver ? $0.failTurn(trouble.reason) : []) }
+            change(session, now) { $0.refusePrompts(trouble.sentence) + (isOver ? $0.failTurns(trouble.reason) : []) }
         }
         announce(now)
     }
