@@ -1,3 +1,4 @@
+import AgentKit
 import JSONReading
 import Vocabulary
 
@@ -10,7 +11,8 @@ enum CodexWords {
     /// (codex.md#items).
     static func command(_ item: FrameNode) -> String? {
         guard let command = item["command"], command.compact.text != "null" else { return nil }
-        return CodexFacts.text(of: command)
+        let text = CodexFacts.text(of: command)
+        return text.trimmed.isEmpty ? nil : text
     }
 
     static func changes(_ item: FrameNode) -> String {

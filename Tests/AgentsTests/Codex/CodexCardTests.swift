@@ -58,6 +58,7 @@ struct CodexCardTests {
     @Test("a command that is not named cannot be allowed")
     func noCommand() {
         #expect(Self.asked(#""reason":"Tidy up?""#).contains("allowed=deny"))
+        #expect(Self.asked(#""command":"","reason":"Tidy up?""#).contains("allowed=deny"))
     }
 
     // MARK: Circumstances of the command
@@ -90,9 +91,11 @@ struct CodexCardTests {
         #expect(!without.hasSuffix(" network"))
     }
 
-    @Test("a host is shown with all that is said of it")
-    func host() {
-        let card = Self.asked(#""command":null,"networkApprovalContext":{"host":"example.org","protocol":"socks5Tcp"}"#)
+    @Test("a host is shown with all that is said of it, and no command", arguments: ["null", #""""#, #"" ""#])
+    func host(command: String) {
+        let network = #"{"host":"example.org","protocol":"socks5Tcp"}"#
+        let card = Self.asked(#""command":\#(command),"networkApprovalContext":\#(network)"#)
+        #expect(card.contains("Connect to example.org?") && !card.contains(" command="))
         #expect(card.contains(#"host="example.org""#) && card.contains("socks5Tcp") && card.contains(" network"))
         #expect(!card.contains("allowed=deny"))
     }
