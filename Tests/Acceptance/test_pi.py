@@ -34,6 +34,23 @@ class PiTests(Scenarios):
                 stage.check_prompts(turn)
 
     @scenario(60)
+    async def test_a_message_that_waits_for_a_place_at_SIGTERM_is_answered_by_the_next_bridge(self):
+        plans = {"long": [said("Working"), {"hold": "long"}, said("done")], "waits": [said("Yes.")]}
+        async with PiStage(plans, configuration={"limits": {"agents": 1}}) as stage:
+            long = stage.ask("long")
+            await stage.streaming(long)
+            waits = stage.ask("waits")
+            await until(lambda: stage.phone.tasks_of(waits.interaction), 30, "the card of the wait")
+            stage.bridge.terminate()
+            self.assertEqual(await stage.bridge.exit(), 0)
+            stage.open_gate("long")
+            await stage.bridge.start()
+            await stage.ended(long, waits)
+            stage.expect(waits, "Yes.")
+            stage.check(long, waits)
+            stage.check_prompts(long, waits)
+
+    @scenario(60)
     async def test_a_chat_keeps_its_process_and_its_session(self):
         async with PiStage({"one": [said("first")], "two": [said("second")]}) as stage:
             one = stage.ask("one")

@@ -18,6 +18,7 @@ enum ObservationText {
         case .sendAnswered(let asked, .refused(let message)): "send \(asked) refused \(quoted(message))"
         case .sendAnswered(let asked, .leavesAgain(let run)): "send \(asked) again as \(run)"
         case .sendAnswered(let asked, .notSent(let sentence)): "send \(asked) not made \(quoted(sentence))"
+        case .sendAnswered(let asked, .neverLeft): "send \(asked) never left"
         case .filesLeftOut(let run, let files): "\(run) leaves without \(files.map(\.sentence).joined(separator: " "))"
         case .told(let run, let line): "\(run) is told \"\(line)\""
         case .conversationLost(let run): "\(run) begins another conversation"

@@ -59,10 +59,27 @@ struct BridgeClosingTests {
         bridge.turnBegins(Make.opening, at: .zero)
         for number in Self.hear(&bridge).waiting { bridge.commandKept(number, at: .zero) }
         #expect(Self.hear(&bridge).sent == [RunID("r1")])
-        bridge.neverLeft(Make.opening.id, run: RunID("r1"), at: .at(1))
+        bridge.sendAnswered(.neverLeft, run: RunID("r1"), at: .at(1))
         let heard = Self.hear(&bridge)
         #expect(heard.waiting == [], "nothing is handed over any more")
         try Self.expectNext(heard.kept.last)
+    }
+
+    @Test("one whose wait for a place had a card is the next one's, too")
+    func waitedWithCard() throws {
+        var bridge = Bridge(isJournaled: true)
+        bridge.turnBegins(Make.opening, at: .zero)
+        for number in Self.hear(&bridge).waiting { bridge.commandKept(number, at: .zero) }
+        let card = ToolCallID("place-r1")
+        for event in [
+            ToolEvent.started(ToolStart(call: card, name: "wait", title: "Waiting for a place")),
+            .finished(ToolResult(call: card, name: "wait", status: .completed)),
+        ] {
+            let signal = RunSignal(run: RunID("r1"), session: Make.opening.agentSession, event: .tool(event))
+            bridge.agentSays(signal, at: .at(1))
+        }
+        bridge.sendAnswered(.neverLeft, run: RunID("r1"), at: .at(2))
+        try Self.expectNext(Self.hear(&bridge).kept.last)
     }
 
     @Test("a message that begins while the process ends waits")
@@ -82,7 +99,7 @@ struct BridgeClosingTests {
         for number in Self.hear(&bridge).waiting { bridge.commandKept(number, at: .zero) }
         bridge.stopped(session: Make.opening.session, interaction: nil, at: .at(1))
         _ = Self.hear(&bridge)
-        bridge.neverLeft(Make.opening.id, run: RunID("r1"), at: .at(1))
+        bridge.sendAnswered(.neverLeft, run: RunID("r1"), at: .at(1))
         #expect(Self.hear(&bridge).fulfilled == [.abort(session: Make.opening.agentSession, run: RunID("r1"))])
         let outcome = bridge.turn(Make.opening.id)?.outcome
         #expect(outcome == .aborted)

@@ -82,6 +82,16 @@ extension ChildChat {
         return [.observed([.sendAnswered(asked: run, answer)])] + advance(now)
     }
 
+    /// Hands back the prompts that no child has had, because the bridge's process ends. The last is first: each takes its place
+    /// before those behind it.
+    mutating func handsBack() -> [Order] {
+        let runs = prompts.held.filter { !$0.isAgain && !$0.wasSaid }.map(\.run)
+        return runs.reversed().flatMap { run in
+            _ = prompts.drop(run)
+            return cards(seat.leaves(run)) + [.observed([.sendAnswered(asked: run, .neverLeft)])]
+        }
+    }
+
     // MARK: Stop
 
     /// An orphan of an earlier bridge process may still work on the run: this process has started no child in the chat.

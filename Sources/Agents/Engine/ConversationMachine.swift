@@ -83,13 +83,14 @@ package struct ConversationMachine<D: Dialect>: AgentMachine {
     }
 
     package mutating func shutDown(_ now: Occasion) -> [AgentOrder] {
+        let handedBack = chats.awake.keys.sorted().flatMap { session in change(session, now) { $0.handsBack() } }
         let closing: [AgentOrder] = children.all.map { channel in
             let chat = children.session(on: channel).flatMap { chats.awake[$0] }
             // An orphan finishes its turn without the bridge.
             let isLeftToWork = dialect.habits.finishesAlone && chat?.prompts.turn != nil
             return .close(channel, isLeftToWork ? .input : .child(atOnce: false))
         }
-        return closing + side.shutDown()
+        return handedBack + closing + side.shutDown()
     }
 
     // MARK: Commands

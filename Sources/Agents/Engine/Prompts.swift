@@ -14,6 +14,8 @@ struct Prompts {
         var losses = 0
         /// An earlier child or an earlier process of the bridge had the prompt: it comes first.
         var isAgain = false
+        /// A child has had it as words in its run.
+        var wasSaid = false
     }
 
     private(set) var held: [Held] = []
@@ -64,7 +66,10 @@ struct Prompts {
     }
 
     /// Words of a refusal that no run took become the next prompt.
-    mutating func holdFirst(_ words: Held) { held.insert(words, at: 0) }
+    mutating func holdFirst(_ words: Held) {
+        held.insert(words, at: 0)
+        held[0].wasSaid = true
+    }
 
     mutating func change(_ run: RunID, _ change: (inout PicturePrompt) -> [MissingFile]) -> [MissingFile]? {
         guard let index = held.firstIndex(where: { $0.run == run }) else { return nil }

@@ -112,6 +112,9 @@ extension Bridge {
             guard reach.covers(isOurs: isOurs), !isOfAnotherTurn(taken, than: run) else { break }
             owe(.abort(session: session, run: taken, reach: reach), at: now)
         case .noRun, .refused, .notSent: fulfil(name)
+        case .neverLeft:
+            if let turn = agent.turnOfRun[run] { neverLeft(turn, run: run, at: now) }
+            return
         }
         if let turn = agent.turnOfRun[run] { sendAnswered(answer, for: turn, at: now) }
     }

@@ -1,4 +1,4 @@
-package import Vocabulary
+import Vocabulary
 
 // The next turn for the agent: one after another in each session, and no more at once than the agent is given.
 extension Bridge {
@@ -48,7 +48,7 @@ extension Bridge {
     package mutating func handsOverNoMore() { agent.isClosing = true }
 
     /// The agent's link was closed before the message could leave.
-    package mutating func neverLeft(_ id: TurnID, run: RunID, at now: Instant) {
+    mutating func neverLeft(_ id: TurnID, run: RunID, at now: Instant) {
         guard let turn = entries[id]?.turn else { return }
         guard !turn.agent.isStopping else { return sendAnswered(.noRun, run: run, at: now) }
         agent.isClosing = true

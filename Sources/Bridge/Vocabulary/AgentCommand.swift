@@ -84,6 +84,8 @@ package enum SendAnswer: Hashable, Sendable {
     case refused(message: String)
     /// The bridge itself could not hand the message over. The sentence gives the reason and the remedy.
     case notSent(sentence: String)
+    /// The bridge's process ends, and the agent has had nothing of the message: the next process hands it over.
+    case neverLeft
 }
 
 /// Result of a look-up of a run.

@@ -171,6 +171,17 @@ struct AskTableTests {
         #expect(least.sends("r2", "use make", steers: true) == ["1 > sb-4 steer r2 use make"])
     }
 
+    @Test("words that a run had and did not take are not handed back at the end of the bridge")
+    func wordsAtTheEnd() {
+        var least = Self.make(.card)
+        _ = least.decides("a1", .deny)
+        _ = least.sends("r2", "use make", steers: true)
+        _ = least.sends("r3", "three")
+        _ = least.says(#"{"ended":"r1"}"#)
+        let said = least.shutsDown()
+        #expect(said.contains("send r3 never left") && !said.contains("send r2 never left"), "\(said)")
+    }
+
     @Test("a child with an open ask keeps its place, and is not idle")
     func place() {
         var least = Self.make(.between)

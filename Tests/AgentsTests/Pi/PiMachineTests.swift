@@ -330,4 +330,24 @@ struct PiMachineTests {
         var pi = PiConversation.ready()
         #expect(pi.shutsDown() == ["leave 1"])
     }
+
+    @Test("messages that no process has had are handed back at the end of the bridge, the last one first")
+    func handedBack() {
+        var pi = PiConversation()
+        _ = pi.sends("r1", "one")
+        _ = pi.sends("r2", "two")
+        _ = pi.spawns()
+        #expect(pi.shutsDown() == ["send r2 never left", "send r1 never left", "leave 1"])
+        #expect(pi.says(PiSays.state(1, #""sessionFile":"/s/1""#)).filter { $0.contains("prompt") } == [])
+    }
+
+    @Test("a message that waits for a place is handed back without its card")
+    func handedBackFromWait() {
+        var pi = PiConversation()
+        _ = pi.sends("r1", "one")
+        _ = pi.waitsForPlace(behind: 8)
+        let said = pi.shutsDown()
+        #expect(said.contains("send r1 never left"), "\(said)")
+        #expect(said.contains { $0.contains("place-r1") && $0.contains("completed") }, "\(said)")
+    }
 }

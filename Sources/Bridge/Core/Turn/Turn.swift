@@ -235,9 +235,9 @@ package struct Turn: Sendable {
         ]
     }
 
-    /// The agent never received the message; the next process hands it over.
+    /// The agent never received the message; the next process hands it over. A card about its wait may have made the turn `running`.
     mutating func neverLeft() -> [TurnOrder] {
-        guard phase == .handedOver, !opening.isMirrored else { return [] }
+        guard phase == .handedOver || phase == .running, !opening.isMirrored else { return [] }
         phase = .waiting
         agent.wentWithout = []
         return []
@@ -270,6 +270,7 @@ package struct Turn: Sendable {
         case .noRun: return conclude(.answered, line: text.isEmpty ? Sentences.noRun : nil, at: now)
         case .refused(let message): return conclude(.failed, line: Sentences.refused(message), at: now)
         case .notSent(let sentence): return conclude(.failed, line: sentence, at: now)
+        case .neverLeft: return neverLeft()
         }
     }
 

@@ -348,8 +348,8 @@ package final class LiveConnection: Sendable {
         if case .send(_, let session, _, let message) = command {
             mirroring.withLock { $0.isAtHome(session, in: message.session) }
         }
-        guard agent?.command(command) == false, case .send(let turn, _, let run, _) = command else { return }
-        runner?.tell { bridge, now in bridge.neverLeft(turn, run: run, at: now) }
+        guard agent?.command(command) == false, case .send(_, _, let run, _) = command else { return }
+        runner?.tell { bridge, now in bridge.sendAnswered(.neverLeft, run: run, at: now) }
     }
 
     private func answered(_ attempt: CallAttempt, _ answer: RelayAnswer) {
