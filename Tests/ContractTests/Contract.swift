@@ -17,7 +17,8 @@ struct Contract {
         ("handshake", { $0.handshake() }), ("run", { $0.run() }), ("tool", { $0.tool() }),
         ("approval", { $0.approval("approve", heard: "yes") + $0.approval("deny", heard: "no") }),
         ("approval over a loss", { $0.approvalOverLoss() }), ("stop", { $0.stop() }), ("loss", { $0.loss() }),
-        ("restart", { $0.restarts() }), ("end", { $0.end() }), ("recording", { $0.recording() }),
+        ("restart", { $0.restarts() }), ("SIGTERM", { $0.terminated() }), ("end", { $0.end() }),
+        ("recording", { $0.recording() }),
         ("doctor", { $0.doctor() }),
     ]
 
@@ -161,6 +162,23 @@ struct Contract {
                 }
                 return found.map { "killed after \(step) of \(steps) steps: \($0)" }
             }
+        }
+    }
+
+    /// Ends the process in order while a slow disk takes the message, or behind it. Either process hands the message over.
+    private func terminated() -> [String] {
+        stride(from: 0, through: 1_200, by: 40).flatMap { (milliseconds: Int64) -> [String] in
+            let stage = stage()
+            stage.world.disk.syncTime = .milliseconds(300)
+            stage.world.start()
+            stage.world.writes("Say.", after: .seconds(1))
+            stage.world.time.after(.milliseconds(1_000 + milliseconds)) {
+                stage.world.shutsDown(closing: false, down: .seconds(1))
+            }
+            stage.world.run(seconds: 200)
+            var found = survived(stage, "Say.")
+            found += expect(stage.begun()["Say."] == 1, "nothing was begun: \(bubbles(stage.world).first?.text ?? "")")
+            return found.map { "ended \(milliseconds) ms behind the message: \($0)" }
         }
     }
 

@@ -127,7 +127,9 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         if mayPerform { perform() }
     }
 
-    package var isClosed: Bool { state.withLock { $0.channels.isEmpty && !$0.works.isWriting && $0.steps.isEmpty } }
+    package var isClosed: Bool {
+        state.withLock { $0.channels.isEmpty && !$0.works.isWriting && $0.steps.isEmpty && !$0.isPerforming }
+    }
 
     package func stop() {
         edges.alarm.stop()

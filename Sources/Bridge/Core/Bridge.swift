@@ -60,8 +60,8 @@ package struct Bridge: ~Copyable {
         return wakes.next.map { min($0, expiry) } ?? expiry
     }
 
-    /// No call is under way or waits.
-    package var isIdle: Bool { delivery.isIdle }
+    /// No call is under way or waits, and no command waits for its record.
+    package var isIdle: Bool { delivery.isIdle && gate.isEmpty }
     package var openTurns: Int { entries.count }
     package var tally: DeliveryTally { delivery.tally }
     package var callsUnderWay: Int { delivery.callsUnderWay }

@@ -25,6 +25,8 @@ struct CommandGate: Sendable {
     private var waiting: [CommandNumber: Waiting] = [:]
     private var last = 0
 
+    var isEmpty: Bool { waiting.isEmpty }
+
     mutating func enter(_ command: AgentCommand, of turn: TurnID) -> CommandNumber {
         last += 1
         let number = CommandNumber(number: last)

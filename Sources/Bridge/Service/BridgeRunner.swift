@@ -125,9 +125,9 @@ package final class BridgeRunner: Sendable {
     }
 
     /// True if no turn is open and every order has been carried out, so that the last turn's end has been observed too.
-    package var isAtRest: Bool {
-        state.withLock { $0.bridge.openTurns == 0 && !$0.isPerforming && $0.work.isEmpty }
-    }
+    package var isAtRest: Bool { ask { $0.openTurns == 0 } && hasCarriedOut }
+    /// No order waits or is under way.
+    package var hasCarriedOut: Bool { state.withLock { !$0.isPerforming && $0.work.isEmpty } }
 
     /// Remembers the bodies that a restored bridge asks for by their keys.
     package func remember(_ calls: [StoredCall]) {

@@ -139,7 +139,9 @@ package final class LiveConnection: Sendable {
 
     /// True if nothing is in flight and the links have said goodbye.
     package var isQuiet: Bool {
-        runner?.ask { $0.isIdle } ?? true && relay?.isClosed ?? true && agent?.isClosed ?? true
+        // The agent first: its last words make orders of the bridge.
+        agent?.isClosed ?? true && relay?.isClosed ?? true && runner?.ask { $0.isIdle } ?? true
+            && runner?.hasCarriedOut ?? true
     }
 
     package func stop() {

@@ -85,7 +85,15 @@ package final class LiveWorld: @unchecked Sendable {
             }
         }
         for side in sides { side.tell { $0.stop() } }
-        restarts(down: down)
+        disk.isClosed = true
+        restartsWhenWritten(mine, down: down)
+    }
+
+    /// The process ends behind the jobs that its journal has taken.
+    private func restartsWhenWritten(_ mine: Int, down: Duration) {
+        guard mine == life, isRunning else { return }
+        guard !disk.isWritten else { return restarts(down: down) }
+        time.after(.milliseconds(10)) { [self] in restartsWhenWritten(mine, down: down) }
     }
 
     package var openTurns: Int { sides.reduce(0) { $0 + $1.openTurns } }

@@ -14,6 +14,9 @@ package final class VirtualDisk: @unchecked Sendable {
     package var fullFrom: Int?
     /// Time until a written job would survive a power cut.
     package var syncTime = Duration.milliseconds(2)
+    /// The process ends: the disk writes what it has, and takes nothing new.
+    package var isClosed = false
+    package var isWritten: Bool { waiting.isEmpty }
     /// Number of jobs tried, written or not.
     package private(set) var jobs = 0
 
@@ -24,6 +27,7 @@ package final class VirtualDisk: @unchecked Sendable {
     /// The process died.
     package func kill() {
         life += 1
+        isClosed = false
         waiting = []
         inBatch = 0
     }
@@ -31,6 +35,7 @@ package final class VirtualDisk: @unchecked Sendable {
     func after(_ delay: Duration, _ action: @escaping () -> Void) { time.after(delay, action) }
 
     func write(_ durability: Durability, _ job: @escaping (JournalFailure?) -> Void) {
+        guard !isClosed else { return job(JournalFailure(.other, "the journal is closed")) }
         waiting.append((durability, job))
         if waiting.count == 1 { beginBatch() }
     }
