@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import random
 
+from claude_stage import ClaudeStage
 from codex_stage import CodexStage
 from harness import Bridge, Stage, until
 from oppi_stage import OppiStage
@@ -12,7 +13,7 @@ from peers.sealed_hand import SealedHand
 from pi_stage import PiStage
 from pi_home import said
 
-AGENTS = ("openclaw", "oppi", "pi", "codex")
+AGENTS = ("openclaw", "oppi", "pi", "codex", "claude")
 TOLD = "another bridge answers with this token"
 
 
@@ -35,6 +36,8 @@ class Pair:
                 self.stage = PiStage({text: [said(self.answer(text))] for text in texts}, start=False)
             case "codex":
                 self.stage = CodexStage(begins=False)
+            case "claude":
+                self.stage = ClaudeStage(start=False)
 
     @staticmethod
     def answer(text):
@@ -58,6 +61,8 @@ class Pair:
                     stage.oppi.plan(text, oppi_steps.Say([self.answer(text)]))
                 case "codex":
                     stage.codex.plan(text, codex_steps.Say([self.answer(text)]))
+                case "claude":
+                    stage.claude.plan(text, steps.Say([self.answer(text)]))
         self.bridges = [stage.bridge, self.second("other")]
         if self._begins:
             await self.start()
@@ -113,6 +118,8 @@ class Pair:
                 return self.stage.log("prompts")
             case "codex":
                 return self.stage.codex.texts()
+            case "claude":
+                return self.stage.claude.texts()
 
     def opens(self, turn):
         return [call for call in self.relay.calls if call.method == "sendMessage" and call.body
