@@ -6,7 +6,8 @@
 /// - `lanes` and `texts` together: `DeliverySettings.heldBytes`. Above it payloads of cards are cut, oldest progress first, but half of it
 ///   belongs to the lanes, however much text there is. Ends, messages, approvals and texts are never cut, and may exceed it.
 /// - `updates`: `RelayLinkSettings.updateBytes`. Above it updates are dropped, and the relay sends them again.
-/// - the total: the memory limit. At it the bridge stops reading from the agent until `resumes` is reached. Texts alone never reach it (`counted`).
+/// - the total: the memory limit. At it the bridge stops reading from sockets of the agent until `resumes` is reached. Texts alone never
+///   reach it (`counted`).
 package struct HeldBytes: Hashable, Sendable {
     /// Posts that wait in lanes, and calls that were tried without an answer.
     package var lanes = 0

@@ -78,7 +78,7 @@ package enum StatusText {
         if connection.work.isMemoryFull == true {
             let held = (connection.work.heldBytes ?? 0) >> 20
             lines.append(
-                "  memory  \(held) MB wait, so the agent is not read; what to do: see what holds the relay up, or raise "
+                "  memory  \(held) MB wait, so no socket of the agent is read; what to do: see what holds the relay up, or raise "
                     + "limits.memory_mb")
         }
         if !connection.unknown.isEmpty {

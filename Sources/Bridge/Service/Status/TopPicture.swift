@@ -76,7 +76,7 @@ package struct TopPicture {
             rows.append(Row(label: "waits", text: "\(asks.count) \(noun) for you, \(age)", shade: .wait))
         }
         if connection.work.isMemoryFull == true {
-            rows.append(Row(label: "waits", text: "the agent is not read: memory is full", shade: .bad))
+            rows.append(Row(label: "waits", text: "no socket of the agent is read: memory is full", shade: .bad))
         }
         if let sealing = connection.sealing, max(sealing.runsWaiting, sealing.messagesWaiting) > 0 {
             rows.append(

@@ -168,7 +168,7 @@ final class RunReport: Sendable {
             log.info("the keys of encrypted chats can be written again", [("connection", .text(name.text))])
         case .memory(let name, true, let held):
             log.warning(
-                "too much waits in memory: nothing is read from the agent until it is less",
+                "too much waits in memory: no socket of the agent is read until it is less",
                 [
                     ("connection", .text(name.text)), ("bytes", .integer(held)),
                     ("remedy", .text("see what holds the relay up, or raise limits.memory_mb")),
