@@ -122,7 +122,7 @@ class PlentyTests(Scenarios):
             await stage.relay.go_down()
             stage.gateway.release("away")
             await until(lambda: status(stage)["connections"][0]["work"].get("is_memory_full"), 60, "the memory limit")
-            await until(lambda: "nothing is read from the agent" in "".join(stage.bridge.stderr), 10, "a word in the log")
+            await until(lambda: "no socket of the agent is read" in "".join(stage.bridge.stderr), 10, "a word in the log")
             held = status(stage)["connections"][0]["work"]["held_bytes"]
             self.assertLess(held, 8 << 20, "reading stops soon after the limit")
             await stage.relay.come_up()
