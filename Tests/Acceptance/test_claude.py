@@ -33,6 +33,23 @@ class ClaudeTests(Scenarios):
             stage.check(turn)
 
     @scenario(60)
+    async def test_a_message_that_waits_for_a_place_at_SIGTERM_is_answered_by_the_next_bridge(self):
+        async with ClaudeStage(configuration={"limits": {"agents": 1}}) as stage:
+            long = stage.ask("long", Say(["Working. "]), Hold("long"), Say(["Done."]))
+            await stage.streaming(long)
+            waits = stage.ask("waits", Say(["Yes."]))
+            await until(lambda: stage.phone.tasks_of(waits.interaction), 30, "the card of the wait")
+            stage.bridge.terminate()
+            self.assertEqual(await stage.bridge.exit(), 0)
+            stage.open_gate("long")
+            await stage.bridge.start()
+            await stage.ended(long, waits)
+            stage.expect(long, "Working. Done.")
+            stage.expect(waits, "Yes.")
+            stage.check(long, waits)
+            self.assertEqual(sorted(stage.claude.texts()), ["long", "waits"])
+
+    @scenario(60)
     async def test_a_chat_keeps_its_process_and_its_session(self):
         async with ClaudeStage() as stage:
             one = stage.ask("one", Say(["first"]))

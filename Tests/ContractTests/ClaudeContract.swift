@@ -8,7 +8,7 @@ import Worlds
 struct ClaudeContract: ContractAgent {
     var plugin: any AgentPlugin { ClaudePlugin() }
     var survives: Survival { .alone }
-    var forgives: Set<MachineFault> { [] }
+    var forgives: Set<MachineFault> { [.handsNothingBack] }
 
     func text(of prompt: String) -> String? { ContractScripts.text(of: prompt) }
 

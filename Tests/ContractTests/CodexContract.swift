@@ -10,7 +10,7 @@ struct CodexContract: ContractAgent {
     var survives: Survival { .run }
     // Once the machine follows the thread again, the list of turns reaches the bridge as the run's own events, with
     // or without a look-up.
-    var forgives: Set<MachineFault> { [.neverLooksUp] }
+    var forgives: Set<MachineFault> { [.neverLooksUp, .handsNothingBack] }
 
     /// A message ends before its tools run, and a blank line joins the messages of a turn.
     func text(of prompt: String) -> String? {

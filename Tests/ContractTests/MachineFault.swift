@@ -4,7 +4,7 @@ import Vocabulary
 /// Faults of any machine, planted around it.
 enum MachineFault: CaseIterable {
     case forgetsPast, dropsEnds, decidesTwice, ignoresStops, ignoresDecisions, neverCloses, neverReturns
-    case neverDone, announcesTwice, forgetsTools, forgetsQuestions, neverLooksUp
+    case neverDone, announcesTwice, forgetsTools, forgetsQuestions, neverLooksUp, handsNothingBack
 }
 
 struct FaultyHost: AgentHost {
@@ -49,7 +49,7 @@ struct Faulty<Machine: AgentMachine & ~Copyable>: ~Copyable, AgentMachine {
 
     private func isDropped(_ observation: Observation) -> Bool {
         switch (fault, observation) {
-        case (.neverLooksUp, .lookedUp): return true
+        case (.neverLooksUp, .lookedUp), (.handsNothingBack, .sendAnswered(_, .neverLeft)): return true
         case (_, .signal(let signal)):
             switch (fault, signal.event) {
             case (.dropsEnds, .finished), (.forgetsTools, .tool), (.forgetsQuestions, .approvalRequested): return true

@@ -7,7 +7,7 @@ import Worlds
 struct OpenClawContract: ContractAgent {
     var plugin: any AgentPlugin { OpenClawPlugin() }
     var survives: Survival { .run }
-    var forgives: Set<MachineFault> { [] }
+    var forgives: Set<MachineFault> { [.handsNothingBack] }
 
     /// The gateway trims messages and makes each a paragraph.
     func text(of prompt: String) -> String? {

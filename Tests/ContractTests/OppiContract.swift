@@ -11,7 +11,7 @@ struct OppiContract: ContractAgent {
     var plugin: any AgentPlugin { OppiPlugin() }
     var variant: String { dialect.rawValue }
     var survives: Survival { .run }
-    var forgives: Set<MachineFault> { [] }
+    var forgives: Set<MachineFault> { [.handsNothingBack] }
 
     func text(of prompt: String) -> String? { ContractScripts.text(of: prompt) }
 

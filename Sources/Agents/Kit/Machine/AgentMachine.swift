@@ -42,7 +42,8 @@ package protocol AgentMachine: ~Copyable, SendableMetatype {
     mutating func slept(_ now: Occasion) -> [AgentOrder]
     /// New settings: a person changed the configuration, or the machine asked for them (`.readSettings`).
     mutating func use(_ settings: Settings, _ now: Occasion) -> [AgentOrder]
-    /// Closes all that does not outlive the bridge. No command follows.
+    /// Closes all that does not outlive the bridge. No command follows. A message that the agent has had nothing of, and that no
+    /// look-up would find again, is answered by `.neverLeft`.
     mutating func shutDown(_ now: Occasion) -> [AgentOrder]
 }
 
